@@ -1,0 +1,108 @@
+//! What a call does, before and after the host has looked at the paths.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::path::Location;
+use crate::digest::Digest;
+
+/// What is done to a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Operation {
+    /// Its content or its listing is looked at.
+    Read,
+    /// It comes into being.
+    Create,
+    /// Its content or its attributes change.
+    Modify,
+    /// It goes away.
+    Delete,
+    /// It is run, and what that does cannot be seen beforehand.
+    Execute,
+}
+
+impl fmt::Display for Operation {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(match self {
+            Self::Read => "read",
+            Self::Create => "create",
+            Self::Modify => "modify",
+            Self::Delete => "delete",
+            Self::Execute => "execute",
+        })
+    }
+}
+
+/// What a tool would do at a path, as its arguments say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Deed {
+    /// Look at it.
+    Read,
+    /// Give it content: it is created or modified, and a link is written through.
+    Write,
+    /// Make a folder, with those above it.
+    MakeFolder,
+    /// Change its owner, its mode, its times.
+    Touch,
+    /// Take away the name itself: a file, a link, an empty folder.
+    Delete,
+    /// Take away a folder with everything in it.
+    DeleteTree,
+    /// Give it a second name, through which it can be changed from then on.
+    Alias,
+    /// Run it, or run a program in it; what that does cannot be seen.
+    Execute,
+}
+
+/// One path of a call, as its arguments spell it, made relative to nothing but the workspace.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Touch {
+    /// Relative to the workspace or absolute, not yet walked.
+    pub path: String,
+    /// What is done there.
+    pub deed: Deed,
+}
+
+/// Everything a call does, as far as its arguments tell.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Footprint {
+    /// Paths, in order of appearance.
+    pub touches: Vec<Touch>,
+    /// Why some of it cannot be known at all. Empty means that the rest is complete.
+    pub unknowns: Vec<String>,
+}
+
+impl Footprint {
+    /// A footprint of which nothing can be known.
+    pub fn unknown(why: impl Into<String>) -> Self {
+        Self { unknowns: vec![why.into()], ..Self::default() }
+    }
+
+    /// Adds a path, once.
+    pub fn touch(&mut self, path: impl Into<String>, deed: Deed) {
+        let touch = Touch { path: path.into(), deed };
+        if !self.touches.contains(&touch) {
+            self.touches.push(touch);
+        }
+    }
+}
+
+/// One thing that a call does to one path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Effect {
+    /// Where.
+    pub location: Location,
+    /// What.
+    pub operation: Operation,
+    /// The content before, where an existing file changes.
+    pub pre_hash: Option<Digest>,
+}
+
+impl Effect {
+    /// Whether it leaves anything different.
+    pub fn mutates(&self) -> bool {
+        self.operation != Operation::Read
+    }
+}

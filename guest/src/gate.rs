@@ -1,0 +1,160 @@
+//! The gate: rules on calls, settles them, and keeps who works for what.
+
+mod check;
+mod settle;
+
+use std::rc::Rc;
+
+use crate::augment::{self, Directions, Finding, Plan};
+use crate::call::ToolCall;
+use crate::intents::context;
+use crate::intents::file::{self, Governance, Intents};
+use crate::intents::intent::{Intent, IntentId};
+use crate::intents::selection::{self, Selection};
+use crate::ports::{Facts, FileFault, Ports, Question};
+pub use settle::Outcome;
+
+/// One workspace's gate. It keeps nothing in memory that it could not read again.
+pub struct Gate {
+    ports: Ports,
+    intents: file::Cache,
+    selections: selection::Cache,
+    /// Whether the workspace was governed at the last look. Then a call's files are asked for together with the gate's
+    /// own, in one crossing; else they are not looked at, because nobody will judge them.
+    governed: bool,
+}
+
+/// Why an intent could not be selected.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// There is no such intent.
+    #[error("there is no intent `{asked}`; choose one of: {open}")]
+    UnknownIntent {
+        /// The id that was asked for.
+        asked: String,
+        /// Those there are.
+        open: String,
+    },
+    /// It is completed or abandoned.
+    #[error("the intent {intent} is {status} and takes no more changes; choose one of: {open}")]
+    IntentClosed {
+        /// The intent.
+        intent: String,
+        /// Its status.
+        status: String,
+        /// Those that are open.
+        open: String,
+    },
+    /// The workspace has no intents that can be read.
+    #[error("{0}")]
+    NotGoverned(String),
+    /// The selection could not be kept.
+    #[error("the selection cannot be kept: {0}")]
+    NotKept(FileFault),
+}
+
+impl Gate {
+    /// A gate onto a world.
+    pub fn new(ports: Ports) -> Self {
+        Self { ports, intents: file::Cache::default(), selections: selection::Cache::default(), governed: false }
+    }
+
+    /// Makes an intent the session's only active one. Calls under way stay with the one they were ruled under.
+    pub fn select(&mut self, session: &str, intent: &str) -> Result<Intent, Refusal> {
+        let intents = match self.governance() {
+            Governance::By(intents) => intents,
+            Governance::Unreadable(why) => return Err(Refusal::NotGoverned(why)),
+            Governance::None => {
+                let why = format!("there are no intents here: `{}` is missing; run `tollgate init`", file::PATH);
+                return Err(Refusal::NotGoverned(why));
+            }
+        };
+        let unknown = || Refusal::UnknownIntent { asked: intent.to_owned(), open: intents.open_ones() };
+        let id = IntentId::try_from(intent.to_owned()).map_err(|_| unknown())?;
+        let found = intents.find(&id).ok_or_else(unknown)?;
+        if !found.status.is_open() {
+            return Err(Refusal::IntentClosed {
+                intent: found.to_string(),
+                status: found.status.to_string(),
+                open: intents.open_ones(),
+            });
+        }
+        self.change(session, |selection| selection.intent = Some(id)).map_err(Refusal::NotKept)?;
+        Ok(found.clone())
+    }
+
+    /// Leaves the session without an intent, its parent's included.
+    pub fn clear(&mut self, session: &str) -> Result<(), FileFault> {
+        let selected = selection::read(session, &self.ports);
+        if selected.intent.is_none() && selected.parent.is_none() {
+            return Ok(());
+        }
+        self.change(session, |selection| (selection.intent, selection.parent) = (None, None))
+    }
+
+    /// Lets a sub-agent's session work for its parent's intent until it selects one of its own.
+    pub fn inherit(&mut self, session: &str, parent: &str) -> Result<(), FileFault> {
+        match self.governance() {
+            Governance::None => Ok(()),
+            _ => self.change(session, |selection| selection.parent = Some(parent.to_owned())),
+        }
+    }
+
+    /// The session's intent, if it has one that still stands in the file.
+    pub fn current(&mut self, session: &str) -> Option<Intent> {
+        let Governance::By(intents) = self.governance() else { return None };
+        self.selected(session, &intents)
+    }
+
+    /// What the model should know about the session's intent; empty where there is none.
+    pub fn context(&mut self, session: &str, limit_chars: usize) -> String {
+        self.current(session).map_or_else(String::new, |intent| context::context(&intent, limit_chars))
+    }
+
+    /// Which concepts a call names.
+    pub fn plan_lookups(&self, call: &ToolCall) -> Plan {
+        augment::plan(&call.args)
+    }
+
+    /// What is known about a call's concepts.
+    pub fn augment(&self, call: &ToolCall, found: &[Finding]) -> Directions {
+        augment::apply(&call.args, found, &self.ports)
+    }
+
+    fn selected(&mut self, session: &str, intents: &Rc<Intents>) -> Option<Intent> {
+        let stamp = self.look(&[selection::question(session)]).first().map_or(0, |facts| facts.stamp);
+        let id = self.selections.current(session, stamp, &self.ports)?;
+        intents.find(&id).cloned()
+    }
+
+    fn change(&mut self, session: &str, change: impl FnOnce(&mut Selection)) -> Result<(), FileFault> {
+        let mut selection = selection::read(session, &self.ports);
+        session.clone_into(&mut selection.session);
+        change(&mut selection);
+        selection::keep(&selection, &self.ports)
+    }
+
+    fn governance(&mut self) -> Governance {
+        let facts = self.look(&bearings());
+        self.governance_by(&facts)
+    }
+
+    /// The governance, given what the host saw of [`bearings`].
+    fn governance_by(&mut self, facts: &[Facts]) -> Governance {
+        let governance = match facts {
+            [folder, file, ..] => self.intents.governance(folder, file, &self.ports),
+            _ => Governance::None,
+        };
+        self.governed = !matches!(governance, Governance::None);
+        governance
+    }
+
+    fn look(&self, questions: &[Question]) -> Vec<Facts> {
+        self.ports.workspace.inspect(questions)
+    }
+}
+
+/// What tells whether and how a workspace is governed.
+fn bearings() -> [Question; 2] {
+    [Question::project(".orchestration"), Question::project(file::PATH)]
+}

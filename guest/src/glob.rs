@@ -1,0 +1,383 @@
+//! Glob patterns over `/`-separated paths.
+//!
+//! | pattern | matches |
+//! | --- | --- |
+//! | `?` | one character of a name |
+//! | `*` | any number of characters of a name |
+//! | `**` as a whole name | any number of names; at the end at least one |
+//! | `[a-z]`, `[!a-z]` | one character of a name that is, or is not, in the set |
+//! | `{a,b}` | either of the alternatives, which may hold patterns |
+//! | `\x` | the character `x` itself |
+//!
+//! A leading dot is like any other character. The meaning is globset's with `literal_separator`, and tests compare the two,
+//! except that one character is one character of Unicode, not one byte; globset itself stays out of the component because the regular expression engine below it would take a third of the size
+//! budget.
+
+use std::fmt;
+
+/// More alternatives than this are a mistake, or an attack.
+const MOST_ALTERNATIVES: usize = 256;
+
+/// A compiled pattern.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Glob {
+    alternatives: Vec<Vec<Name>>,
+}
+
+/// Why a pattern does not compile.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum GlobFault {
+    /// `[` without its `]`.
+    UnclosedSet,
+    /// `[b-a]`.
+    BackwardRange(char, char),
+    /// `{` without its `}`, or the reverse.
+    UnbalancedBraces,
+    /// `{` in `{`, or braces beside braces, come to too many patterns.
+    TooManyAlternatives,
+    /// A `\` with nothing behind it.
+    TrailingBackslash,
+}
+
+impl fmt::Display for GlobFault {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::UnclosedSet => out.write_str("a `[` has no `]`"),
+            Self::BackwardRange(from, to) => write!(out, "the range `{from}-{to}` runs backwards"),
+            Self::UnbalancedBraces => out.write_str("a `{` has no `}`, or a `}` no `{`"),
+            Self::TooManyAlternatives => write!(out, "its braces stand for more than {MOST_ALTERNATIVES} patterns"),
+            Self::TrailingBackslash => out.write_str("nothing stands behind the last `\\`"),
+        }
+    }
+}
+
+impl std::error::Error for GlobFault {}
+
+/// A pattern for one name, or for any number of them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Name {
+    AnyNames,
+    One(Vec<Piece>),
+}
+
+/// A pattern for one character, or for any number of them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Piece {
+    Char(char),
+    AnyChar,
+    AnyChars,
+    Set { negated: bool, ranges: Vec<(char, char)> },
+}
+
+impl Glob {
+    /// Compiles a pattern.
+    pub fn compile(pattern: &str) -> Result<Self, GlobFault> {
+        let alternatives = expand(pattern)?.iter().map(|plain| names(plain)).collect::<Result<_, _>>()?;
+        Ok(Self { alternatives })
+    }
+
+    /// Whether the pattern matches the whole path.
+    pub fn matches(&self, path: &str) -> bool {
+        let path: Vec<&str> = path.split('/').collect();
+        self.alternatives.iter().any(|names| matches_names(names, &path))
+    }
+}
+
+/// One pattern per way through the braces. Sets and escapes are passed over whole: a brace in them is no brace.
+fn expand(pattern: &str) -> Result<Vec<String>, GlobFault> {
+    let mut done: Vec<String> = vec![String::new()];
+    let mut rest = pattern.chars();
+    while let Some(c) = rest.next() {
+        match c {
+            '\\' => {
+                let escaped = rest.next().ok_or(GlobFault::TrailingBackslash)?;
+                done.iter_mut().for_each(|text| text.extend(['\\', escaped]));
+            }
+            '[' => {
+                let (set, after) = split_set(rest.as_str())?;
+                done.iter_mut().for_each(|text| text.extend(["[", set, "]"]));
+                rest = after.chars();
+            }
+            '{' => {
+                let (choices, after) = split_braces(rest.as_str())?;
+                let mut tails = Vec::new();
+                for choice in choices {
+                    tails.extend(expand(choice)?);
+                    if tails.len() > MOST_ALTERNATIVES {
+                        return Err(GlobFault::TooManyAlternatives);
+                    }
+                }
+                if done.len() * tails.len() > MOST_ALTERNATIVES {
+                    return Err(GlobFault::TooManyAlternatives);
+                }
+                done = done.iter().flat_map(|head| tails.iter().map(move |tail| format!("{head}{tail}"))).collect();
+                rest = after.chars();
+            }
+            '}' => return Err(GlobFault::UnbalancedBraces),
+            _ => done.iter_mut().for_each(|text| text.push(c)),
+        }
+    }
+    Ok(done)
+}
+
+/// What stands between `[` and its `]`, and what follows. A `]` in first place stands for itself.
+fn split_set(after_bracket: &str) -> Result<(&str, &str), GlobFault> {
+    let start = after_bracket.trim_start_matches(['!', '^']);
+    let negation = after_bracket.len() - start.len();
+    let first = usize::from(start.starts_with(']'));
+    let close = start.get(first..).and_then(|rest| rest.find(']')).ok_or(GlobFault::UnclosedSet)?;
+    let end = negation.min(1) + first + close + negation.saturating_sub(1);
+    after_bracket.get(..end).zip(after_bracket.get(end + 1..)).ok_or(GlobFault::UnclosedSet)
+}
+
+/// The choices between `{` and its `}`, and what follows.
+fn split_braces(after_brace: &str) -> Result<(Vec<&str>, &str), GlobFault> {
+    let (mut depth, mut start, mut choices) = (0usize, 0, Vec::new());
+    let mut at = after_brace.char_indices();
+    while let Some((here, c)) = at.next() {
+        match c {
+            '\\' => drop(at.next()),
+            '[' => {
+                let (_, after) = split_set(at.as_str())?;
+                let resume = after_brace.len() - after.len();
+                while at.as_str().len() > after_brace.len() - resume {
+                    at.next();
+                }
+            }
+            '{' => depth += 1,
+            ',' if depth == 0 => {
+                choices.push(after_brace.get(start..here).unwrap_or_default());
+                start = here + 1;
+            }
+            '}' if depth == 0 => {
+                choices.push(after_brace.get(start..here).unwrap_or_default());
+                return Ok((choices, at.as_str()));
+            }
+            '}' => depth -= 1,
+            _ => {}
+        }
+    }
+    Err(GlobFault::UnbalancedBraces)
+}
+
+fn names(plain: &str) -> Result<Vec<Name>, GlobFault> {
+    let mut names = vec![Vec::new()];
+    let mut rest = plain.chars();
+    while let Some(c) = rest.next() {
+        let piece = match c {
+            '/' => {
+                names.push(Vec::new());
+                continue;
+            }
+            '?' => Piece::AnyChar,
+            '*' => Piece::AnyChars,
+            '\\' => Piece::Char(rest.next().ok_or(GlobFault::TrailingBackslash)?),
+            '[' => {
+                let (inside, after) = split_set(rest.as_str())?;
+                rest = after.chars();
+                set(inside)?
+            }
+            c => Piece::Char(c),
+        };
+        if let Some(name) = names.last_mut() {
+            name.push(piece);
+        }
+    }
+    let any = |name: Vec<Piece>| if name == [Piece::AnyChars, Piece::AnyChars] { Name::AnyNames } else { Name::One(name) };
+    Ok(names.into_iter().map(any).collect())
+}
+
+fn set(inside: &str) -> Result<Piece, GlobFault> {
+    let listed = inside.strip_prefix(['!', '^']);
+    let mut ranges = Vec::new();
+    let mut chars = listed.unwrap_or(inside).chars().peekable();
+    while let Some(from) = chars.next() {
+        let mut ahead = chars.clone();
+        let to = match (ahead.next(), ahead.next()) {
+            (Some('-'), Some(to)) => {
+                chars = ahead;
+                to
+            }
+            _ => from,
+        };
+        if to < from {
+            return Err(GlobFault::BackwardRange(from, to));
+        }
+        ranges.push((from, to));
+    }
+    Ok(Piece::Set { negated: listed.is_some(), ranges })
+}
+
+/// Only the last `**` is ever taken back, so this takes at most names times names.
+fn matches_names(pattern: &[Name], path: &[&str]) -> bool {
+    let one = |name: &Name, text: &&str| match name {
+        Name::AnyNames => false,
+        Name::One(pieces) => matches_pieces(pieces, text),
+    };
+    // At the end, `**` wants at least one name: it means what is in a folder, not the folder.
+    if let Some((Name::AnyNames, [_, ..])) = pattern.split_last() {
+        return (0..path.len()).any(|taken| {
+            let (head, _) = path.split_at_checked(taken).unwrap_or_default();
+            pattern.split_last().is_some_and(|(_, before)| walk(before, head, |name| *name == Name::AnyNames, one))
+        });
+    }
+    walk(pattern, path, |name| *name == Name::AnyNames, one)
+}
+
+fn matches_pieces(pieces: &[Piece], text: &str) -> bool {
+    // A name without wildcards is most of what a scope holds.
+    let text: Vec<char> = text.chars().collect();
+    walk(
+        pieces,
+        &text,
+        |piece| *piece == Piece::AnyChars,
+        |piece, c| match piece {
+            Piece::Char(expected) => expected == c,
+            Piece::AnyChar => true,
+            Piece::AnyChars => false,
+            Piece::Set { negated, ranges } => *negated != ranges.iter().any(|(from, to)| from <= c && c <= to),
+        },
+    )
+}
+
+/// Matches a sequence against a pattern in which some elements stand for any number of items.
+fn walk<P, T>(pattern: &[P], items: &[T], is_any: impl Fn(&P) -> bool, one: impl Fn(&P, &T) -> bool) -> bool {
+    let (mut at, mut from) = (0, 0);
+    let mut back: Option<(usize, usize)> = None;
+    loop {
+        match (pattern.get(at), items.get(from)) {
+            (Some(element), _) if is_any(element) => {
+                back = Some((at + 1, from));
+                at += 1;
+            }
+            (Some(element), Some(item)) if one(element, item) => (at, from) = (at + 1, from + 1),
+            (None, None) => return true,
+            _ => match &mut back {
+                Some((resume, taken)) if *taken < items.len() => {
+                    *taken += 1;
+                    (at, from) = (*resume, *taken);
+                }
+                _ => return false,
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn faults() {
+        for (pattern, fault) in [
+            ("a[", GlobFault::UnclosedSet),
+            ("a[]", GlobFault::UnclosedSet),
+            ("[b-a]", GlobFault::BackwardRange('b', 'a')),
+            ("{a,b", GlobFault::UnbalancedBraces),
+            ("a}", GlobFault::UnbalancedBraces),
+            ("a\\", GlobFault::TrailingBackslash),
+            (&"{a,b}".repeat(9), GlobFault::TooManyAlternatives),
+        ] {
+            assert_eq!(Glob::compile(pattern), Err(fault), "{pattern}");
+        }
+    }
+
+    #[test]
+    fn a_character_is_no_byte() {
+        assert!(Glob::compile("a?c").unwrap().matches("aäc"));
+        assert!(Glob::compile("[ä-ü]").unwrap().matches("ö"));
+    }
+
+    /// Every pattern against every path, compared with globset.
+    #[test]
+    fn the_meaning_is_globsets() {
+        let patterns = [
+            "src/auth/**",
+            "**",
+            "**/*.md",
+            "a/**/b",
+            "**/b/**",
+            "*",
+            "*.ts",
+            "a?c",
+            "[abc]",
+            "[!abc]",
+            "[a-c]x",
+            "[]x]",
+            "[!]]",
+            "[a-]",
+            "{a,b}/c",
+            "{a,b/**}",
+            "{a,{b,c}}.ts",
+            "\\*",
+            "a\\[b",
+            "src/*/x",
+            "src/**/x",
+            "a*b*c",
+            "*a*a*b",
+            ".*",
+            "a/",
+            "/a",
+            "a//b",
+            "{,a}b",
+            "[{}]",
+            "x{[,],y}",
+            "a/**/**/b",
+            "**/a",
+            "a/*/**",
+        ];
+        let paths = [
+            "src/auth/a.ts",
+            "src/auth",
+            "src/auth/x/.y",
+            "src/authX",
+            "README.md",
+            "d/README.md",
+            "a/b",
+            "a/x/b",
+            "a/x/y/b",
+            "b/b/b",
+            "b",
+            "a",
+            "abc",
+            "a.ts",
+            ".ts",
+            "c.ts",
+            "ax",
+            "dx",
+            "x",
+            "]",
+            "-",
+            "a/c",
+            "b/c",
+            "b/q/r",
+            "*",
+            "a[b",
+            "src/x",
+            "src/y/x",
+            "aXbYc",
+            "aaab",
+            "aaaab",
+            ".hidden",
+            "{",
+            "}",
+            "a/",
+            "ab",
+            "x,",
+            "xy",
+            "a/b/c",
+            "src//x",
+            "",
+        ];
+        for pattern in patterns {
+            let ours = Glob::compile(pattern);
+            let theirs =
+                globset::GlobBuilder::new(pattern).literal_separator(true).backslash_escape(true).empty_alternates(true).build();
+            let (Ok(ours), Ok(theirs)) = (&ours, &theirs) else { panic!("{pattern}: {ours:?} {theirs:?}") };
+            let theirs = theirs.compile_matcher();
+            for path in paths {
+                assert_eq!(ours.matches(path), theirs.is_match(path), "{pattern:?} on {path:?}");
+            }
+        }
+    }
+}

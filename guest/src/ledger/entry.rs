@@ -1,0 +1,77 @@
+//! One line of the ledger.
+
+use serde::{Deserialize, Serialize};
+
+use super::mutation::MutationClass;
+use crate::digest::Digest;
+use crate::intents::intent::IntentId;
+use crate::ports::Ports;
+
+/// Whether the change was within the intent's scope.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum ScopeValidation {
+    /// It was.
+    Pass,
+    /// It was not.
+    Fail,
+    /// It needed none.
+    Exempt,
+}
+
+/// The file that an entry is about.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileChange {
+    /// Relative to the workspace.
+    pub relative_path: String,
+    /// Before; null where there was no file or it could not be hashed.
+    pub pre_hash: Option<Digest>,
+    /// After; null where there is no file or it could not be hashed.
+    pub post_hash: Option<Digest>,
+}
+
+/// One line of the ledger.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Entry {
+    /// UUID v4.
+    pub id: String,
+    /// RFC 3339, UTC.
+    pub timestamp: String,
+    /// The intent that the call was ruled under.
+    pub intent_id: Option<IntentId>,
+    /// The session that made the call.
+    pub session_id: String,
+    /// The sub-agent, where the host names one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    /// The tool, as the host spells it.
+    pub tool_name: String,
+    /// The kind of the change.
+    pub mutation_class: MutationClass,
+    /// The file; null where no file is concerned.
+    pub file: Option<FileChange>,
+    /// The hash of the content after the change, wherever it stands.
+    pub content_hash: Option<Digest>,
+    /// Whether it was in scope.
+    pub scope_validation: ScopeValidation,
+    /// Whether the tool succeeded.
+    pub success: bool,
+    /// What the tool said where it did not.
+    pub error: Option<String>,
+}
+
+/// A random UUID, version 4.
+pub fn new_id(ports: &Ports) -> String {
+    let mut bytes = ports.random.sixteen();
+    let [_, _, _, _, _, _, version, _, variant, ..] = &mut bytes;
+    *version = *version & 0x0f | 0x40;
+    *variant = *variant & 0x3f | 0x80;
+    let mut text = String::with_capacity(36);
+    for (at, byte) in bytes.iter().enumerate() {
+        if matches!(at, 4 | 6 | 8 | 10) {
+            text.push('-');
+        }
+        text.push_str(&format!("{byte:02x}"));
+    }
+    text
+}

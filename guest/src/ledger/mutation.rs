@@ -1,0 +1,63 @@
+//! What kind of change an entry records.
+
+use serde::{Deserialize, Serialize};
+
+use crate::call::effect::Operation;
+
+/// The kind of a change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum MutationClass {
+    /// Structure changed, behaviour did not.
+    AstRefactor,
+    /// New behaviour.
+    IntentEvolution,
+    /// A defect corrected.
+    BugFix,
+    /// Documents only.
+    Documentation,
+    /// Configuration only.
+    Configuration,
+    /// A new file.
+    FileCreation,
+    /// A file taken away.
+    FileDeletion,
+}
+
+impl MutationClass {
+    /// By what changed, and where that leaves it open, by what the agent claims.
+    pub fn of(operation: Operation, path: &str, claim: Option<Self>) -> Self {
+        let name = path.rsplit('/').next().unwrap_or(path);
+        let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending).to_ascii_lowercase();
+        match operation {
+            Operation::Create => Self::FileCreation,
+            Operation::Delete => Self::FileDeletion,
+            _ if matches!(&*ending, "md" | "mdx" | "rst" | "adoc" | "txt") => Self::Documentation,
+            _ if matches!(&*ending, "json" | "jsonc" | "yaml" | "yml" | "toml" | "ini" | "cfg" | "conf" | "env") => {
+                Self::Configuration
+            }
+            _ => claim.unwrap_or(Self::IntentEvolution),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn classes() {
+        use MutationClass::*;
+        for (operation, path, claim, expected) in [
+            (Operation::Create, "a.md", None, FileCreation),
+            (Operation::Delete, "a.md", Some(BugFix), FileDeletion),
+            (Operation::Modify, "docs/A.MD", Some(BugFix), Documentation),
+            (Operation::Modify, "tsconfig.json", None, Configuration),
+            (Operation::Modify, ".env", None, Configuration),
+            (Operation::Modify, "src/a.rs", None, IntentEvolution),
+            (Operation::Modify, "src/a.rs", Some(AstRefactor), AstRefactor),
+        ] {
+            assert_eq!(MutationClass::of(operation, path, claim), expected, "{operation} {path}");
+        }
+    }
+}

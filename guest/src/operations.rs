@@ -1,0 +1,222 @@
+//! The gate as JSON lines: one object in, one object out.
+//!
+//! | op | answer |
+//! | --- | --- |
+//! | `select-intent` `{session, intent}` | `{"intent":{id, name, status}}` |
+//! | `clear-intent` `{session}` | `{"intent":null}` |
+//! | `inherit-intent` `{session, parent}` | `{"intent":…}` |
+//! | `pre-tool` `{session, call, tool, args, host?, cwd?, agent?}` | `{verdict, code, reason, effects, pre_hash}` |
+//! | `post-tool` `{…, success, error?}` | `{"entries":[…]}` |
+//! | `context` `{session}` | `{"text":…}` |
+//! | `augment` `{session, tool, args}` | `{args, concepts, skipped}` and, where something is known, `additional_context` |
+//! | `event` `{event, session, data}` | `{continue, system_message, data}` |
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value, json};
+
+use crate::call::ToolCall;
+use crate::call::effect::Effect;
+use crate::gate::{Gate, Outcome, Refusal};
+use crate::intents::intent::Intent;
+
+use crate::ruling::Ruling;
+
+/// The longest line that is understood.
+pub const LONGEST_LINE: usize = 32 << 20;
+
+/// What the prompt gets when nobody asks for less: 4,000 tokens of about four characters.
+const CONTEXT_CHARS: usize = 16_000;
+
+/// Why a line got no answer.
+#[derive(Debug, thiserror::Error)]
+enum Fault {
+    #[error("the line is longer than {} MiB; pass large content by path", LONGEST_LINE >> 20)]
+    TooLong,
+    #[error("the line is no JSON object: {0}")]
+    InvalidJson(serde_json::Error),
+    #[error("the line is {0}, not a JSON object such as {{\"op\":\"context\",\"session\":\"s1\"}}")]
+    NoObject(&'static str),
+    #[error("the field `{field}` is missing; `{op}` needs it")]
+    MissingField { op: String, field: &'static str },
+    #[error("`{op}` cannot be understood: {why}")]
+    InvalidField { op: String, why: serde_json::Error },
+    #[error("the op `{0}` is not known; known are: {known}", known = OPS.join(", "))]
+    UnknownOp(String),
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    #[error("the workspace could not be written: {0}")]
+    Workspace(#[from] crate::ports::FileFault),
+}
+
+impl Fault {
+    fn code(&self) -> &'static str {
+        match self {
+            Self::TooLong => "too_long",
+            Self::InvalidJson(_) | Self::NoObject(_) => "invalid_json",
+            Self::MissingField { .. } => "missing_field",
+            Self::InvalidField { .. } => "invalid_field",
+            Self::UnknownOp(_) => "unknown_op",
+            Self::Refused(Refusal::UnknownIntent { .. }) => "unknown_intent",
+            Self::Refused(Refusal::IntentClosed { .. }) => "intent_closed",
+            Self::Refused(Refusal::NotGoverned(_)) => "not_governed",
+            Self::Refused(Refusal::NotKept(_)) | Self::Workspace(_) => "workspace_fault",
+        }
+    }
+}
+
+const OPS: &[&str] = &["select-intent", "clear-intent", "inherit-intent", "pre-tool", "post-tool", "context", "augment", "event"];
+
+/// Answers one line. What cannot be understood is answered with `{"error":{"code","message"}}`.
+pub fn perform(gate: &mut Gate, line: &[u8]) -> String {
+    let answer = parse(line)
+        .and_then(|(op, fields)| answer(gate, &op, fields))
+        .unwrap_or_else(|fault| json!({"error": {"code": fault.code(), "message": fault.to_string()}}));
+    answer.to_string()
+}
+
+fn parse(line: &[u8]) -> Result<(String, Map<String, Value>), Fault> {
+    if line.len() > LONGEST_LINE {
+        return Err(Fault::TooLong);
+    }
+    let found = match serde_json::from_slice(line).map_err(Fault::InvalidJson)? {
+        Value::Object(mut fields) => {
+            return match fields.remove("op") {
+                Some(Value::String(op)) => Ok((op, fields)),
+                _ => Err(Fault::MissingField { op: "a line".to_owned(), field: "op" }),
+            };
+        }
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(_) => "a list",
+    };
+    Err(Fault::NoObject(found))
+}
+
+fn answer(gate: &mut Gate, op: &str, fields: Map<String, Value>) -> Result<Value, Fault> {
+    match op {
+        "select-intent" => {
+            let asked: SelectIntent = read(op, &["session", "intent"], fields)?;
+            Ok(json!({"intent": summary(&gate.select(&asked.session, &asked.intent)?)}))
+        }
+        "clear-intent" => {
+            let asked: InSession = read(op, &["session"], fields)?;
+            gate.clear(&asked.session)?;
+            Ok(json!({"intent": null}))
+        }
+        "inherit-intent" => {
+            let asked: InheritIntent = read(op, &["session", "parent"], fields)?;
+            gate.inherit(&asked.session, &asked.parent)?;
+            Ok(json!({"intent": gate.current(&asked.session).as_ref().map(summary)}))
+        }
+        "pre-tool" => {
+            let asked: Call = read(op, &["session", "call", "tool"], fields)?;
+            Ok(ruling(&gate.check(&asked.into())))
+        }
+        "post-tool" => {
+            let success = matches!(fields.get("success"), Some(Value::Bool(true)));
+            let error = fields.get("error").and_then(Value::as_str).unwrap_or("the tool did not say").to_owned();
+            let asked: Call = read(op, &["session", "call", "tool", "success"], fields)?;
+            let outcome = if success { Outcome::Done } else { Outcome::Failed(error) };
+            let lines = gate.settle(&asked.into(), &outcome);
+            let entries: Vec<Value> = lines.iter().filter_map(|line| serde_json::from_str(line).ok()).collect();
+            Ok(json!({"entries": entries}))
+        }
+        "context" => {
+            let asked: InSession = read(op, &["session"], fields)?;
+            Ok(json!({"text": gate.context(&asked.session, CONTEXT_CHARS)}))
+        }
+        "augment" => {
+            let asked: Call = read(op, &["session", "tool"], fields)?;
+            let call: ToolCall = asked.into();
+            let directions = gate.augment(&call, &[]);
+            let mut answer = json!({"args": call.args, "concepts": directions.concepts, "skipped": directions.skipped});
+            if let (Some(text), Some(answer)) = (directions.text, answer.as_object_mut()) {
+                answer.insert("additional_context".to_owned(), text.into());
+            }
+            Ok(answer)
+        }
+        "event" => {
+            let asked: Event = read(op, &["event", "session"], fields)?;
+            Ok(json!({"continue": true, "system_message": null, "data": asked.data}))
+        }
+        _ => Err(Fault::UnknownOp(op.to_owned())),
+    }
+}
+
+/// Reads the fields of an op, naming the first required one that is missing or empty.
+fn read<T: DeserializeOwned>(op: &str, required: &[&'static str], fields: Map<String, Value>) -> Result<T, Fault> {
+    let absent = |name: &&&str| match fields.get(**name) {
+        None | Some(Value::Null) => true,
+        Some(Value::String(text)) => text.is_empty(),
+        Some(_) => false,
+    };
+    if let Some(field) = required.iter().find(absent) {
+        return Err(Fault::MissingField { op: op.to_owned(), field });
+    }
+    serde_json::from_value(Value::Object(fields)).map_err(|why| Fault::InvalidField { op: op.to_owned(), why })
+}
+
+#[derive(Deserialize)]
+struct InSession {
+    session: String,
+}
+
+#[derive(Deserialize)]
+struct SelectIntent {
+    session: String,
+    intent: String,
+}
+
+#[derive(Deserialize)]
+struct InheritIntent {
+    session: String,
+    parent: String,
+}
+
+#[derive(Deserialize)]
+struct Event {
+    #[serde(rename = "event")]
+    _event: String,
+    #[serde(rename = "session")]
+    _session: String,
+    #[serde(default)]
+    data: Map<String, Value>,
+}
+
+#[derive(Deserialize)]
+struct Call {
+    session: String,
+    agent: Option<String>,
+    #[serde(default)]
+    call: String,
+    host: Option<String>,
+    tool: String,
+    #[serde(default)]
+    args: Value,
+    cwd: Option<String>,
+}
+
+impl From<Call> for ToolCall {
+    fn from(call: Call) -> Self {
+        let Call { session, agent, call, host, tool, args, cwd } = call;
+        Self { session, agent, call, host, tool, args, cwd }
+    }
+}
+
+fn summary(intent: &Intent) -> Value {
+    json!({"id": intent.id, "name": intent.name, "status": intent.status})
+}
+
+fn ruling(ruling: &Ruling) -> Value {
+    let effect = |effect: &Effect| json!({"path": effect.location.as_str(), "operation": effect.operation});
+    json!({
+        "verdict": ruling.verdict,
+        "code": ruling.code.as_str(),
+        "reason": ruling.reason,
+        "effects": ruling.effects.iter().map(effect).collect::<Vec<_>>(),
+        "pre_hash": ruling.effects.iter().find_map(|effect| effect.pre_hash),
+    })
+}

@@ -1,0 +1,438 @@
+//! A world in memory, for tests, benchmarks and fuzzing: files with links, a clock that ticks, bytes that repeat.
+//!
+//! It follows the same contract as the hosts' file systems and goes through the same fixtures, so a test that passes here
+//! means what it says.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use serde_json::Value;
+
+use super::{
+    Clock, Entry, Expectation, Facts, FileFault, Kind, Level, Listing, Log, Ports, Question, Random, Reach, Records, Root, Tail,
+    Timestamp, Workspace,
+};
+use crate::digest::Digest;
+
+/// Where the workspace stands in a world in memory.
+pub const PROJECT: &str = "/workspace";
+/// Where the home folder stands in a world in memory.
+pub const HOME: &str = "/home/user";
+
+/// Links followed before a path counts as a circle; the kernel's own limit.
+const MOST_LINKS: u32 = 40;
+
+#[derive(Debug, Clone)]
+enum Node {
+    File { identity: u64 },
+    Directory,
+    Link(String),
+    Other,
+}
+
+#[derive(Debug, Clone)]
+struct Content {
+    bytes: Vec<u8>,
+    stamp: u64,
+}
+
+/// The world in memory.
+pub struct Memory {
+    nodes: RefCell<BTreeMap<String, Node>>,
+    contents: RefCell<BTreeMap<u64, Content>>,
+    ticks: Cell<u64>,
+    now: Cell<u64>,
+    drawn: Cell<u8>,
+    lines: RefCell<Vec<(Level, String)>>,
+}
+
+/// Where a walk ended.
+struct Walk {
+    real: Option<String>,
+    entry: Option<String>,
+}
+
+impl Memory {
+    /// An empty workspace and an empty home folder, on the first day of 2026.
+    pub fn new() -> Rc<Self> {
+        let world = Self {
+            nodes: RefCell::default(),
+            contents: RefCell::default(),
+            ticks: Cell::new(0),
+            now: Cell::new(1_767_225_600_000),
+            drawn: Cell::new(0),
+            lines: RefCell::default(),
+        };
+        world.make_directory(PROJECT);
+        world.make_directory(HOME);
+        Rc::new(world)
+    }
+
+    /// The gate's ports onto this world.
+    pub fn ports(self: &Rc<Self>) -> Ports {
+        Ports { workspace: self.clone(), records: self.clone(), log: self.clone(), clock: self.clone(), random: self.clone() }
+    }
+
+    /// Writes a file of the workspace, with the folders it needs.
+    pub fn write(&self, path: &str, content: impl AsRef<[u8]>) {
+        self.write_at(&walk_from(PROJECT, path).join_names(), content.as_ref());
+    }
+
+    /// Makes a folder in the workspace.
+    pub fn mkdir(&self, path: &str) {
+        self.make_directory(&walk_from(PROJECT, path).join_names());
+    }
+
+    /// Makes a symbolic link in the workspace.
+    pub fn symlink(&self, target: &str, path: &str) {
+        let path = walk_from(PROJECT, path).join_names();
+        self.make_directory(parent_of(&path));
+        self.nodes.borrow_mut().insert(path, Node::Link(target.to_owned()));
+    }
+
+    /// Gives a file of the workspace a second name.
+    pub fn hardlink(&self, existing: &str, path: &str) {
+        let node = self.nodes.borrow().get(&walk_from(PROJECT, existing).join_names()).cloned();
+        let path = walk_from(PROJECT, path).join_names();
+        self.make_directory(parent_of(&path));
+        self.nodes.borrow_mut().insert(path, node.unwrap_or(Node::Other));
+    }
+
+    /// Takes away a file or a folder of the workspace with everything in it.
+    pub fn delete(&self, path: &str) {
+        let path = walk_from(PROJECT, path).join_names();
+        let below = format!("{path}/");
+        self.nodes.borrow_mut().retain(|name, _| *name != path && !name.starts_with(&below));
+    }
+
+    /// The content of a file of the workspace.
+    pub fn content(&self, path: &str) -> Option<Vec<u8>> {
+        self.read(Root::Project, path, u64::MAX).ok()
+    }
+
+    /// What was logged so far.
+    pub fn logged(&self) -> Vec<(Level, String)> {
+        self.lines.borrow().clone()
+    }
+
+    fn tick(&self) -> u64 {
+        self.ticks.set(self.ticks.get() + 1);
+        self.ticks.get()
+    }
+
+    fn make_directory(&self, path: &str) {
+        if !path.is_empty() {
+            self.make_directory(parent_of(path));
+            self.nodes.borrow_mut().entry(path.to_owned()).or_insert(Node::Directory);
+        }
+    }
+
+    fn write_at(&self, path: &str, bytes: &[u8]) {
+        self.make_directory(parent_of(path));
+        let stamp = self.tick();
+        let known = match self.nodes.borrow().get(path) {
+            Some(Node::File { identity }) => Some(*identity),
+            _ => None,
+        };
+        let identity = known.unwrap_or(stamp);
+        self.nodes.borrow_mut().insert(path.to_owned(), Node::File { identity });
+        self.contents.borrow_mut().insert(identity, Content { bytes: bytes.to_vec(), stamp });
+    }
+
+    fn node(&self, path: &str) -> Option<Node> {
+        if path.is_empty() { Some(Node::Directory) } else { self.nodes.borrow().get(path).cloned() }
+    }
+
+    fn walk(&self, root: Root, path: &str) -> Walk {
+        let mut at = Vec::new();
+        let mut ahead = walk_from(folder(root), path).names;
+        let (mut links, mut entry) = (0, None);
+        while let Some(name) = ahead.pop() {
+            if name == ".." {
+                at.pop();
+                continue;
+            }
+            at.push(name);
+            let here = join(&at);
+            let last = ahead.is_empty();
+            match self.node(&here) {
+                Some(Node::Link(target)) => {
+                    if last {
+                        entry.get_or_insert(here);
+                    }
+                    links += 1;
+                    if links > MOST_LINKS {
+                        return Walk { real: None, entry };
+                    }
+                    at.pop();
+                    if target.starts_with('/') {
+                        at.clear();
+                    }
+                    ahead.extend(walk_from("", &target).names);
+                }
+                Some(Node::File { .. } | Node::Other) if !last => return Walk { real: None, entry: None },
+                _ => {}
+            }
+        }
+        let real = join(&at);
+        Walk { entry: Some(entry.unwrap_or_else(|| real.clone())), real: Some(real) }
+    }
+
+    fn file(&self, root: Root, path: &str) -> Result<Content, FileFault> {
+        let real = self.walk(root, path).real.ok_or(FileFault::Other)?;
+        match self.node(&real) {
+            Some(Node::File { identity }) => self.contents.borrow().get(&identity).cloned().ok_or(FileFault::Missing),
+            None => Err(FileFault::Missing),
+            _ => Err(FileFault::Other),
+        }
+    }
+}
+
+impl Workspace for Memory {
+    fn inspect(&self, questions: &[Question]) -> Vec<Facts> {
+        let look = |question: &Question| {
+            let walk = self.walk(question.root, &question.path);
+            let mut facts = Facts {
+                kind: Kind::Missing,
+                real_path: walk.real.as_deref().map(reported),
+                entry_path: walk.entry.as_deref().map(reported),
+                hard_links: 0,
+                identity: 0,
+                stamp: 0,
+                size: 0,
+                digest: None,
+            };
+            match walk.real.and_then(|real| self.node(&real)) {
+                None => {}
+                Some(Node::Directory) => (facts.kind, facts.hard_links, facts.stamp) = (Kind::Directory, 1, 1),
+                Some(Node::Link(_) | Node::Other) => (facts.kind, facts.hard_links, facts.stamp) = (Kind::Other, 1, 1),
+                Some(Node::File { identity }) => {
+                    let names = self.nodes.borrow();
+                    let same = |node: &&Node| matches!(node, Node::File { identity: other } if *other == identity);
+                    facts.kind = Kind::File;
+                    facts.hard_links = u32::try_from(names.values().filter(same).count()).unwrap_or(u32::MAX);
+                    facts.identity = identity;
+                    if let Some(content) = self.contents.borrow().get(&identity) {
+                        facts.stamp = content.stamp;
+                        facts.size = content.bytes.len() as u64;
+                        facts.digest = question.digest.then(|| Digest::of(&content.bytes));
+                    }
+                }
+            }
+            facts
+        };
+        questions.iter().map(look).collect()
+    }
+
+    fn read(&self, root: Root, path: &str, limit_bytes: u64) -> Result<Vec<u8>, FileFault> {
+        let content = self.file(root, path)?;
+        if content.bytes.len() as u64 > limit_bytes { Err(FileFault::TooLarge) } else { Ok(content.bytes) }
+    }
+
+    fn read_range(&self, root: Root, path: &str, offset: u64, limit_bytes: u64) -> Result<Vec<u8>, FileFault> {
+        let bytes = self.file(root, path)?.bytes;
+        let start = usize::try_from(offset).unwrap_or(usize::MAX);
+        let length = usize::try_from(limit_bytes).unwrap_or(usize::MAX);
+        Ok(bytes.into_iter().skip(start).take(length).collect())
+    }
+
+    fn read_tail(&self, root: Root, path: &str, limit_bytes: u64) -> Result<Tail, FileFault> {
+        let length = self.file(root, path)?.bytes.len() as u64;
+        let offset = length.saturating_sub(limit_bytes);
+        Ok(Tail { offset, bytes: self.read_range(root, path, offset, limit_bytes)? })
+    }
+
+    fn list(&self, root: Root, directory: &str, reach: &Reach) -> Result<Listing, FileFault> {
+        let real = self.walk(root, directory).real.ok_or(FileFault::Other)?;
+        match self.node(&real) {
+            Some(Node::Directory) => {}
+            None => return Err(FileFault::Missing),
+            Some(_) => return Err(FileFault::Other),
+        }
+        let below = format!("{real}/");
+        let mut listing = Listing { entries: Vec::new(), truncated: false };
+        for (path, node) in self.nodes.borrow().range(below.clone()..) {
+            let Some(path) = path.strip_prefix(&below) else { break };
+            let mut folders = path.split('/');
+            folders.next_back();
+            let depth = path.split('/').count();
+            if depth > reach.depth as usize || folders.any(|name| reach.skip.iter().any(|skipped| skipped == name)) {
+                continue;
+            }
+            if listing.entries.len() as u64 == u64::from(reach.limit) {
+                listing.truncated = true;
+                break;
+            }
+            let mut entry = Entry { path: path.to_owned(), kind: Kind::Other, identity: 0, stamp: 1, size: 0 };
+            match node {
+                Node::Directory => entry.kind = Kind::Directory,
+                Node::Link(_) | Node::Other => {}
+                Node::File { identity } => {
+                    entry.kind = Kind::File;
+                    entry.identity = *identity;
+                    if let Some(content) = self.contents.borrow().get(identity) {
+                        entry.stamp = content.stamp;
+                        entry.size = content.bytes.len() as u64;
+                    }
+                }
+            }
+            listing.entries.push(entry);
+        }
+        Ok(listing)
+    }
+}
+
+impl Records for Memory {
+    fn append(&self, root: Root, path: &str, bytes: &[u8]) -> Result<(), FileFault> {
+        let mut content = match self.file(root, path) {
+            Ok(content) => content.bytes,
+            Err(FileFault::Missing) => Vec::new(),
+            Err(fault) => return Err(fault),
+        };
+        content.extend_from_slice(bytes);
+        self.replace(root, path, &content, Expectation::Anything)
+    }
+
+    fn replace(&self, root: Root, path: &str, bytes: &[u8], expected: Expectation) -> Result<(), FileFault> {
+        let real = self.walk(root, path).real.ok_or(FileFault::Other)?;
+        if !may_write(&real) {
+            return Err(FileFault::Denied);
+        }
+        let present = self.file(root, path).ok().map(|content| Digest::of(&content.bytes));
+        match expected {
+            Expectation::Absent if present.is_some() => return Err(FileFault::Exists),
+            Expectation::Digest(digest) if present != Some(digest) => return Err(FileFault::Changed),
+            _ => {}
+        }
+        self.write_at(&real, bytes);
+        Ok(())
+    }
+
+    fn remove(&self, root: Root, path: &str) -> Result<(), FileFault> {
+        let real = self.walk(root, path).real.ok_or(FileFault::Other)?;
+        if !may_write(&real) {
+            return Err(FileFault::Denied);
+        }
+        self.nodes.borrow_mut().remove(&real).map(drop).ok_or(FileFault::Missing)
+    }
+}
+
+impl Log for Memory {
+    fn write(&self, level: Level, message: &str, _details: &Value) {
+        self.lines.borrow_mut().push((level, message.to_owned()));
+    }
+}
+
+impl Clock for Memory {
+    /// A second later each time.
+    fn now(&self) -> Timestamp {
+        let now = self.now.get();
+        self.now.set(now + 1000);
+        Timestamp(now)
+    }
+}
+
+impl Random for Memory {
+    /// Sixteen times the same byte, another one each time.
+    fn sixteen(&self) -> [u8; 16] {
+        let byte = self.drawn.get();
+        self.drawn.set(byte.wrapping_add(1));
+        [byte; 16]
+    }
+}
+
+/// The names of a path that are still ahead, last one first.
+struct Ahead {
+    names: Vec<String>,
+}
+
+impl Ahead {
+    fn join_names(&self) -> String {
+        self.names.iter().rev().fold(String::new(), |path, name| format!("{path}/{name}"))
+    }
+}
+
+fn walk_from(start: &str, path: &str) -> Ahead {
+    let start = if path.starts_with('/') { "" } else { start };
+    let meant = |name: &&str| !name.is_empty() && *name != ".";
+    Ahead { names: path.rsplit('/').chain(start.rsplit('/')).filter(meant).map(str::to_owned).collect() }
+}
+
+fn folder(root: Root) -> &'static str {
+    match root {
+        Root::Project => PROJECT,
+        Root::Home => HOME,
+    }
+}
+
+fn join(names: &[String]) -> String {
+    names.iter().fold(String::new(), |path, name| format!("{path}/{name}"))
+}
+
+fn parent_of(path: &str) -> &str {
+    path.rsplit_once('/').map_or("", |(parent, _)| parent)
+}
+
+fn reported(path: &str) -> String {
+    match path.strip_prefix(PROJECT) {
+        Some("") => ".".to_owned(),
+        Some(inside) if inside.starts_with('/') => inside.trim_start_matches('/').to_owned(),
+        _ if path.is_empty() => "/".to_owned(),
+        _ => path.to_owned(),
+    }
+}
+
+fn may_write(path: &str) -> bool {
+    [(PROJECT, ".orchestration"), (PROJECT, ".tollgate"), (HOME, ".tollgate")]
+        .iter()
+        .any(|(root, folder)| path.starts_with(&format!("{root}/{folder}/")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn real(world: &Memory, path: &str) -> Option<String> {
+        world.inspect(&[Question::project(path)]).pop().unwrap().real_path
+    }
+
+    #[test]
+    fn links_are_walked_as_the_kernel_would() {
+        let world = Memory::new();
+        world.write("src/billing/sub/x", "");
+        world.symlink("../billing/sub", "src/auth/lnk");
+        world.symlink("/workspace/src/billing", "abs");
+        world.symlink("loop", "loop");
+        world.symlink("../new/file", "src/dangling");
+        for (path, expected) in [
+            ("src/auth/lnk/x", Some("src/billing/sub/x")),
+            ("src/auth/lnk/../y", Some("src/billing/y")),
+            ("abs/y", Some("src/billing/y")),
+            ("loop", None),
+            ("loop/x", None),
+            ("src/dangling", Some("new/file")),
+            ("src/billing/sub/x/y", None),
+            ("..", Some("/")),
+            ("../other", Some("/other")),
+            (".", Some(".")),
+            ("/workspace", Some(".")),
+            ("/workspace-evil/x", Some("/workspace-evil/x")),
+        ] {
+            assert_eq!(real(&world, path).as_deref(), expected, "{path}");
+        }
+        let facts = world.inspect(&[Question::project("src/dangling")]).pop().unwrap();
+        assert_eq!(facts.entry_path.as_deref(), Some("src/dangling"));
+    }
+
+    #[test]
+    fn only_the_gates_own_folders_can_be_written() {
+        let world = Memory::new();
+        world.symlink("../src", ".tollgate/out");
+        let write = |path| world.replace(Root::Project, path, b"x", Expectation::Anything);
+        assert_eq!(write(".tollgate/a"), Ok(()));
+        assert_eq!(write("src/a"), Err(FileFault::Denied));
+        assert_eq!(write(".tollgate/../src/a"), Err(FileFault::Denied));
+        assert_eq!(write(".tollgate/out/a"), Err(FileFault::Denied));
+    }
+}

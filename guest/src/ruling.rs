@@ -1,0 +1,91 @@
+//! A verdict and why.
+
+use serde::Serialize;
+
+use crate::call::effect::Effect;
+
+/// Whether a call may run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    /// It may.
+    Allow,
+    /// A person decides.
+    Ask,
+    /// It may not.
+    Deny,
+}
+
+/// The stable names of every reason there is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Code {
+    /// Every change is in the intent's scope.
+    InScope,
+    /// Nothing is changed.
+    ReadOnly,
+    /// The workspace has no `.orchestration/`.
+    Ungoverned,
+    /// The intents cannot be read, so governance is off.
+    IntentsUnreadable,
+    /// The session has not selected an intent.
+    NoActiveIntent,
+    /// The selected intent is not in the file.
+    UnknownIntent,
+    /// The selected intent is completed or abandoned.
+    IntentClosed,
+    /// A change that the intent does not own.
+    OutOfScope,
+    /// A change to what governs the gate itself.
+    ControlFile,
+    /// What the call does cannot be known.
+    UnknownEffects,
+    /// A path that leads nowhere or is none.
+    InvalidPath,
+    /// Arguments that cannot be understood.
+    InvalidArguments,
+}
+
+impl Code {
+    /// The code as programs see it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::InScope => "in_scope",
+            Self::ReadOnly => "read_only",
+            Self::Ungoverned => "ungoverned",
+            Self::IntentsUnreadable => "intents_unreadable",
+            Self::NoActiveIntent => "no_active_intent",
+            Self::UnknownIntent => "unknown_intent",
+            Self::IntentClosed => "intent_closed",
+            Self::OutOfScope => "out_of_scope",
+            Self::ControlFile => "control_file",
+            Self::UnknownEffects => "unknown_effects",
+            Self::InvalidPath => "invalid_path",
+            Self::InvalidArguments => "invalid_arguments",
+        }
+    }
+}
+
+/// A verdict and why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ruling {
+    /// Whether the call may run.
+    pub verdict: Verdict,
+    /// For programs.
+    pub code: Code,
+    /// For people: what is wrong and what to do about it. Empty on a plain allow.
+    pub reason: String,
+    /// What the call would do.
+    pub effects: Vec<Effect>,
+}
+
+impl Ruling {
+    /// A plain allow.
+    pub fn allow(code: Code, effects: Vec<Effect>) -> Self {
+        Self { verdict: Verdict::Allow, code, reason: String::new(), effects }
+    }
+
+    /// A refusal.
+    pub fn deny(code: Code, reason: impl Into<String>, effects: Vec<Effect>) -> Self {
+        Self { verdict: Verdict::Deny, code, reason: reason.into(), effects }
+    }
+}
