@@ -50,6 +50,8 @@ pub enum Deed {
     Delete,
     /// Take away a folder with everything in it.
     DeleteTree,
+    /// Create, change or take away anything in a folder, by names that cannot be told beforehand.
+    WriteTree,
     /// Give it a second name, through which it can be changed from then on.
     Alias,
     /// Run it, or run a program in it; what that does cannot be seen.

@@ -2,6 +2,7 @@
 
 pub mod effect;
 pub mod path;
+pub mod shell;
 mod tool;
 
 use serde_json::{Map, Value};
@@ -96,8 +97,8 @@ pub fn effect(touch: &Touch, facts: &Facts) -> Option<Effect> {
     let exists = facts.kind != Kind::Missing;
     let (operation, path) = match touch.deed {
         Deed::Read => (Operation::Read, &facts.real_path),
-        Deed::Write | Deed::MakeFolder if !exists => (Operation::Create, &facts.real_path),
-        Deed::Write | Deed::MakeFolder | Deed::Touch | Deed::Alias => (Operation::Modify, &facts.real_path),
+        Deed::Write | Deed::WriteTree | Deed::MakeFolder if !exists => (Operation::Create, &facts.real_path),
+        Deed::Write | Deed::WriteTree | Deed::MakeFolder | Deed::Touch | Deed::Alias => (Operation::Modify, &facts.real_path),
         Deed::Execute => (Operation::Execute, &facts.real_path),
         Deed::Delete | Deed::DeleteTree => (Operation::Delete, &facts.entry_path),
     };
