@@ -13,6 +13,8 @@ use super::value::{NUMBERED, UNKNOWN};
 
 /// Deeper nesting of compound commands is refused: the grammar recurses.
 const MOST_NESTING: usize = 24;
+/// More operators in one `[[ ]]` are refused, for the same reason.
+const MOST_TESTS: usize = 48;
 
 /// Words by number, as they were written.
 #[derive(Debug, Default)]
@@ -74,6 +76,8 @@ pub(super) struct Lexer<'t> {
     /// What the next word is for.
     expects: Expects,
     index: usize,
+    /// How many tests the current `[[ ]]` holds.
+    tests: usize,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -117,6 +121,7 @@ impl<'t> Lexer<'t> {
             fresh: true,
             expects: Expects::Word,
             index: 0,
+            tests: 0,
         }
     }
 
@@ -171,6 +176,9 @@ impl<'t> Lexer<'t> {
         }
         self.at += operator.chars().count();
         let in_test = self.open.last() == Some(&Open::Test);
+        if in_test {
+            self.count_test()?;
+        }
         match *operator {
             "(" => {
                 self.nest(Open::Paren)?;
@@ -310,6 +318,7 @@ impl<'t> Lexer<'t> {
                     self.fresh = true;
                 }
                 "=~" => self.expects = Expects::Regex,
+                "!" => self.count_test()?,
                 _ => {}
             }
             if matches!(raw.as_str(), "]]" | "=~" | "!" | "=" | "==" | "!=") || (raw.starts_with('-') && raw.len() <= 3) {
@@ -352,6 +361,7 @@ impl<'t> Lexer<'t> {
             "[[" => {
                 self.nest(Open::Test)?;
                 self.fresh = false;
+                self.tests = 0;
             }
             "function" => {
                 self.expects = Expects::FunctionName;
@@ -396,6 +406,12 @@ impl<'t> Lexer<'t> {
             }
             None => self.words.put(raw, false),
         }
+    }
+
+    /// The grammar nests the tests of one `[[ ]]` as deep as there are of them.
+    fn count_test(&mut self) -> Result<(), Fault> {
+        self.tests += 1;
+        if self.tests > MOST_TESTS { Err(Fault::TooDeep) } else { Ok(()) }
     }
 
     fn nest(&mut self, open: Open) -> Result<(), Fault> {

@@ -54,7 +54,8 @@ impl Fields {
 
     fn finish(&mut self) {
         let (text, pattern) = (std::mem::take(&mut self.text), std::mem::take(&mut self.pattern));
-        let wild = std::mem::take(&mut self.wild);
+        // A bracket that nothing closes is just a bracket, and a command's name.
+        let wild = std::mem::take(&mut self.wild) && (text.contains(['*', '?', '(']) || text.contains(']'));
         if std::mem::take(&mut self.started) {
             self.done.push(if text.len() > MOST_TEXT { Arg::unknown() } else { Arg { text, pattern: wild.then_some(pattern) } });
         }

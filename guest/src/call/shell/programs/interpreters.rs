@@ -122,8 +122,14 @@ fn language(trace: &mut Trace<'_>, call: &Call<'_>, inline: &[&str], valued: &[&
     let mut rest = call.args.iter();
     while let Some(arg) = rest.next() {
         let text = arg.text.as_str();
-        let attached = |option: &&&str| option.len() == 2 && text.starts_with(**option) && !text.starts_with("--");
-        if inline.contains(&text) || inline.iter().any(|option| text.starts_with(&format!("{option}="))) || inline.iter().find(attached).is_some() {
+        // Letters may stand together: `-Ic`, `-lane`.
+        let bundled = |option: &&str| {
+            let letter = option.strip_prefix('-').filter(|letter| letter.len() == 1);
+            let letters = text.strip_prefix('-').filter(|letters| !letters.starts_with('-'));
+            let before = letter.zip(letters).and_then(|(letter, letters)| letters.split_once(letter)).map(|(before, _)| before);
+            before.is_some_and(|before| before.chars().all(|c| "abBdEhiIlnOpPqRsSuvVwx0".contains(c)))
+        };
+        if inline.contains(&text) || inline.iter().any(|option| text.starts_with(&format!("{option}=")) || bundled(option)) {
             let code = rest.next().map_or("", |code| code.text.as_str());
             return trace.unknown(format!("`{} {text} {}` is a program whose effects cannot be seen", call.name, shown(code)));
         }
