@@ -5,6 +5,7 @@ use brush_parser::ast::{
     ProcessSubstitutionKind, RedirectList, SimpleCommand, SubshellCommand,
 };
 
+use super::names::Names;
 use super::programs;
 use super::trace::{Input, Trace};
 use super::value::{Arg, UNKNOWN, shown};
@@ -74,7 +75,8 @@ impl Trace<'_> {
         }
         self.said = None;
         let rest = args.get(1..).unwrap_or_default();
-        let mut after = self.invoke(&name, rest, world, &input);
+        let rest = if programs::only_looks(&name.text) { rest.to_vec() } else { self.spread(rest, &world) };
+        let mut after = self.invoke(&name, &rest, world, &input);
         if writes {
             self.said = None;
         }
@@ -84,6 +86,18 @@ impl Trace<'_> {
             }
         }
         after
+    }
+
+    /// Arguments with each pattern replaced by what it matches, as far as that can be told.
+    fn spread(&mut self, args: &[Arg], world: &World) -> Vec<Arg> {
+        let mut out = Vec::new();
+        for arg in args {
+            match (arg.pattern.is_some() && arg.is_known()).then(|| self.names(world, arg)) {
+                Some(Names::These(names)) => out.extend(names.into_iter().map(Arg::plain)),
+                _ => out.push(arg.clone()),
+            }
+        }
+        out
     }
 
     /// Runs a command by its name: a function, a builtin or a program.
@@ -136,7 +150,7 @@ impl Trace<'_> {
                     let keyed = key.is_some() || raw.starts_with('[');
                     for field in fields {
                         match self.names(world, &field) {
-                            super::names::Names::These(names) if field.is_known() && !keyed => list.extend(names),
+                            Names::These(names) if field.is_known() && !keyed => list.extend(names),
                             _ => list.push(UNKNOWN.to_string()),
                         }
                     }
@@ -164,8 +178,19 @@ impl Trace<'_> {
             "LD_PRELOAD" | "LD_LIBRARY_PATH" | "LD_AUDIT" | "DYLD_INSERT_LIBRARIES" | "BASH_ENV" | "ENV" | "PROMPT_COMMAND" => {
                 self.execute(world, None);
             }
-            "PAGER" | "GIT_PAGER" | "EDITOR" | "VISUAL" | "GIT_EDITOR" | "GIT_SEQUENCE_EDITOR" | "GIT_EXTERNAL_DIFF" | "LESSOPEN"
-            | "GIT_SSH_COMMAND" | "GIT_SSH" | "GIT_ASKPASS" | "MANPAGER" | "BROWSER" => {
+            "PAGER"
+            | "GIT_PAGER"
+            | "EDITOR"
+            | "VISUAL"
+            | "GIT_EDITOR"
+            | "GIT_SEQUENCE_EDITOR"
+            | "GIT_EXTERNAL_DIFF"
+            | "LESSOPEN"
+            | "GIT_SSH_COMMAND"
+            | "GIT_SSH"
+            | "GIT_ASKPASS"
+            | "MANPAGER"
+            | "BROWSER" => {
                 if value.contains(UNKNOWN) {
                     self.execute(world, None);
                 } else {
@@ -269,7 +294,13 @@ impl Trace<'_> {
         }
     }
 
-    fn process_substitution(&mut self, kind: &ProcessSubstitutionKind, subshell: &SubshellCommand, world: &World, place: Place<'_>) {
+    fn process_substitution(
+        &mut self,
+        kind: &ProcessSubstitutionKind,
+        subshell: &SubshellCommand,
+        world: &World,
+        place: Place<'_>,
+    ) {
         let input = match kind {
             ProcessSubstitutionKind::Read => place.input.clone(),
             ProcessSubstitutionKind::Write => Input::Unknown,
@@ -291,7 +322,9 @@ fn assigned_name(assignment: &Assignment) -> String {
 fn value_text(assignment: &Assignment, place: Place<'_>) -> String {
     match &assignment.value {
         AssignmentValue::Scalar(word) => place.words.written(&word.value).0.into_owned(),
-        AssignmentValue::Array(elements) => elements.iter().map(|(_, word)| place.words.written(&word.value).0.into_owned()).collect(),
+        AssignmentValue::Array(elements) => {
+            elements.iter().map(|(_, word)| place.words.written(&word.value).0.into_owned()).collect()
+        }
     }
 }
 

@@ -5,8 +5,8 @@
 //! unknowns.
 
 mod grammar;
-mod hostile;
 mod harmless;
+mod hostile;
 mod programs;
 mod reach;
 
@@ -20,7 +20,16 @@ use crate::ports::memory::Memory;
 /// The workspace that the rows speak of.
 pub(super) fn workspace() -> Rc<Memory> {
     let world = Memory::new();
-    for path in ["src/auth/login.ts", "src/auth/a.ts", "src/billing/pay.ts", "tests/billing/pay.ts", "docs/auth.md", "README.md", ".env", "package.json"] {
+    for path in [
+        "src/auth/login.ts",
+        "src/auth/a.ts",
+        "src/billing/pay.ts",
+        "tests/billing/pay.ts",
+        "docs/auth.md",
+        "README.md",
+        ".env",
+        "package.json",
+    ] {
         world.write(path, "text\n");
     }
     world.mkdir(".git");
@@ -70,7 +79,17 @@ pub(super) fn check(rows: &[(&str, &str)]) {
 #[test]
 fn reasons_name_the_piece_in_backticks() {
     let world = workspace();
-    for command in ["eval \"$X\"", "curl x | sh", "echo > \"$X/y\"", "echo 'x", "python -c 'x'", "$CMD a", "xargs rm", "(((((", "cd $X; rm y"] {
+    for command in [
+        "eval \"$X\"",
+        "curl x | sh",
+        "echo > \"$X/y\"",
+        "echo 'x",
+        "python -c 'x'",
+        "$CMD a",
+        "xargs rm",
+        "(((((",
+        "cd $X; rm y",
+    ] {
         let found = footprint(command, "", &*world);
         assert!(!found.unknowns.is_empty(), "{command}");
         for why in &found.unknowns {
@@ -116,7 +135,10 @@ fn a_command_may_be_a_list() {
     ] {
         let argv: Vec<String> = argv.into_iter().map(str::to_owned).collect();
         let expected: BTreeSet<String> = expected.split([' ']).filter(|row| !row.is_empty()).map(str::to_owned).collect();
-        let found: BTreeSet<String> = spelled(&footprint_of_words(&argv, "", &*world)).iter().flat_map(|row| row.split(' ').map(str::to_owned).collect::<Vec<_>>()).collect();
+        let found: BTreeSet<String> = spelled(&footprint_of_words(&argv, "", &*world))
+            .iter()
+            .flat_map(|row| row.split(' ').map(str::to_owned).collect::<Vec<_>>())
+            .collect();
         assert_eq!(found, expected, "{argv:?}");
     }
 }
