@@ -101,6 +101,13 @@ impl Trace<'_> {
             return vec![Arg::plain(raw)];
         }
         let Some(words) = braces::expand(raw) else { return vec![Arg::unknown()] };
+        if world.options.posix && (raw.contains("$'") || words.len() != 1) {
+            // A plain `sh` knows neither braces nor `$'…'`; it may also be Bash under another name.
+            for word in words {
+                self.scalar(&word, world);
+            }
+            return vec![Arg::unknown()];
+        }
         let separators = match world.value("IFS") {
             Some(value) if !value.contains(UNKNOWN) => value,
             _ => " \t\n".to_owned(),

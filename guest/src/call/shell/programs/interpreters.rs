@@ -100,6 +100,7 @@ fn shell(trace: &mut Trace<'_>, call: &Call<'_>) {
         _ => match call.input {
             Input::Text(text) if !text.contains(UNKNOWN) => {
                 let mut world = call.world.child();
+                world.options.posix = is_plain(call.name);
                 world.positional = None;
                 trace.apart(|trace| trace.text(text, vec![world], &Input::Unknown));
             }
@@ -108,12 +109,18 @@ fn shell(trace: &mut Trace<'_>, call: &Call<'_>) {
     }
 }
 
+/// Shells that may lack what Bash adds.
+fn is_plain(name: &str) -> bool {
+    !matches!(name, "bash" | "rbash" | "zsh")
+}
+
 /// A script that is an argument.
 fn script(trace: &mut Trace<'_>, call: &Call<'_>, text: &Arg, args: &[Arg]) {
     if !text.is_known() || text.pattern.is_some() {
         return trace.unknown(format!("`{}` runs text that is only known when it runs", call.shown()));
     }
     let mut world = call.world.child();
+    world.options.posix = is_plain(call.name);
     world.positional = Some(Rc::new(args.iter().map(|arg| arg.text.clone()).collect()));
     trace.apart(|trace| trace.text(&text.text, vec![world], call.input));
 }
