@@ -15,6 +15,10 @@ impl Trace<'_> {
     /// Runs a builtin; gives the world back where the name is none.
     pub(super) fn builtin(&mut self, name: &str, args: &[Arg], mut world: World, input: &Input) -> Result<Worlds, World> {
         let done = |world: World| Ok(vec![world.with_status(None)]);
+        // Builtins evaluate the subscripts in the names they are given.
+        if NAMING.contains(&name) && args.iter().any(|arg| holds_subscript(&arg.text)) {
+            self.unknown(format!("`{name}` evaluates a name with a command in it"));
+        }
         match name {
             "cd" | "pushd" | "popd" => Ok(self.change_directory(name, args, world)),
             ":" | "true" => Ok(vec![world.with_status(Some(true))]),
@@ -267,6 +271,19 @@ impl Trace<'_> {
             None => self.said = said,
         }
     }
+}
+
+/// Builtins that take names of variables.
+const NAMING: &[&str] = &[
+    "printf", "read", "unset", "test", "[", "declare", "typeset", "local", "export", "readonly", "let", "mapfile", "wait",
+    "getopts",
+];
+
+/// `name[$(…)]`.
+fn holds_subscript(text: &str) -> bool {
+    let name: usize = text.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'_').count();
+    let rest = text.get(name..).unwrap_or_default();
+    name > 0 && rest.starts_with('[') && (rest.contains("$(") || rest.contains('`'))
 }
 
 /// What `export`, `declare` and their like do with words that the grammar did not take for assignments.

@@ -60,6 +60,9 @@ impl Trace<'_> {
                 Expansion::Text(target) if !target.contains(UNKNOWN) && !target.is_empty() => target.clone(),
                 _ => String::new(),
             };
+            if target.contains(['$', '`']) {
+                self.unknown(format!("`{}` is evaluated as a name, commands included", super::value::shown(&target)));
+            }
             value = if target.is_empty() { Expansion::unknown() } else { self.named(&target, world) };
         }
         self.modified(name, value, rest, world, quoted)
@@ -184,6 +187,12 @@ impl Trace<'_> {
                     (Some(offset), Some(Some(length))) => text.chars().skip(offset).take(length).collect(),
                     _ => unknown,
                 }
+            }
+            '@' if argument == "P" => {
+                if text.contains(['$', '`']) {
+                    self.unknown(format!("`{}` is expanded as a prompt, commands included", super::value::shown(text)));
+                }
+                unknown
             }
             _ => {
                 self.scalar(argument, world);

@@ -183,6 +183,10 @@ impl Trace<'_> {
                     self.execute(world, None);
                 }
             }
+            // Shells expand their prompts, commands included.
+            "PS0" | "PS1" | "PS2" | "PS4" if value.contains(['$', '`', UNKNOWN]) => {
+                self.unknown(format!("`{name}` holds text that runs whenever the shell prompts"));
+            }
             "LD_PRELOAD" | "LD_LIBRARY_PATH" | "LD_AUDIT" | "DYLD_INSERT_LIBRARIES" | "BASH_ENV" | "ENV" | "PROMPT_COMMAND" => {
                 self.execute(world, None);
             }

@@ -260,9 +260,14 @@ impl Trace<'_> {
                 || text.contains("--")
                 || text.replace("==", "").replace("<=", "").replace(">=", "").replace("!=", "").contains('=')
         };
-        if assigns(text) {
-            let named = |c: char| c.is_ascii_alphanumeric() || c == '_';
-            for name in text.split(|c| !named(c)).filter(|name| name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')) {
+        let named = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let is_name = |name: &&str| name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+        for name in text.split(|c| !named(c)).filter(is_name) {
+            // The text of a variable is evaluated in turn, commands in its subscripts included.
+            if world.value(name).is_some_and(|value| value.contains("$(") || value.contains('`')) {
+                self.unknown(format!("`{name}` holds a command that runs when it is evaluated as a number"));
+            }
+            if assigns(text) {
                 world.set(name, UNKNOWN.to_string());
             }
         }

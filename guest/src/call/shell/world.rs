@@ -173,7 +173,13 @@ impl World {
             Some(path.to_owned())
         } else {
             let cwd = self.cwd.as_deref()?;
-            Some(if cwd.is_empty() { path.to_owned() } else { format!("{}/{path}", cwd.trim_end_matches('/')) })
+            Some(if path == "." && !cwd.is_empty() {
+                cwd.to_owned()
+            } else if cwd.is_empty() {
+                path.to_owned()
+            } else {
+                format!("{}/{path}", cwd.trim_end_matches('/'))
+            })
         }
     }
 

@@ -51,6 +51,29 @@ pub(super) fn only_looks(name: &str) -> bool {
     matches!(name, "echo" | "cat" | "head" | "test" | "printf") || readers::READERS.binary_search(&name).is_ok()
 }
 
+/// The folder that a build tool is sent to.
+fn elsewhere(call: &Call<'_>) -> Option<Arg> {
+    let options: &[&str] = match call.name {
+        "make" | "gmake" | "ninja" | "pnpm" => &["-C", "--directory", "--dir"],
+        "npm" => &["--prefix"],
+        "yarn" => &["--cwd"],
+        "just" => &["-d", "--working-directory"],
+        _ => return None,
+    };
+    let mut rest = call.args.iter();
+    while let Some(arg) = rest.next() {
+        if options.contains(&arg.text.as_str()) {
+            return rest.next().cloned();
+        }
+        let attached =
+            |option: &&str| arg.after(&if option.starts_with("--") { format!("{option}=") } else { (*option).to_owned() });
+        if let Some(folder) = options.iter().find_map(attached) {
+            return Some(folder);
+        }
+    }
+    None
+}
+
 /// Enters what a program does.
 pub(super) fn run(trace: &mut Trace<'_>, program: &Arg, args: &[Arg], world: &World, input: &Input) {
     let name = match program.text.rsplit_once('/') {
@@ -80,7 +103,7 @@ pub(super) fn run(trace: &mut Trace<'_>, program: &Arg, args: &[Arg], world: &Wo
         git::run,
     ];
     if !families.iter().any(|family| family(trace, &call)) {
-        trace.execute(world, None);
+        trace.execute(world, elsewhere(&call).as_ref());
     }
 }
 

@@ -137,6 +137,10 @@ fn environment(trace: &mut Trace<'_>, call: &Call<'_>) {
         world.cwd = world.join(&folder.text);
     }
     let mut command = flags.operands.as_slice();
+    // A single dash is an old way to say `-i`.
+    while let Some((_, rest)) = command.split_first().filter(|(first, _)| first.text == "-") {
+        command = rest;
+    }
     while let Some((first, rest)) = command.split_first() {
         let Some((name, value)) = first.text.split_once('=').filter(|(name, _)| !name.is_empty() && !name.contains('/')) else {
             break;

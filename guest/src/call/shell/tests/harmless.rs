@@ -272,7 +272,7 @@ fn programs_run_where_they_stand() {
         ("make -j4", "x:."),
         ("pytest -q", "x:."),
         ("go test ./...", "x:."),
-        ("cd src/auth && npm test", "x:src/auth/."),
+        ("cd src/auth && npm test", "x:src/auth"),
         ("./script.sh", "x:./script.sh"),
         ("bash script.sh a b", "x:script.sh"),
         ("bash -x ./script.sh", "x:./script.sh"),

@@ -109,7 +109,7 @@ fn the_calls_own_working_directory_counts() {
         ("echo x > f", "/elsewhere", "w:/elsewhere/f"),
         ("echo x > /abs", "src", "w:/abs"),
         ("rm *.ts", "src/auth", "d:src/auth/a.ts d:src/auth/login.ts"),
-        ("npm test", "src/auth", "x:src/auth/."),
+        ("npm test", "src/auth", "x:src/auth"),
         ("cd .. && touch new", "src/auth", "w:src/new"),
         ("cd - && touch new", "src/auth", "?"),
         ("touch $PWD/new", "src/auth", "w:src/auth/new"),

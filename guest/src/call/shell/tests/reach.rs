@@ -149,5 +149,21 @@ fn text_that_is_run() {
         ("rm -rf /", "D:/"),
         ("rm -rf ./*/", "D:./docs/ D:./src/ D:./tests/"),
         (":(){ :|:& };:", "?"),
+        ("PS4='$(rm a)'; set -x; ls", "?"),
+        ("x='a[$(rm b)]'; echo $((x))", "?"),
+        ("x='a[$(rm b)]'; ((x))", "?"),
+        ("unset 'a[$(rm b)]'", "?"),
+        ("test -v 'a[$(rm b)]'", "?"),
+        ("x='$(rm a)'; echo ${x@P}", "?"),
+        ("rm${IFS}-rf${IFS}src", "?"),
+        ("$(which rm) a", "?"),
+        ("env - rm a", "d:a"),
+        ("bash -c \"$(echo rm a)\"", "d:a"),
+        (
+            "apply_patch <<'E'\n*** Begin Patch\n*** Update File: src/a.ts\n@@\n-*** Delete File: no\n+x\n*** Add File: b\n+y\n*** End Patch\nE",
+            "w:src/a.ts w:b",
+        ),
+        ("bash -lc \"apply_patch <<'E'\n*** Begin Patch\n*** Delete File: a\n*** End Patch\nE\n\"", "d:a"),
+        ("apply_patch < x", "?"),
     ]);
 }
