@@ -12,10 +12,6 @@ use crate::ports::Root;
 const MOST_BYTES: u64 = 1024 * 1024;
 
 pub(super) fn run(trace: &mut Trace<'_>, call: &Call<'_>) -> bool {
-    if matches!(call.name, "apply_patch" | "applypatch") {
-        agent_patch(trace, call);
-        return true;
-    }
     if call.name != "patch" && call.name != "gpatch" {
         return false;
     }
@@ -67,40 +63,6 @@ pub(super) fn run(trace: &mut Trace<'_>, call: &Call<'_>) -> bool {
         _ => trace.unknown(format!("`{}` changes the files that its input names", call.shown())),
     }
     true
-}
-
-/// The patch format of coding agents, given as an argument or as a here-document.
-fn agent_patch(trace: &mut Trace<'_>, call: &Call<'_>) {
-    let text = match (call.args.iter().find(|arg| !arg.text.starts_with("--")), call.input) {
-        (Some(arg), _) if arg.text.contains("***") => Some(arg.text.as_str()),
-        (None, Input::Text(text)) => Some(text.as_str()),
-        _ => None,
-    };
-    let Some(text) = text.filter(|text| !text.contains(UNKNOWN)) else {
-        return trace.unknown(format!("`{}` changes the files that its input names", call.shown()));
-    };
-    let mut named = false;
-    for line in text.lines() {
-        let headers = [
-            ("*** Add File:", Deed::Write),
-            ("*** Update File:", Deed::Write),
-            ("*** Delete File:", Deed::Delete),
-            ("*** Move to:", Deed::Write),
-        ];
-        for (header, deed) in headers {
-            if let Some(path) = line.trim().strip_prefix(header) {
-                named = true;
-                trace.touch_path(call.world, call.name, path.trim(), deed);
-                // What is moved away from goes.
-                if header.starts_with("*** Update") && text.contains("*** Move to:") {
-                    trace.touch_path(call.world, call.name, path.trim(), Deed::Delete);
-                }
-            }
-        }
-    }
-    if !named {
-        trace.unknown(format!("`{}` has a patch that names no file", call.name));
-    }
 }
 
 /// The patch itself, where it can be had: a here-document, or a file of the workspace that this command does not touch.
