@@ -1,0 +1,73 @@
+//! Reading what is lent.
+
+use std::io::{Read as _, Seek as _, SeekFrom};
+
+use cap_std::fs::File;
+
+use super::walk::{Look, Names, joined};
+use super::{FileError, Files};
+use crate::bindings::tollgate::hooks::workspace::{Fault, Root, Tail};
+
+/// Of the home folder, only these are lent.
+const LENT_OF_HOME: &[&str] = &[".tollgate", ".ollm"];
+
+impl Files {
+    /// A whole file, if it is no longer than the limit.
+    pub(crate) fn read(&self, root: Root, path: &str, limit_bytes: u64) -> Result<Vec<u8>, FileError> {
+        let mut file = self.open_file(root, path)?;
+        let length = file.metadata()?.len();
+        if length > limit_bytes {
+            return Err(Fault::TooLarge.into());
+        }
+        let bytes = take(&mut file, limit_bytes.saturating_add(1))?;
+        if bytes.len() as u64 > limit_bytes { Err(Fault::TooLarge.into()) } else { Ok(bytes) }
+    }
+
+    /// A part of a file, shorter where the file ends.
+    pub(crate) fn read_range(&self, root: Root, path: &str, offset: u64, limit_bytes: u64) -> Result<Vec<u8>, FileError> {
+        let mut file = self.open_file(root, path)?;
+        file.seek(SeekFrom::Start(offset))?;
+        take(&mut file, limit_bytes)
+    }
+
+    /// The last bytes of a file.
+    pub(crate) fn read_tail(&self, root: Root, path: &str, limit_bytes: u64) -> Result<Tail, FileError> {
+        let mut file = self.open_file(root, path)?;
+        let offset = file.metadata()?.len().saturating_sub(limit_bytes);
+        file.seek(SeekFrom::Start(offset))?;
+        Ok(Tail { offset, bytes: take(&mut file, limit_bytes)? })
+    }
+
+    fn open_file(&self, root: Root, path: &str) -> Result<File, FileError> {
+        let walked = self.walk(root, path);
+        let real = walked.real.ok_or(Fault::Missing)?;
+        match walked.found {
+            Look::Missing => Err(Fault::Missing.into()),
+            Look::Refused => Err(Fault::Denied.into()),
+            // A pipe is never opened: it would wait for somebody to write.
+            Look::Found(metadata) if !metadata.is_file() => Err(Fault::Other.into()),
+            Look::Found(_) => {
+                let (dir, below) = self.readable(&real)?;
+                Ok(dir.open(joined(below))?)
+            }
+        }
+    }
+
+    /// The handle and the path below it through which a place may be read.
+    pub(super) fn readable<'a>(&'a self, real: &'a Names) -> Result<(&'a cap_std::fs::Dir, &'a [String]), FileError> {
+        if let Some(below) = real.below(&self.project.real) {
+            return Ok((&self.project.dir, below));
+        }
+        let home = self.home.as_ref().ok_or(Fault::Denied)?;
+        match real.below(&home.real) {
+            Some(below) if below.first().is_some_and(|first| LENT_OF_HOME.contains(&first.as_str())) => Ok((&home.dir, below)),
+            _ => Err(Fault::Denied.into()),
+        }
+    }
+}
+
+fn take(file: &mut File, limit_bytes: u64) -> Result<Vec<u8>, FileError> {
+    let mut bytes = Vec::new();
+    file.take(limit_bytes).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
