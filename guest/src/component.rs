@@ -32,7 +32,13 @@ use bindings::tollgate::hooks::{log, records, types, workspace};
 
 thread_local! {
     /// One instance serves one workspace and is called by one thread.
-    static GATE: RefCell<Gate> = RefCell::new(Gate::new(ports()));
+    static GATE: RefCell<Gate> = RefCell::new(open());
+}
+
+/// A panic ends the instance. Before it does, the host's log learns where.
+fn open() -> Gate {
+    std::panic::set_hook(Box::new(|panic| log::write(log::Level::Error, &panic.to_string(), &[])));
+    Gate::new(ports())
 }
 
 fn with_gate<T>(work: impl FnOnce(&mut Gate) -> T) -> T {

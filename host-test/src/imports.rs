@@ -13,11 +13,17 @@ use crate::files::Files;
 /// Random bytes a guest may draw at once; it wants sixteen.
 const MOST_RANDOM: u64 = 1 << 16;
 
+/// Takes a level, a message and details as JSON.
+pub(crate) type LogSink = Box<dyn FnMut(Level, &str, &str) + Send>;
+
+/// Fills a slice with random bytes.
+pub(crate) type RandomSource = Box<dyn FnMut(&mut [u8]) -> wasmtime::Result<()> + Send>;
+
 /// The clock, the random bytes and the log.
 pub(crate) struct World {
-    pub(crate) log: Box<dyn FnMut(Level, &str, &str) + Send>,
+    pub(crate) log: LogSink,
     pub(crate) clock: Box<dyn Fn() -> Duration + Send>,
-    pub(crate) random: Box<dyn FnMut(&mut [u8]) -> wasmtime::Result<()> + Send>,
+    pub(crate) random: RandomSource,
 }
 
 impl Default for World {

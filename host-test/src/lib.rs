@@ -15,7 +15,7 @@
 //!     call: "call-1".into(),
 //!     host: None,
 //!     tool: "write_to_file".into(),
-//!     args: br#"{"path":"src/auth/login.ts","content":"…"}"#.into(),
+//!     args: br#"{"path":"src/auth/login.ts","content":"export {}"}"#.into(),
 //!     cwd: None,
 //! })?;
 //! match ruling.verdict {
