@@ -9,7 +9,7 @@ use crate::house::{command, component, house, run, target};
 
 /// Installs what the package is built with, if its lock file changed since.
 pub(crate) fn install() -> Result<()> {
-    install_in(&house().join("npm-wrapper"), &["ci"])
+    install_in(&house().join("npm-wrapper"), &["install", "--no-save"])
 }
 
 /// Makes `npm-wrapper/dist/` from the component.
@@ -34,11 +34,11 @@ pub(crate) fn runtimes() -> Result<Vec<Runtime>> {
     }
     let folder = target().join("runtimes");
     fs::create_dir_all(&folder)?;
-    for file in ["package.json", "package-lock.json"] {
+    for file in [".npmrc", "package.json", "package-lock.json"] {
         let from = house().join("xtask/runtimes").join(file);
         fs::copy(&from, folder.join(file)).with_context(|| format!("copying {}", from.display()))?;
     }
-    install_in(&folder, &["ci", "--ignore-scripts"])?;
+    install_in(&folder, &["install", "--no-save"])?;
     for (name, program) in [
         ("node22", "node_modules/node22/bin/node"),
         ("node24", "node_modules/node24/bin/node"),
@@ -49,7 +49,8 @@ pub(crate) fn runtimes() -> Result<Vec<Runtime>> {
     Ok(runtimes)
 }
 
-/// `npm ci` takes its time, so it is run only where the lock file is not the one that was installed.
+/// Installing takes its time, so it is done only where the lock file is not the one that was installed. Not `npm ci`: that
+/// wants the packages of every other platform in the registry too.
 fn install_in(folder: &std::path::Path, words: &[&str]) -> Result<()> {
     let lock = fs::read(folder.join("package-lock.json")).context("reading package-lock.json")?;
     let mark = folder.join("node_modules/.installed-from");
