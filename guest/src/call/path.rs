@@ -175,18 +175,24 @@ pub fn join(folder: &str, path: &str) -> String {
         if !tidy.is_empty() && !tidy.ends_with('/') {
             tidy.push('/');
         }
-        // A name that only looks like the home folder once what stood before it is gone.
-        if tidy.is_empty() && name == "~" && !whole.starts_with('~') {
-            tidy.push_str("./");
-        }
         tidy.push_str(name);
     }
     if tidy.is_empty() {
         tidy.push('.');
-    } else if whole.ends_with(['/', '.']) && matches!(whole.rsplit('/').next(), Some("" | ".")) && !tidy.ends_with('/') {
+    } else if matches!(whole.rsplit('/').next(), Some("" | ".")) && !tidy.ends_with('/') {
         tidy.push('/');
     }
+    // A name that only looks like something else once what stood before it is gone.
+    if is_special(&tidy) && !is_special(&whole) {
+        tidy.insert_str(0, "./");
+    }
     tidy
+}
+
+/// Whether a path's beginning means more than a name, also to somebody who takes `\` for a separator.
+fn is_special(path: &str) -> bool {
+    let path = &path.replace('\\', "/");
+    below_home(path).is_some() || is_other_home(path) || is_drive(path) || has_scheme(path)
 }
 
 /// What stands behind `~/`, where a path begins in the home folder.
