@@ -184,6 +184,28 @@ mod tests {
     }
 
     #[test]
+    fn folders() {
+        for (pattern, path, tree, folder) in [
+            ("src/auth/**", "src/auth", Reach::Within, Reach::Within),
+            ("src/auth/**", "src/auth/x", Reach::Within, Reach::Within),
+            ("src/auth/**", "src", Reach::Beyond, Reach::Within),
+            ("src/auth/**", "lib", Reach::Beyond, Reach::Beyond),
+            ("src/auth/*.ts", "src/auth", Reach::Beyond, Reach::Within),
+            ("**", "src", Reach::Within, Reach::Within),
+            ("**", ".", Reach::Control, Reach::Within),
+            ("**", ".github", Reach::Control, Reach::Within),
+            ("**", ".git", Reach::Control, Reach::Control),
+            (".codex/**", ".codex", Reach::Within, Reach::Within),
+            ("**", ".tollgate/x", Reach::Control, Reach::Control),
+        ] {
+            let scope = Scope::compile(vec![pattern.to_owned()]);
+            let Location::Inside(path) = Location::reported(path) else { panic!("{path} is outside") };
+            assert_eq!(scope.reach_of(&path, Extent::Tree), tree, "{pattern} over all of {path}");
+            assert_eq!(scope.reach_of(&path, Extent::Folder), folder, "{pattern} for making {path}");
+        }
+    }
+
+    #[test]
     fn faults_name_the_pattern() {
         for (pattern, said) in [("../x", "leaves"), ("/etc/**", "leaves"), ("a[", "does not compile")] {
             let fault = Scope::compile(vec![pattern.to_owned()]).faults().first().unwrap().to_string();

@@ -36,9 +36,21 @@ impl Meaning<'_> {
         if ran == 0 || other { self.unknown(unclear) } else { Ok(()) }
     }
 
+    /// A tool that does something to files and may run a command as well. A single word is more likely a choice between
+    /// the tool's own functions, unless its name speaks of running.
+    pub(super) fn run_beside(&mut self) -> Result<(), CallFault> {
+        let is_command = |value: &Value| value.as_str().is_none_or(|text| text.trim().contains(char::is_whitespace));
+        let runs = verbs::speaks_of_running(self.tool);
+        let held = |(name, value): (&String, &Value)| COMMANDS.contains(&plain(name).as_str()) && (runs || is_command(value));
+        if self.args.iter().any(held) {
+            self.carry_out(COMMANDS, None)?;
+        }
+        Ok(())
+    }
+
     /// Takes in every command there is, and says how many.
     fn carry_out(&mut self, names: &[&str], shell: Option<&str>) -> Result<usize, CallFault> {
-        let cwd = self.work_folder()?;
+        let cwd = self.work_folder(WORK_FOLDERS)?;
         let mut commands = 0;
         for (argument, value) in self.args {
             if !names.contains(&plain(argument).as_str()) || value.is_null() {
@@ -70,8 +82,8 @@ impl Meaning<'_> {
         if let [program, text] = words.as_slice()
             && ["apply_patch", "applypatch"].contains(&program.as_str())
         {
-            let mut inner = Meaning { found: Footprint::default(), cwd: Some(cwd), ..*self };
-            inner.add(patch::changes(text, patch::Dialect::Any)?)?;
+            let mut inner = Meaning { found: Footprint::default(), ..*self };
+            inner.add(patch::changes(text, patch::Dialect::Any)?, cwd)?;
             return Ok(inner.found);
         }
         Ok(shell::footprint_of_words(&words, cwd, self.workspace))
@@ -90,9 +102,10 @@ impl Meaning<'_> {
         Ok(())
     }
 
-    fn work_folder(&self) -> Result<String, CallFault> {
+    /// Where the call works: its own folder, and the one that an argument names in it.
+    pub(super) fn work_folder(&self, names: &[&str]) -> Result<String, CallFault> {
         let cwd = self.cwd.unwrap_or(".");
-        match text(self.args, WORK_FOLDERS)? {
+        match text(self.args, names)? {
             None | Some("") => Ok(join("", cwd)),
             Some(folder) => Ok(written(folder, Some(cwd))?),
         }

@@ -22,7 +22,7 @@ use table::Manner;
 use verbs::Verb;
 
 /// Arguments that hold a patch.
-const PATCH_TEXT: &[&str] = &["patchtext", "patch", "input", "command", "diff", "content"];
+const PATCH_TEXT: &[&str] = &["patchtext", "patch", "input", "command", "diff"];
 
 /// What the call does, by its tool and its arguments.
 pub(super) fn footprint(
@@ -121,6 +121,7 @@ impl<'a> Meaning<'a> {
                         self.patch_beside()?;
                     }
                 }
+                self.run_beside()?;
                 if self.found.touches.is_empty() { self.unknown(unclear) } else { Ok(()) }
             }
         }
@@ -236,6 +237,7 @@ impl<'a> Meaning<'a> {
 
     fn patch(&mut self) -> Result<(), CallFault> {
         let mut texts = 0;
+        let folder = self.work_folder(&["workdir", "cwd"])?;
         for (argument, value) in self.args {
             if !PATCH_TEXT.contains(&plain(argument).as_str()) {
                 continue;
@@ -250,7 +252,7 @@ impl<'a> Meaning<'a> {
                 _ => return Err(CallFault::Argument { name: argument.clone(), expected: "the text of a patch" }),
             };
             texts += 1;
-            self.add(patch::changes(&text, self.dialect())?)?;
+            self.add(patch::changes(&text, self.dialect())?, &folder)?;
         }
         let named = self.each(Deed::Write, Keys::Known)?;
         if texts == 0 && named == 0 {
@@ -265,7 +267,7 @@ impl<'a> Meaning<'a> {
         diffs(self.args, 4, &mut texts);
         for text in texts {
             let diff = unified::read(text)?;
-            self.add(diff.changes)?;
+            self.add(diff.changes, self.cwd.unwrap_or_default())?;
             if named == 0 {
                 diff.block_titles.iter().try_for_each(|title| self.touch(title, Deed::Write))?;
             }
@@ -278,20 +280,17 @@ impl<'a> Meaning<'a> {
         for text in ["patch", "patchtext", "diff"] {
             if let Some(text) = arguments::text(self.args, &[text]).ok().flatten() {
                 let changes = patch::changes(text, Dialect::Any).or_else(|_| unified::read(text).map(|diff| diff.changes))?;
-                self.add(changes)?;
+                self.add(changes, self.cwd.unwrap_or_default())?;
             }
         }
         Ok(())
     }
 
-    fn add(&mut self, changes: Vec<Change>) -> Result<(), CallFault> {
+    /// Takes in the files of a patch, which begin in a folder.
+    fn add(&mut self, changes: Vec<Change>, folder: &str) -> Result<(), CallFault> {
         for Change { path, deed } in changes {
-            if !deed.mutates() {
-                self.touch(&path, deed)?;
-                continue;
-            }
             // A patch names each file once, so there is no need to look for it among thousands.
-            let places = places(&path, self.cwd)?;
+            let places = if deed.mutates() { places(&path, Some(folder))? } else { vec![written(&path, Some(folder))?] };
             self.found.touches.extend(places.into_iter().map(|path| Touch { path, deed }));
         }
         Ok(())

@@ -157,7 +157,6 @@ const OTHERS: &[&str] = &[
     "gzip",
     "migrate",
     "out",
-    "in",
     "stage",
     "unstage",
 ];
@@ -168,30 +167,31 @@ pub(super) fn verb(tool: &str) -> Verb {
     let words = words(tool);
     let has = |list: &[&str]| words.iter().any(|word| list.contains(&word.as_str()));
     let folder = has(&["directory", "directories", "dir", "folder", "folders"]);
-    if has(OTHERS) {
-        return Verb::Unclear;
-    }
     if has(&["mkdir", "makedir", "mkdirs"]) || (folder && has(&["create", "make", "new", "add"]) && !has(&["file", "files"])) {
         return Verb::MakesFolders;
     }
-    if has(MOVES) {
-        return Verb::Moves;
+    for (list, verb) in [(MOVES, Verb::Moves), (DELETES, Verb::Deletes), (COPIES, Verb::Copies), (WRITES, Verb::Writes)] {
+        if has(list) {
+            return if has(OTHERS) { Verb::Unclear } else { verb };
+        }
     }
-    if has(DELETES) {
-        return Verb::Deletes;
+    let is_in = |list: &[&str], word: &String| list.contains(&word.as_str());
+    let acts = |word: &String| is_in(OTHERS, word) || is_in(RUNS, word);
+    match words.iter().position(|word| is_in(READS, word)) {
+        // `get_pull_request` and `list_commands` read, whatever it is that they read.
+        Some(0) => Verb::Reads,
+        // Before the verb may stand a server's name.
+        Some(at) if !server_known && !words.iter().take(at).any(acts) => Verb::Reads,
+        // `directory_tree`, `file_read`.
+        Some(at) if at + 1 == words.len() && !words.iter().any(acts) => Verb::Reads,
+        _ if has(RUNS) && !has(OTHERS) => Verb::Runs,
+        _ => Verb::Unclear,
     }
-    if has(COPIES) {
-        return Verb::Copies;
-    }
-    if has(WRITES) {
-        return Verb::Writes;
-    }
-    if has(RUNS) {
-        return Verb::Runs;
-    }
-    // `read_file`, `directory_tree`; `send_view_count` does something else.
-    let at_end = [words.first(), words.last()].into_iter().flatten().any(|word| READS.contains(&word.as_str()));
-    if at_end || (!server_known && has(READS)) { Verb::Reads } else { Verb::Unclear }
+}
+
+/// Whether the name speaks of running something, among other things.
+pub(super) fn speaks_of_running(tool: &str) -> bool {
+    words(bare(tool).1).iter().any(|word| RUNS.contains(&word.as_str()))
 }
 
 /// The tool's own name, and whether a server's was taken off: `mcp__server__tool`, `server:tool`, `server.tool`.
@@ -248,6 +248,15 @@ mod tests {
             ("git_status", Verb::Reads),
             ("mcp__git__git_add", Verb::Writes),
             ("mcp__jira__create_issue", Verb::Writes),
+            ("mcp__github__get_pull_request", Verb::Reads),
+            ("github_list_commits", Verb::Reads),
+            ("github_merge_pull_request", Verb::Unclear),
+            ("mcp__ide__search_in_files", Verb::Reads),
+            ("mcp__ide__replace_text_in_file", Verb::Writes),
+            ("find_and_replace", Verb::Writes),
+            ("mcp__x__getTerminalOutput", Verb::Reads),
+            ("deploy_get", Verb::Unclear),
+            ("mcp__x__deploy_status", Verb::Unclear),
         ] {
             assert_eq!(verb(tool), expected, "{tool}");
         }
