@@ -57,3 +57,20 @@ fn a_workspace_behind_a_link_is_the_same_workspace() {
     let answer = pre_tool(&mut gate, link.join("src/a").to_str().unwrap());
     assert!(answer.contains(r#""verdict":"allow""#) && answer.contains(r#""path":"src/a""#), "{answer}");
 }
+
+#[test]
+fn a_ledger_that_is_a_pipe_holds_nobody_up() {
+    let root = tempfile::tempdir().unwrap();
+    fs::create_dir_all(root.path().join(".orchestration")).unwrap();
+    fs::write(root.path().join(".orchestration/active_intents.yaml"), INTENTS).unwrap();
+    let pipe = root.path().join(".orchestration/agent_trace.jsonl");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let mut gate = Tollgate::builder().workspace(root.path()).open().unwrap();
+    perform(&mut gate, r#"{"op":"select-intent","session":"s","intent":"INT-1"}"#);
+    assert!(pre_tool(&mut gate, "src/a").contains(r#""verdict":"allow""#));
+    let settled = perform(
+        &mut gate,
+        r#"{"op":"post-tool","session":"s","call":"c","tool":"write","args":{"path":"src/a"},"success":true}"#,
+    );
+    assert_eq!(settled, r#"{"entries":[]}"#);
+}

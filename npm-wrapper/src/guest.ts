@@ -55,7 +55,8 @@ export class Guest {
 /** The contract's own error in what an export threw; none where the export did not answer at all. */
 function refusedIn(error: unknown): Refused | undefined {
   // The glue's error class is made anew for every instance and cannot be named here.
-  const payload = error instanceof Error && Object.hasOwn(error, 'payload') ? (error as Error & { payload: unknown }).payload : undefined;
+  if (!(error instanceof Error) || !Object.hasOwn(error, 'payload')) return undefined;
+  const { payload } = error as Error & { payload: unknown };
   const isRefused = typeof payload === 'object' && payload !== null && 'tag' in payload && 'val' in payload;
   return isRefused ? (payload as Refused) : undefined;
 }

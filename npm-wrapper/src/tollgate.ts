@@ -161,5 +161,6 @@ function answered(answer: Finding['answer']): Answer {
     if ('text' in answer) return { tag: 'text', val: text(answer.text, 'answer.text') };
     if ('failed' in answer) return { tag: 'failed', val: text(answer.failed, 'answer.failed') };
   }
-  throw new TollgateError('invalid_input', 'a finding has no known `answer`; pass { text }, { failed }, `unknown`, `unavailable` or `late`');
+  const remedy = 'pass { text }, { failed }, `unknown`, `unavailable` or `late`';
+  throw new TollgateError('invalid_input', `a finding has no known \`answer\`; ${remedy}`);
 }

@@ -24,7 +24,8 @@ fs.symlinkSync('loop', path.join(folder, 'project/loop'));
 fs.symlinkSync('../.ssh/key', path.join(folder, 'home/.tollgate/key'));
 execFileSync('mkfifo', [path.join(folder, 'project/pipe')]);
 
-const { read, readRange, readTail, list } = workspaceImport(new Roots(path.join(folder, 'project'), path.join(folder, 'home')), () => {});
+const roots = new Roots(path.join(folder, 'project'), path.join(folder, 'home'));
+const { read, readRange, readTail, list } = workspaceImport(roots, () => {});
 const text = (bytes) => Buffer.from(bytes).toString();
 /** The result of `use`, or the name of its fault. */
 const outcome = (use) => {
@@ -77,7 +78,8 @@ test('limits, ranges and tails', () => {
 });
 
 const tree = path.join(folder, 'project/tree');
-writeFiles(tree, { 'a/b': '', 'a/c/d': '12', 'a-b': '', 'a.txt': '', a0: '', 'node_modules/m/i': '', 'x/node_modules/n': '', '\u{ffee}': '', '\u{1f600}': '' });
+writeFiles(tree, { 'a/b': '', 'a/c/d': '12', 'a-b': '', 'a.txt': '', a0: '', 'node_modules/m/i': '', 'x/node_modules/n': '' });
+writeFiles(tree, { '\u{ffee}': '', '\u{1f600}': '' });
 fs.symlinkSync('a', path.join(tree, 'z'));
 fs.writeFileSync(Buffer.concat([Buffer.from(`${tree}/`), Buffer.from([0x62, 0xff])]), '');
 const everything = [

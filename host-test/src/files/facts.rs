@@ -5,9 +5,9 @@ use sha2::{Digest as _, Sha256};
 use std::fmt::Write as _;
 use std::io::Read as _;
 
-use super::walk::{Look, Names};
+use super::walk::{Look, Names, joined};
 use super::{FileError, Files};
-use crate::bindings::tollgate::hooks::workspace::{Facts, Fault, Kind, Question};
+use crate::bindings::tollgate::hooks::workspace::{Facts, Kind, Question, Root};
 
 impl Files {
     /// Everything that can be told about a path in one look.
@@ -34,17 +34,18 @@ impl Files {
                 facts.stamp = marks.stamp;
                 if metadata.is_file() {
                     facts.size = metadata.len();
-                    facts.digest = walked.real.filter(|_| question.digest).and_then(|real| self.digest(&real).ok());
+                    facts.digest =
+                        walked.real.filter(|_| question.digest).and_then(|real| self.digest(Root::Project, &real).ok());
                 }
             }
         }
         facts
     }
 
-    /// The digest of a file of the workspace, read in pieces: a file may be larger than memory.
-    pub(super) fn digest(&self, real: &Names) -> Result<String, FileError> {
-        let below = real.below(&self.project.real).ok_or(Fault::Denied)?;
-        let mut file = self.project.dir.open(super::walk::joined(below))?;
+    /// The digest of a file that may be read, taken in pieces: a file may be larger than memory.
+    pub(super) fn digest(&self, root: Root, real: &Names) -> Result<String, FileError> {
+        let (dir, below) = self.readable(root, real)?;
+        let mut file = dir.open(joined(below))?;
         let mut hasher = Sha256::new();
         let mut piece = vec![0; 64 << 10];
         loop {
@@ -89,7 +90,8 @@ pub(super) fn marks(metadata: &Metadata) -> Marks {
     let identity = mix(&[metadata.dev(), metadata.ino()]);
     let times = [metadata.ctime(), metadata.ctime_nsec(), metadata.mtime(), metadata.mtime_nsec()].map(i64::cast_unsigned);
     Marks {
-        hard_links: u32::try_from(metadata.nlink()).unwrap_or(u32::MAX),
+        // What file systems count for a folder is not its names.
+        hard_links: if metadata.is_dir() { 1 } else { u32::try_from(metadata.nlink()).unwrap_or(u32::MAX) },
         identity,
         stamp: mix(&[identity, mix(&times), metadata.size()]),
     }

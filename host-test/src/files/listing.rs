@@ -11,14 +11,14 @@ impl Files {
     /// The names below a folder, sorted by path, byte by byte. A name that is not UTF-8 is left out: nobody can spell it.
     pub(crate) fn list(&self, root: Root, directory: &str, reach: &Reach) -> Result<Listing, FileError> {
         let walked = self.walk(root, directory);
-        let real = walked.real.ok_or(Fault::Missing)?;
+        let real = walked.real.ok_or(Fault::Other)?;
+        let (dir, below) = self.readable(root, &real)?;
         match walked.found {
             Look::Missing => return Err(Fault::Missing.into()),
             Look::Refused => return Err(Fault::Denied.into()),
             Look::Found(metadata) if !metadata.is_dir() => return Err(Fault::Other.into()),
             Look::Found(_) => {}
         }
-        let (dir, below) = self.readable(&real)?;
         let folder = if below.is_empty() { dir.try_clone()? } else { dir.open_dir(joined(below))? };
         let mut listing = Listing { entries: Vec::new(), truncated: false };
         if reach.depth > 0 {

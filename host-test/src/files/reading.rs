@@ -2,7 +2,7 @@
 
 use std::io::{Read as _, Seek as _, SeekFrom};
 
-use cap_std::fs::File;
+use cap_std::fs::{Dir, File};
 
 use super::walk::{Look, Names, joined};
 use super::{FileError, Files};
@@ -40,29 +40,26 @@ impl Files {
 
     fn open_file(&self, root: Root, path: &str) -> Result<File, FileError> {
         let walked = self.walk(root, path);
-        let real = walked.real.ok_or(Fault::Missing)?;
+        let real = walked.real.ok_or(Fault::Other)?;
+        let (dir, below) = self.readable(root, &real)?;
         match walked.found {
             Look::Missing => Err(Fault::Missing.into()),
             Look::Refused => Err(Fault::Denied.into()),
             // A pipe is never opened: it would wait for somebody to write.
             Look::Found(metadata) if !metadata.is_file() => Err(Fault::Other.into()),
-            Look::Found(_) => {
-                let (dir, below) = self.readable(&real)?;
-                Ok(dir.open(joined(below))?)
-            }
+            Look::Found(_) => Ok(dir.open(joined(below))?),
         }
     }
 
     /// The handle and the path below it through which a place may be read.
-    pub(super) fn readable<'a>(&'a self, real: &'a Names) -> Result<(&'a cap_std::fs::Dir, &'a [String]), FileError> {
-        if let Some(below) = real.below(&self.project.real) {
-            return Ok((&self.project.dir, below));
+    pub(super) fn readable<'a>(&'a self, root: Root, real: &'a Names) -> Result<(&'a Dir, &'a [String]), FileError> {
+        let lent = self.lent(root).ok_or(Fault::Missing)?;
+        let below = real.below(&lent.real).ok_or(Fault::Denied)?;
+        let of_home = || below.first().is_some_and(|first| LENT_OF_HOME.contains(&first.as_str()));
+        if root == Root::Home && !of_home() {
+            return Err(Fault::Denied.into());
         }
-        let home = self.home.as_ref().ok_or(Fault::Denied)?;
-        match real.below(&home.real) {
-            Some(below) if below.first().is_some_and(|first| LENT_OF_HOME.contains(&first.as_str())) => Ok((&home.dir, below)),
-            _ => Err(Fault::Denied.into()),
-        }
+        Ok((&lent.dir, below))
     }
 }
 

@@ -3,7 +3,7 @@
 use std::io::Write as _;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use cap_std::fs::{Dir, OpenOptions};
+use cap_std::fs::{Dir, File, OpenOptions};
 
 use super::walk::{Look, Names, joined};
 use super::{FileError, Files};
@@ -28,8 +28,13 @@ struct Spot<'a> {
 impl Files {
     /// Appends in one write.
     pub(crate) fn append(&self, root: Root, path: &str, bytes: &[u8]) -> Result<(), FileError> {
-        let real = self.walk(root, path).real.ok_or(Fault::Denied)?;
+        let walked = self.walk(root, path);
+        let real = walked.real.ok_or(Fault::Other)?;
         let spot = self.spot(&real)?;
+        // A pipe would wait for somebody to read.
+        if matches!(&walked.found, Look::Found(metadata) if !metadata.is_file()) {
+            return Err(Fault::Other.into());
+        }
         let mut options = options(spot.private);
         options.append(true).create(true);
         let at = joined(spot.folder).join(spot.name);
@@ -48,7 +53,7 @@ impl Files {
     /// Replaces the whole content: a new file beside the old one, then a change of name.
     pub(crate) fn replace(&self, root: Root, path: &str, bytes: &[u8], expected: &Expectation) -> Result<(), FileError> {
         let walked = self.walk(root, path);
-        let real = walked.real.ok_or(Fault::Denied)?;
+        let real = walked.real.ok_or(Fault::Other)?;
         let spot = self.spot(&real)?;
         let stands = matches!(walked.found, Look::Found(_));
         match expected {
@@ -57,22 +62,18 @@ impl Files {
             Expectation::Absent => {}
             Expectation::Digest(_) if !stands => return Err(Fault::Changed.into()),
             Expectation::Digest(digest) => {
-                if self.digest(&real).ok().as_ref() != Some(digest) {
+                if self.digest(root, &real).ok().as_ref() != Some(digest) {
                     return Err(Fault::Changed.into());
                 }
             }
         }
         let folder = self.folder(&spot)?;
-        let draft = draft_name(spot.name);
-        let written = (|| {
-            let mut file = folder.open_with(&draft, options(spot.private).write(true).create_new(true))?;
-            file.write_all(bytes)?;
-            match expected {
-                // A second name is given only where there is none: of two writers, one succeeds.
-                Expectation::Absent => folder.hard_link(&draft, &folder, spot.name),
-                _ => folder.rename(&draft, &folder, spot.name),
-            }
-        })();
+        let (draft, mut file) = draft(&folder, &spot)?;
+        let written = file.write_all(bytes).and_then(|()| match expected {
+            // A second name is given only where there is none: of two writers, one succeeds.
+            Expectation::Absent => folder.hard_link(&draft, &folder, spot.name),
+            _ => folder.rename(&draft, &folder, spot.name),
+        });
         if written.is_err() || *expected == Expectation::Absent {
             let _ = folder.remove_file(&draft);
         }
@@ -81,7 +82,7 @@ impl Files {
 
     /// Takes a file away.
     pub(crate) fn remove(&self, root: Root, path: &str) -> Result<(), FileError> {
-        let real = self.walk(root, path).real.ok_or(Fault::Denied)?;
+        let real = self.walk(root, path).real.ok_or(Fault::Other)?;
         let spot = self.spot(&real)?;
         Ok(spot.dir.remove_file(joined(spot.folder).join(spot.name))?)
     }
@@ -127,8 +128,14 @@ fn options(_private: bool) -> OpenOptions {
     OpenOptions::new()
 }
 
-/// A name that no other writer uses.
-fn draft_name(name: &str) -> String {
+/// A new file under a name that no other writer uses. One that a killed process left behind is passed over.
+fn draft(folder: &Dir, spot: &Spot<'_>) -> std::io::Result<(String, File)> {
     static COUNT: AtomicU64 = AtomicU64::new(0);
-    format!(".{name}.{}-{}.tmp", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed))
+    loop {
+        let name = format!(".{}.{}-{}.tmp", spot.name, std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
+        match folder.open_with(&name, options(spot.private).write(true).create_new(true)) {
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+            opened => return Ok((name, opened?)),
+        }
+    }
 }
