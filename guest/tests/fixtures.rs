@@ -8,7 +8,7 @@ mod fixture;
 use std::fs;
 use std::rc::Rc;
 
-use fixture::{Fixture, Line, Step, compare, kept, names, top};
+use fixture::{Fixture, Line, Row, Step, compare, kept, names, top};
 use tollgate_guest::gate::Gate;
 use tollgate_guest::operations::perform;
 use tollgate_guest::ports::memory::{Memory, PROJECT};
@@ -33,6 +33,18 @@ fn fixtures() {
         faults.extend(compare(&name, "ledger.jsonl", &fixture.ledger, &ledger));
     }
     assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+#[test]
+fn rows() {
+    let fault = |(name, row): &(String, Row)| {
+        let world = Memory::new();
+        row.setup(PROJECT).iter().for_each(|step| carry_out(&world, step));
+        let mut gate = Gate::new(world.ports());
+        row.fault(PROJECT, |line| perform(&mut gate, line)).map(|fault| format!("{name}: {fault}"))
+    };
+    let faults: Vec<_> = fixture::rows().iter().filter_map(fault).collect();
+    assert!(faults.is_empty(), "{} rows fail\n{}", faults.len(), faults.join("\n"));
 }
 
 fn run(fixture: &Fixture) -> (String, String) {

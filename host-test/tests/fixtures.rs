@@ -12,7 +12,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use fixture::{Fixture, Line, Step, compare, kept, names};
+use fixture::{Fixture, Line, Row, Step, compare, kept, names};
 use tollgate::{Limits, Runtime, Tollgate};
 
 #[test]
@@ -20,6 +20,23 @@ fn fixtures() {
     let runtime = Runtime::new(Limits::default()).unwrap();
     let faults: Vec<_> = names().iter().flat_map(|name| run(name, &runtime)).collect();
     assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+#[test]
+fn rows() {
+    let runtime = Runtime::new(Limits::default()).unwrap();
+    let fault = |(name, row): &(String, Row)| {
+        let place = tempfile::tempdir().unwrap();
+        let root = place.path().canonicalize().unwrap().join("repo");
+        fs::create_dir(&root).unwrap();
+        let shown = root.to_str().unwrap();
+        row.setup(shown).iter().for_each(|step| carry_out(&root, step));
+        let mut gate = Tollgate::builder().workspace(&root).home(place.path()).runtime(runtime.clone()).open().unwrap();
+        let perform = |line: &[u8]| String::from_utf8(gate.perform(line).unwrap()).unwrap();
+        row.fault(shown, perform).map(|fault| format!("{name}: {fault}"))
+    };
+    let faults: Vec<_> = fixture::rows().iter().filter_map(fault).collect();
+    assert!(faults.is_empty(), "{} rows fail\n{}", faults.len(), faults.join("\n"));
 }
 
 fn run(name: &str, runtime: &Runtime) -> Vec<String> {

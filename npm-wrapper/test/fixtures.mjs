@@ -6,26 +6,55 @@ import { fileURLToPath } from 'node:url';
 import { createTollgate } from '../dist/index.js';
 
 const top = fileURLToPath(new URL('../../fixtures/', import.meta.url));
-const names = fs.readdirSync(top, { withFileTypes: true }).filter((entry) => entry.isDirectory()).map((entry) => entry.name);
-let failed = 0;
-for (const name of names.sort()) {
-  const faults = run(name);
+const names = fs.readdirSync(top).filter((name) => fs.existsSync(path.join(top, name, 'calls.jsonl')));
+const rows = fs.readdirSync(path.join(top, 'rows')).filter((name) => name.endsWith('.jsonl')).flatMap(rowsOf);
+let [passed, failed] = [0, 0];
+for (const name of names.sort()) count(inPlace((root, home) => compareRun(name, root, home)));
+for (const [name, row] of rows) count(inPlace((root, home) => faultsOf(name, row, root, home)));
+console.log(`${passed} passed, ${failed} failed`);
+process.exitCode = failed > 0 || passed < 300 ? 1 : 0;
+
+function count(faults) {
   if (faults.length > 0) failed += 1;
+  else passed += 1;
   for (const fault of faults) console.error(fault);
 }
-console.log(`${names.length - failed} passed, ${failed} failed`);
-process.exitCode = failed > 0 || names.length === 0 ? 1 : 0;
 
-function run(name) {
+function inPlace(run) {
   const place = fs.realpathSync(fs.mkdtempSync(path.join(os.tmpdir(), 'tollgate-fixture-')));
   try {
     const [root, home] = [path.join(place, 'repo'), path.join(place, 'home')];
     fs.mkdirSync(root);
     fs.mkdirSync(home);
-    return compareRun(name, root, home);
+    return run(root, home);
   } finally {
     fs.rmSync(place, { recursive: true, force: true });
   }
+}
+
+function rowsOf(file) {
+  const lines = fs.readFileSync(path.join(top, 'rows', file), 'utf8').split('\n').filter((line) => line !== '');
+  return lines.map((line) => JSON.parse(line)).map((row) => [`${path.basename(file, '.jsonl')}/${row.id}`, row]);
+}
+
+/** What is wrong with the gate's answers to a row, which it is asked twice. */
+function faultsOf(name, row, root, home) {
+  const filled = (value) => (value === undefined ? undefined : JSON.parse(JSON.stringify(value).replaceAll('{root}', root)));
+  const base = JSON.parse(fs.readFileSync(path.join(top, 'rows/base.json'), 'utf8'));
+  for (const step of [...base, ...(filled(row.setup) ?? [])]) carryOut(root, step);
+  const gate = createTollgate({ workspace: root, home });
+  const ask = (op) => JSON.parse(textOf(gate.perform(Buffer.from(JSON.stringify(op)))));
+  const intent = row.intent === undefined ? 'LOGIN' : row.intent;
+  if (intent !== null) ask({ op: 'select-intent', session: 's', intent });
+  const { tool, args, host, cwd } = filled(row);
+  const op = { op: 'pre-tool', session: 's', call: 'c', tool, args, host, cwd };
+  const [answer, again] = [ask(op), ask(op)];
+  const effects = answer.effects?.map((effect) => `${effect.operation} ${effect.path}`);
+  const expected = [row.verdict, row.code, row.effects ? filled(row.effects) : effects];
+  if (JSON.stringify(expected) === JSON.stringify([answer.verdict, answer.code, effects])) {
+    return JSON.stringify(answer) === JSON.stringify(again) ? [] : [`${name}: ${JSON.stringify(answer)} and then ${JSON.stringify(again)}`];
+  }
+  return [`${name}: expected ${JSON.stringify(expected)}, found ${JSON.stringify(answer)}`];
 }
 
 function compareRun(name, root, home) {
