@@ -54,6 +54,8 @@ mod error;
 mod files;
 mod gate;
 mod imports;
+#[cfg(feature = "native")]
+pub mod native;
 mod runtime;
 
 pub use bindings::exports::tollgate::hooks::augment::{Answer, Augmented, Finding, Lookup, Plan};

@@ -50,7 +50,17 @@ pub(crate) fn check() -> Result<()> {
     contract()?;
     build::build()?;
     // The release profile, because what it takes is built already.
-    run(&mut cargo(&["clippy", "--release", "--locked", "--workspace", "--all-targets", "--", "--deny", "warnings"]))?;
+    run(&mut cargo(&[
+        "clippy",
+        "--release",
+        "--locked",
+        "--workspace",
+        "--all-targets",
+        "--all-features",
+        "--",
+        "--deny",
+        "warnings",
+    ]))?;
     run(cargo(&["doc", "--release", "--locked", "--workspace", "--no-deps"]).env("RUSTDOCFLAGS", "--deny warnings"))?;
     npm::install()?;
     run(command("npm", &["run", "--silent", "check"]).current_dir(house().join("npm-wrapper")))?;

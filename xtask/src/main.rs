@@ -15,6 +15,7 @@ const HELP: &str = "\
 cargo xtask build   target/release/tollgate, target/tollgate.wasm and npm-wrapper/dist/
 cargo xtask demo    build, then show calls allowed, blocked, traced and augmented
 cargo xtask test    check, then every test there is, natively, in wasmtime, in Node 20, 22 and 24 and in Bun
+cargo xtask bench   how long rulings take, natively and in wasmtime, in one run
 cargo xtask check   format, lints, docs, types, contract, imports and size
 ";
 
@@ -34,6 +35,7 @@ fn run() -> Result<()> {
         ["build"] => build::build(),
         ["demo"] => demo::demo(),
         ["test"] => test::test(),
+        ["bench"] => house::run(&mut house::cargo(&["bench", "--locked", "--package", "tollgate", "--features", "native"])),
         ["check"] => check::check(),
         [] | ["help" | "--help" | "-h"] => {
             print!("{HELP}");
