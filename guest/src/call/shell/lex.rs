@@ -1,0 +1,437 @@
+//! From text to the tokens of Bash's grammar.
+//!
+//! The grammar itself is brush-parser's. Its tokenizer and its word parser are not used: they recurse as deep as the input
+//! nests, go back exponentially often on unclosed expansions, and panic on numbers that do not fit. Here every word that
+//! is more than plain characters is put aside under a number, and the grammar sees only the number.
+
+use std::sync::Arc;
+
+use brush_parser::{SourcePosition, SourceSpan, Token};
+
+use super::scan::{self, Fault};
+use super::value::{NUMBERED, UNKNOWN};
+
+/// Deeper nesting of compound commands is refused: the grammar recurses.
+const MOST_NESTING: usize = 24;
+
+/// Words by number, as they were written.
+#[derive(Debug, Default)]
+pub(super) struct Words(Vec<Written>);
+
+/// One word, or the body of one here-document.
+#[derive(Debug)]
+struct Written {
+    text: String,
+    literal: bool,
+}
+
+impl Words {
+    /// What stands behind a word of the grammar. The flag says that nothing in it is expanded, as in a here-document whose
+    /// delimiter is quoted.
+    pub(super) fn written<'t>(&'t self, word: &'t str) -> (std::borrow::Cow<'t, str>, bool) {
+        let Some((before, number)) = word.split_once(NUMBERED) else { return (word.into(), false) };
+        let Some(found) = number.parse().ok().and_then(|number: usize| self.0.get(number)) else { return (word.into(), false) };
+        if before.is_empty() { (found.text.as_str().into(), found.literal) } else { (format!("{before}{}", found.text).into(), false) }
+    }
+
+    fn put(&mut self, text: String, literal: bool) -> String {
+        self.0.push(Written { text, literal });
+        format!("{NUMBERED}{}", self.0.len() - 1)
+    }
+}
+
+/// What a closing token has to close.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Open {
+    Paren,
+    Brace,
+    If,
+    Loop,
+    Test,
+    Case { pattern: bool },
+}
+
+/// A here-document whose body is still to come.
+struct Awaited {
+    token: usize,
+    delimiter: String,
+    literal: bool,
+    strips_tabs: bool,
+}
+
+/// Reads tokens until the text ends, or until the `)` that closes what was open before.
+pub(super) struct Lexer<'t> {
+    chars: &'t [char],
+    at: usize,
+    depth: usize,
+    inside: bool,
+    tokens: Vec<Token>,
+    words: Words,
+    open: Vec<Open>,
+    awaited: Vec<Awaited>,
+    /// Whether a reserved word would count as one here.
+    fresh: bool,
+    /// What the next word is for.
+    expects: Expects,
+    index: usize,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Expects {
+    Word,
+    Target,
+    Delimiter { strips_tabs: bool },
+    ForName,
+    CaseWord,
+    CaseIn,
+    Regex,
+    FunctionName,
+}
+
+/// The tokens of a whole command line.
+pub(super) fn tokens(text: &str) -> Result<(Vec<Token>, Words), Fault> {
+    let chars: Vec<char> = text.chars().collect();
+    let mut lexer = Lexer::new(&chars, 0, 0, false);
+    lexer.run()?;
+    Ok((lexer.tokens, lexer.words))
+}
+
+/// Where the command substitution that begins at `start`, behind its `(`, has its `)`.
+pub(super) fn closing_paren(chars: &[char], start: usize, depth: usize) -> Result<usize, Fault> {
+    let mut lexer = Lexer::new(chars, start, depth, true);
+    lexer.run()?;
+    if lexer.chars.get(lexer.at) == Some(&')') { Ok(lexer.at) } else { Err(Fault::Unclosed("$(")) }
+}
+
+impl<'t> Lexer<'t> {
+    fn new(chars: &'t [char], at: usize, depth: usize, inside: bool) -> Self {
+        Self {
+            chars,
+            at,
+            depth,
+            inside,
+            tokens: Vec::new(),
+            words: Words::default(),
+            open: Vec::new(),
+            awaited: Vec::new(),
+            fresh: true,
+            expects: Expects::Word,
+            index: 0,
+        }
+    }
+
+    fn peek(&self, ahead: usize) -> Option<char> {
+        self.chars.get(self.at + ahead).copied()
+    }
+
+    fn run(&mut self) -> Result<(), Fault> {
+        if self.depth > scan::MOST_DEPTH {
+            return Err(Fault::TooDeep);
+        }
+        while let Some(c) = self.peek(0) {
+            match c {
+                c if self.expects == Expects::Regex && !c.is_whitespace() => self.word()?,
+                ' ' | '\t' => self.at += 1,
+                '\\' if self.peek(1) == Some('\n') => self.at += 2,
+                '#' => {
+                    while self.peek(0).is_some_and(|c| c != '\n') {
+                        self.at += 1;
+                    }
+                }
+                ')' if self.inside && !self.open.iter().any(|open| matches!(open, Open::Paren | Open::Case { .. })) => return Ok(()),
+                '\n' | ';' | '&' | '|' | '<' | '>' | '(' | ')' => self.operator()?,
+                _ => self.word()?,
+            }
+        }
+        // Bash takes a here-document without its delimiter to the end of the text, with a warning.
+        self.bodies()
+    }
+
+    fn push(&mut self, text: String, operator: bool) {
+        let start = self.index;
+        self.index += 2;
+        self.push_at(text, operator, start);
+    }
+
+    fn push_at(&mut self, text: String, operator: bool, start: usize) {
+        let position = |index| Arc::new(SourcePosition { index, line: 1, column: 1 });
+        let span = SourceSpan { start: position(start), end: position(start + 1) };
+        self.tokens.push(if operator { Token::Operator(text, span) } else { Token::Word(text, span) });
+    }
+
+    fn operator(&mut self) -> Result<(), Fault> {
+        const OPERATORS: &[&str] = &[
+            "&>>", ";;&", "<<<", "<<-", "&&", "&>", "||", "|&", ";;", ";&", "<<", "<&", "<>", ">>", ">&", ">|", "\n", "&", "|", ";",
+            "<", ">", "(", ")",
+        ];
+        let starts = |operator: &&&str| operator.chars().enumerate().all(|(ahead, c)| self.peek(ahead) == Some(c));
+        let Some(operator) = OPERATORS.iter().find(starts) else { return Err(Fault::Unclosed("an operator")) };
+        if *operator == "(" && self.peek(1) == Some('(') && self.arithmetic()? {
+            return Ok(());
+        }
+        self.at += operator.chars().count();
+        let in_test = self.open.last() == Some(&Open::Test);
+        match *operator {
+            "(" => {
+                self.nest(Open::Paren)?;
+                self.push("(".to_owned(), true);
+                // Two of them in a row would read as arithmetic to the grammar, blank or no blank.
+                if !in_test && !self.open.iter().rev().nth(1).is_some_and(|open| *open == Open::Test) {
+                    let ahead = self.chars.iter().skip(self.at).find(|c| !matches!(c, ' ' | '\t' | '\n'));
+                    if ahead == Some(&'(') {
+                        self.push("\n".to_owned(), true);
+                    }
+                }
+                self.fresh = true;
+                return Ok(());
+            }
+            ")" => {
+                match self.open.last_mut() {
+                    Some(Open::Paren) => drop(self.open.pop()),
+                    Some(Open::Case { pattern }) => *pattern = false,
+                    _ => {}
+                }
+                self.fresh = true;
+            }
+            "\n" => {
+                self.push("\n".to_owned(), true);
+                self.fresh = true;
+                return self.bodies();
+            }
+            ";;" | ";&" | ";;&" => {
+                if let Some(Open::Case { pattern }) = self.open.last_mut() {
+                    *pattern = true;
+                }
+                self.fresh = true;
+            }
+            // Where the error channel goes is nothing to us, and the grammar refuses it behind `[[ ]]`.
+            "|&" => {
+                self.push("|".to_owned(), true);
+                self.fresh = true;
+                return Ok(());
+            }
+            "<<" | "<<-" => self.expects = Expects::Delimiter { strips_tabs: *operator == "<<-" },
+            "<" | ">" if in_test => {}
+            "<" | ">" if self.peek(0) == Some('(') => {}
+            "<" | ">" | ">>" | "<>" | ">|" | ">&" | "<&" | "&>" | "&>>" | "<<<" => self.expects = Expects::Target,
+            _ => self.fresh = true,
+        }
+        self.push((*operator).to_owned(), true);
+        Ok(())
+    }
+
+    /// `((…))` and `for ((…;…;…))`, if that is what stands here.
+    fn arithmetic(&mut self) -> Result<bool, Fault> {
+        let looped = self.expects == Expects::ForName;
+        if (!self.fresh && !looped) || self.open.last() == Some(&Open::Test) {
+            return Ok(false);
+        }
+        let Some(end) = scan::closing_arithmetic(self.chars, self.at + 2, self.depth + scan::ARITHMETIC_DEPTH)? else { return Ok(false) };
+        let inner: String = self.chars.get(self.at + 2..end).unwrap_or_default().iter().collect();
+        self.at = end + 2;
+        self.expects = Expects::Word;
+        self.push("(".to_owned(), true);
+        self.push("(".to_owned(), true);
+        let parts: Vec<&str> = if looped { inner.split(';').collect() } else { vec![inner.as_str()] };
+        for (nth, part) in parts.into_iter().enumerate() {
+            if nth > 0 {
+                self.push(";".to_owned(), true);
+            }
+            let number = self.words.put(part.to_owned(), false);
+            self.push(number, false);
+        }
+        self.push(")".to_owned(), true);
+        self.push(")".to_owned(), true);
+        self.fresh = true;
+        Ok(true)
+    }
+
+    fn word(&mut self) -> Result<(), Fault> {
+        let start = self.at;
+        let regex = self.expects == Expects::Regex;
+        // `!(…)` in front of a command is a `!` and a subshell.
+        self.at = if self.fresh && self.peek(0) == Some('!') && self.peek(1) == Some('(') {
+            self.at + 1
+        } else {
+            scan::word_end(self.chars, self.at, self.depth, regex)?
+        };
+        let raw = scan::joined(self.chars.get(start..self.at).unwrap_or_default());
+        let redirects = matches!(self.peek(0), Some('<' | '>'));
+        if redirects && raw.starts_with('{') && raw.ends_with('}') && raw.len() > 2 && self.expects == Expects::Word {
+            // `{name}>file` keeps the descriptor's number in a variable.
+            return Ok(());
+        }
+        if redirects && raw.bytes().all(|byte| byte.is_ascii_digit()) && self.expects == Expects::Word {
+            // The grammar's descriptors are small numbers that touch their operator.
+            let number = if raw.len() > 6 { "9".to_owned() } else { raw };
+            let start = self.index;
+            self.index += 1;
+            self.push_at(number, false, start);
+            return Ok(());
+        }
+        match std::mem::replace(&mut self.expects, Expects::Word) {
+            Expects::Target => {
+                self.fresh = false;
+                self.put(raw);
+            }
+            Expects::Delimiter { strips_tabs } => {
+                let literal = raw.contains(['\'', '"', '\\']);
+                let delimiter = if literal { scan::unquoted(&raw) } else { raw };
+                self.push("EOF".to_owned(), false);
+                self.awaited.push(Awaited { token: self.tokens.len(), delimiter, literal, strips_tabs });
+                self.push(String::new(), false);
+                self.push("EOF".to_owned(), false);
+                self.fresh = false;
+            }
+            Expects::ForName | Expects::FunctionName => self.put(raw),
+            Expects::CaseWord => {
+                self.expects = Expects::CaseIn;
+                self.put(raw);
+            }
+            Expects::CaseIn if raw == "in" => {
+                self.fresh = true;
+                self.push(raw, false);
+            }
+            Expects::Regex => {
+                let number = self.words.put(raw, false);
+                self.push(number, false);
+            }
+            Expects::CaseIn | Expects::Word => self.ordinary(raw)?,
+        }
+        Ok(())
+    }
+
+    /// A word that may be a reserved one.
+    fn ordinary(&mut self, raw: String) -> Result<(), Fault> {
+        if self.open.last() == Some(&Open::Test) {
+            match raw.as_str() {
+                "]]" => {
+                    self.open.pop();
+                    self.fresh = true;
+                }
+                "=~" => self.expects = Expects::Regex,
+                _ => {}
+            }
+            if matches!(raw.as_str(), "]]" | "=~" | "!" | "=" | "==" | "!=") || (raw.starts_with('-') && raw.len() <= 3) {
+                self.push(raw, false);
+            } else {
+                self.put(raw);
+            }
+            return Ok(());
+        }
+        let pattern = matches!(self.open.last(), Some(Open::Case { pattern: true }));
+        if !self.fresh || (pattern && raw != "esac") {
+            self.fresh = false;
+            self.put(raw);
+            return Ok(());
+        }
+        let closes = |open: Open| match raw.as_str() {
+            "}" => open == Open::Brace || open == Open::Loop,
+            "fi" => open == Open::If,
+            "done" => open == Open::Loop,
+            "esac" => matches!(open, Open::Case { .. }),
+            _ => false,
+        };
+        match raw.as_str() {
+            "{" => self.nest(Open::Brace)?,
+            "if" => self.nest(Open::If)?,
+            "while" | "until" => self.nest(Open::Loop)?,
+            "for" | "select" => {
+                self.nest(Open::Loop)?;
+                self.expects = Expects::ForName;
+                self.fresh = false;
+                // `select` repeats its body for words of a list as `for` does, and the grammar lacks it.
+                self.push("for".to_owned(), false);
+                return Ok(());
+            }
+            "case" => {
+                self.nest(Open::Case { pattern: true })?;
+                self.expects = Expects::CaseWord;
+                self.fresh = false;
+            }
+            "[[" => {
+                self.nest(Open::Test)?;
+                self.fresh = false;
+            }
+            "function" => {
+                self.expects = Expects::FunctionName;
+            }
+            "}" | "fi" | "done" | "esac" => {
+                if self.open.last().is_some_and(|open| closes(*open)) {
+                    self.open.pop();
+                }
+            }
+            "then" | "else" | "elif" | "do" | "!" | "time" | "coproc" => {}
+            _ => {
+                self.fresh = false;
+                self.put(raw);
+                return Ok(());
+            }
+        }
+        self.push(raw, false);
+        Ok(())
+    }
+
+    /// Hands a word to the grammar: plain words as they are, all others by number.
+    fn put(&mut self, raw: String) {
+        let text = self.numbered(raw);
+        self.push(text, false);
+    }
+
+    fn numbered(&mut self, raw: String) -> String {
+        let plain = |c: char| c.is_ascii_alphanumeric() || "_./:=+-,@%^".contains(c);
+        if raw.chars().all(plain) {
+            return raw;
+        }
+        match scan::assignment(&raw) {
+            // Which element is assigned is not followed: from then on no element is known.
+            Some((name, Some(index), _, value)) => {
+                let text = format!("{value}{UNKNOWN}\"{index}\"");
+                format!("{name}={}", self.words.put(text, false))
+            }
+            Some((name, None, operator, value)) => {
+                let head = format!("{name}{operator}");
+                // `name=(…)` is an array; the grammar wants the bare head.
+                if value.is_empty() { head } else { format!("{head}{}", self.words.put(value.to_owned(), false)) }
+            }
+            None => self.words.put(raw, false),
+        }
+    }
+
+    fn nest(&mut self, open: Open) -> Result<(), Fault> {
+        self.open.push(open);
+        if self.open.len() > MOST_NESTING { Err(Fault::TooDeep) } else { Ok(()) }
+    }
+
+    /// Reads the bodies of the here-documents that were announced on the line that ends here.
+    fn bodies(&mut self) -> Result<(), Fault> {
+        for awaited in std::mem::take(&mut self.awaited) {
+            let mut body = String::new();
+            while self.at < self.chars.len() {
+                let rest = self.chars.get(self.at..).unwrap_or_default();
+                let end = rest.iter().position(|c| *c == '\n');
+                let mut line: String = rest.iter().take(end.unwrap_or(rest.len())).collect();
+                self.at += end.map_or(rest.len(), |end| end + 1);
+                // A line that ends in a backslash goes on, and what follows it is no delimiter.
+                while !awaited.literal && line.chars().rev().take_while(|c| *c == '\\').count() % 2 == 1 && self.at < self.chars.len() {
+                    line.pop();
+                    let rest = self.chars.get(self.at..).unwrap_or_default();
+                    let end = rest.iter().position(|c| *c == '\n');
+                    line.extend(rest.iter().take(end.unwrap_or(rest.len())));
+                    self.at += end.map_or(rest.len(), |end| end + 1);
+                }
+                let line = if awaited.strips_tabs { line.trim_start_matches('\t') } else { line.as_str() };
+                if line == awaited.delimiter {
+                    break;
+                }
+                body.push_str(line);
+                body.push('\n');
+            }
+            let number = self.words.put(body, awaited.literal);
+            if let Some(Token::Word(text, _)) = self.tokens.get_mut(awaited.token) {
+                *text = number;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,230 @@
+//! Programs that look and do not touch, but for the file that an option or a last operand names.
+
+use super::super::flags::{Flags, Spec};
+use super::super::trace::{Input, Trace};
+use super::super::value::{Arg, UNKNOWN};
+use super::Call;
+use crate::call::effect::Deed;
+
+/// Programs that change no file, whatever their arguments.
+const READERS: &[&str] = &[
+    "[", "ack", "ag", "apropos", "arch", "b2sum", "base32", "basenc", "bat", "batcat", "bc", "bzcat", "bzgrep", "c++filt", "cal", "cksum",
+    "clear", "cloc", "cmp", "col", "colordiff", "colrm", "column", "comm", "cowsay", "cut", "date", "dc", "delta", "df", "diff",
+    "diff3", "dig", "dir", "du", "egrep", "exa", "expand", "expr", "eza", "factor", "fgrep", "figlet", "file", "fmt", "fold", "free",
+    "fuser", "fzf", "getconf", "getent", "getfacl", "glow", "grep", "groups", "gron", "hd", "hexdump", "hexyl", "host", "hostname",
+    "hostnamectl", "htop", "icdiff", "id", "ifconfig", "info", "iostat", "ip", "jobs", "join", "jq", "kill", "killall", "last", "ldd",
+    "locale", "logger", "logname", "lolcat", "look", "ls", "lsattr", "lsb_release", "lsblk", "lscpu", "lsd", "lsof", "lspci", "lsusb",
+    "man", "md5", "md5sum", "nl", "nm", "nproc", "nslookup", "numfmt", "objdump", "od", "otool", "paste", "pgrep", "pidof", "ping",
+    "pkill", "pr", "printenv", "procs", "ps", "pstree", "pygmentize", "readelf", "readlink", "realpath", "rev", "rg", "ripgrep", "scc",
+    "seq", "sha1sum", "sha224sum", "sha256sum", "sha384sum", "sha512sum", "shasum", "size", "sleep", "ss", "stat", "strings", "stty",
+    "sum", "sync", "tac", "tail", "test", "tldr", "tokei", "top", "tput", "tr", "traceroute", "tsort", "tty", "unexpand", "uname",
+    "uptime", "users", "vdir", "vmstat", "w", "wc", "whatis", "whereis", "which", "who", "whoami", "xsel", "xzcat", "yes", "zcat",
+    "zdiff", "zgrep", "zless", "zmore", "zstdcat", "netstat", "pbcopy", "pbpaste", "xclip", "wl-copy", "wl-paste", "lz4cat", "mdcat",
+    "shellcheck", "hadolint", "actionlint", "difft", "diffstat", "dircolors", "dmesg", "errno", "tailspin",
+];
+
+/// Programs that read, and write what one of these options names: letters that take values, long names that take values,
+/// those among them that name an output.
+const WITH_OUTPUT: &[(&str, Spec, &[&str])] = &[
+    ("sort", Spec::new("oktST", &["output", "key", "field-separator", "buffer-size", "temporary-directory", "parallel"]), &["o", "output"]),
+    ("shuf", Spec::new("oin", &["output", "input-range", "head-count"]), &["o", "output"]),
+    ("less", Spec::new("oObhjkpPtTxyz", &["log-file", "LOG-FILE"]), &["o", "O", "log-file", "LOG-FILE"]),
+    ("sdiff", Spec::new("o", &["output"]), &["o", "output"]),
+    ("iconv", Spec::new("oft", &["output", "from-code", "to-code"]), &["o", "output"]),
+    ("tree", Spec::new("oPILH", &["filelimit", "charset", "gitfile"]), &["o"]),
+    ("xmllint", Spec::new("o", &["output", "xpath", "schema"]), &["o", "output"]),
+    ("base64", Spec::new("owiD", &["output", "wrap", "input"]), &["o", "output"]),
+    ("gpg", Spec::new("oru", &["output", "recipient", "local-user"]), &["o", "output"]),
+    ("pandoc", Spec::new("ofwtr", &["output", "from", "to"]), &["o", "output"]),
+];
+
+/// Tools that are asked about themselves, or whose first words only look.
+const LOOKS: &[(&str, &[&str])] = &[
+    ("npm", &["ls", "list", "ll", "view", "info", "show", "outdated", "root", "prefix", "bin", "why", "explain", "ping", "whoami", "search"]),
+    ("pnpm", &["ls", "list", "why", "outdated", "root", "bin"]),
+    ("yarn", &["list", "why", "info", "outdated"]),
+    ("pip", &["list", "show", "freeze", "check", "index"]),
+    ("pip3", &["list", "show", "freeze", "check", "index"]),
+    ("uv", &["tree"]),
+    ("cargo", &["tree", "metadata", "search", "locate-project", "pkgid", "info", "read-manifest"]),
+    ("rustup", &["show", "which"]),
+    ("go", &["env", "list", "doc"]),
+    ("docker", &["ps", "images", "logs", "inspect", "info", "top", "stats", "port", "history", "diff", "search", "events"]),
+    ("kubectl", &["get", "describe", "logs", "explain", "top", "api-resources", "cluster-info"]),
+    ("brew", &["list", "info", "search", "outdated", "deps"]),
+    ("apt", &["list", "show", "search", "policy"]),
+    ("apt-cache", &["search", "show", "policy"]),
+    ("systemctl", &["status", "list-units", "is-active", "is-enabled", "show", "cat"]),
+    ("gem", &["list", "info", "search"]),
+    ("terraform", &["show", "output", "providers"]),
+    ("gh", &["pr view", "pr list", "pr status", "pr diff", "pr checks", "issue view", "issue list", "issue status", "run list", "run view", "repo view", "auth status", "release list", "release view", "search"]),
+    ("node", &[]),
+    ("deno", &[]),
+    ("bun", &[]),
+    ("python", &[]),
+    ("python3", &[]),
+    ("ruby", &[]),
+    ("php", &[]),
+    ("perl", &[]),
+    ("java", &["-version"]),
+    ("javac", &["-version"]),
+    ("rustc", &["--print"]),
+    ("gcc", &[]),
+    ("g++", &[]),
+    ("cc", &[]),
+    ("clang", &[]),
+    ("make", &[]),
+    ("cmake", &[]),
+    ("mvn", &[]),
+    ("gradle", &[]),
+    ("tsc", &[]),
+    ("bash", &[]),
+    ("zsh", &[]),
+    ("npx", &[]),
+    ("composer", &["show"]),
+    ("bundle", &["list", "show", "info"]),
+    ("dotnet", &["--info", "--list-sdks"]),
+    ("swift", &[]),
+    ("helm", &["list", "status", "history"]),
+    ("aws", &[]),
+    ("gcloud", &[]),
+    ("sqlite3", &[]),
+    ("psql", &[]),
+    ("vim", &[]),
+    ("tar", &[]),
+    ("sed", &[]),
+    ("awk", &[]),
+    ("curl", &[]),
+    ("wget", &[]),
+    ("rsync", &[]),
+    ("jest", &[]),
+    ("eslint", &[]),
+    ("prettier", &[]),
+    ("black", &[]),
+    ("ruff", &[]),
+    ("pytest", &[]),
+    ("mypy", &[]),
+];
+
+pub(super) fn run(trace: &mut Trace<'_>, call: &Call<'_>) -> bool {
+    trace.said = printed(call);
+    if READERS.contains(&call.name) {
+        if call.name == "tail" || call.name == "nl" || call.name == "tac" {
+            reads(trace, call, Spec::new("nc", &["lines", "bytes"]));
+        }
+        return true;
+    }
+    if let Some((_, spec, outputs)) = WITH_OUTPUT.iter().find(|(name, ..)| *name == call.name) {
+        let flags = Flags::parse(call.args, *spec);
+        for output in flags.values(outputs) {
+            trace.touch(call.world, call.name, output, Deed::Write);
+        }
+        // Some of them take options from elsewhere; `sort --compress-program` runs one.
+        if call.name == "sort" && flags.has(&["compress-program"]) {
+            trace.execute(call.world, None);
+        }
+        if call.name == "gpg" && !flags.has(&["o", "output", "verify", "list-keys", "list-secret-keys", "k", "K"]) {
+            trace.execute(call.world, None);
+        }
+        return true;
+    }
+    let words: Vec<&str> = call.args.iter().map(|arg| arg.text.as_str()).collect();
+    if let Some((_, looks)) = LOOKS.iter().find(|(name, _)| *name == call.name) {
+        if matches!(words.as_slice(), ["--version" | "-version" | "-V" | "version" | "--help" | "-h" | "help"])
+            || (matches!(words.as_slice(), ["-v"]) && matches!(call.name, "node" | "npm" | "yarn" | "pnpm" | "java" | "bun" | "php" | "ruby"))
+        {
+            return true;
+        }
+        let first = words.first().copied().unwrap_or_default();
+        let two = words.iter().take(2).copied().collect::<Vec<_>>().join(" ");
+        return looks.iter().any(|look| *look == first || *look == two);
+    }
+    match call.name {
+        "cat" | "head" | "more" | "most" => {
+            reads(trace, call, Spec::new("nc", &["lines", "bytes"]));
+            true
+        }
+        // The second operand is the output.
+        "uniq" => second(trace, call, Spec::new("fsw", &["skip-fields", "skip-chars", "check-chars"])),
+        "xxd" => second(trace, call, Spec::new("clogs", &["cols", "len", "seek"])),
+        "ptx" => second(trace, call, Spec::default()),
+        "fd" | "fdfind" => {
+            let flags = Flags::parse(call.args, Spec::new("etdEjScS", &["extension", "type", "max-depth", "exclude"]));
+            if flags.has(&["x", "exec", "X", "exec-batch"]) {
+                let at = call.args.iter().position(|arg| matches!(arg.text.as_str(), "-x" | "--exec" | "-X" | "--exec-batch"));
+                let mut command: Vec<Arg> = call.args.iter().skip(at.map_or(0, |at| at + 1)).cloned().collect();
+                command.iter_mut().for_each(|arg| arg.text = arg.text.replace("{}", &UNKNOWN.to_string()));
+                command.push(Arg::unknown());
+                trace.run_command(call, &command);
+            }
+            true
+        }
+        "openssl" => {
+            let outputs = call.args.windows(2).filter_map(|pair| match pair {
+                [option, file] if matches!(option.text.as_str(), "-out" | "-keyout" | "-CAserial" | "-writerand") => Some(file),
+                _ => None,
+            });
+            for file in outputs {
+                trace.touch(call.world, call.name, file, Deed::Write);
+            }
+            true
+        }
+        "mktemp" => {
+            // Without a template it makes a file in the folder for such files, which is nobody's work.
+            let flags = Flags::parse(call.args, Spec::new("p", &["tmpdir", "suffix"]));
+            if !flags.has(&["t", "u", "dry-run"]) && flags.value(&["p", "tmpdir"]).is_none() {
+                for template in flags.operands.iter().filter(|template| !template.text.starts_with("/tmp/")) {
+                    trace.touch(call.world, call.name, template, Deed::Write);
+                }
+            }
+            if let Some(folder) = flags.value(&["p", "tmpdir"]).filter(|folder| !folder.text.starts_with("/tmp")) {
+                trace.touch(call.world, call.name, folder, Deed::WriteTree);
+            }
+            true
+        }
+        "dirname" | "basename" => true,
+        _ => false,
+    }
+}
+
+/// What a reader prints, where that is certain.
+fn printed(call: &Call<'_>) -> Option<String> {
+    let known = call.args.iter().all(|arg| arg.pattern.is_none() && arg.is_known() && !arg.text.starts_with('-'));
+    match (call.name, call.args) {
+        ("cat", []) => match call.input {
+            Input::Text(text) => Some(text.clone()),
+            _ => None,
+        },
+        ("mktemp", []) => Some("/tmp/tmp.XXXXXXXXXX".to_owned()),
+        ("mktemp", [flag]) if flag.text == "-d" => Some("/tmp/tmp.XXXXXXXXXX".to_owned()),
+        ("dirname", [path]) if known => {
+            let path = path.text.trim_end_matches('/');
+            Some(path.rsplit_once('/').map_or(".", |(folder, _)| if folder.is_empty() { "/" } else { folder }).to_owned())
+        }
+        ("basename", [path, rest @ ..]) if known => {
+            let path = path.text.trim_end_matches('/');
+            let name = path.rsplit_once('/').map_or(path, |(_, name)| name);
+            let suffix = rest.first().map_or("", |suffix| suffix.text.as_str());
+            let name = name.strip_suffix(suffix).filter(|name| !name.is_empty()).unwrap_or(name);
+            (!super::super::value::holds_marks(name)).then(|| name.to_owned())
+        }
+        ("seq", [last]) if known => Some((1..=last.text.parse::<u8>().ok()?).map(|n| format!("{n}\n")).collect()),
+        ("seq", [first, last]) if known => {
+            Some((first.text.parse::<u8>().ok()?..=last.text.parse::<u8>().ok()?).map(|n| format!("{n}\n")).collect())
+        }
+        _ => None,
+    }
+}
+
+fn reads(trace: &mut Trace<'_>, call: &Call<'_>, spec: Spec) {
+    for file in Flags::parse(call.args, spec).operands.iter().filter(|file| file.pattern.is_none()) {
+        trace.touch(call.world, call.name, file, Deed::Read);
+    }
+}
+
+fn second(trace: &mut Trace<'_>, call: &Call<'_>, spec: Spec) -> bool {
+    if let Some(output) = Flags::parse(call.args, spec).operands.get(1) {
+        trace.touch(call.world, call.name, output, Deed::Write);
+    }
+    true
+}

@@ -1,0 +1,302 @@
+//! One simple command: its assignments, its redirections, its words.
+
+use brush_parser::ast::{
+    Assignment, AssignmentName, AssignmentValue, CommandPrefixOrSuffixItem, IoFileRedirectKind, IoFileRedirectTarget, IoRedirect,
+    ProcessSubstitutionKind, RedirectList, SimpleCommand, SubshellCommand,
+};
+
+use super::programs;
+use super::trace::{Input, Trace};
+use super::value::{Arg, UNKNOWN, shown};
+use super::walk::{Place, Worlds};
+use super::world::{Value, World};
+use crate::call::effect::Deed;
+
+impl Trace<'_> {
+    pub(super) fn simple(&mut self, simple: &SimpleCommand, mut world: World, place: Place<'_>) -> Worlds {
+        self.stdin = place.input.clone();
+        let mut args: Vec<Arg> = Vec::new();
+        let (mut assignments, mut redirects) = (Vec::new(), Vec::new());
+        let prefix = simple.prefix.iter().flat_map(|prefix| &prefix.0);
+        for item in prefix {
+            match item {
+                CommandPrefixOrSuffixItem::AssignmentWord(assignment, _) => assignments.push(assignment),
+                CommandPrefixOrSuffixItem::IoRedirect(redirect) => redirects.push(redirect),
+                CommandPrefixOrSuffixItem::Word(_) | CommandPrefixOrSuffixItem::ProcessSubstitution(..) => {}
+            }
+        }
+        if let Some(name) = &simple.word_or_name {
+            let (raw, _) = place.words.written(&name.value);
+            args.extend(self.fields(&raw, &mut world));
+        }
+        let declares = args.first().is_some_and(|name| DECLARATIONS.contains(&name.text.as_str()));
+        let mut declared = Vec::new();
+        for item in simple.suffix.iter().flat_map(|suffix| &suffix.0) {
+            match item {
+                CommandPrefixOrSuffixItem::IoRedirect(redirect) => redirects.push(redirect),
+                CommandPrefixOrSuffixItem::AssignmentWord(assignment, _) if declares => declared.push(assignment),
+                CommandPrefixOrSuffixItem::Word(word) | CommandPrefixOrSuffixItem::AssignmentWord(_, word) => {
+                    let (raw, _) = place.words.written(&word.value);
+                    args.extend(self.fields(&raw, &mut world));
+                }
+                CommandPrefixOrSuffixItem::ProcessSubstitution(kind, subshell) => {
+                    self.process_substitution(kind, subshell, &world, place);
+                    args.push(Arg::plain("/dev/fd/63"));
+                }
+            }
+        }
+        let mut input = place.input.clone();
+        let mut writes = false;
+        for redirect in redirects {
+            writes |= self.redirect(redirect, &mut world, place, &mut input);
+        }
+        let Some(name) = args.first().cloned() else {
+            // Without a command the assignments stay.
+            let substitutes = assignments.iter().any(|assignment| value_text(assignment, place).contains(['$', '`']));
+            for assignment in assignments {
+                self.assign(assignment, &mut world, place);
+            }
+            self.said = None;
+            return vec![world.with_status((!substitutes).then_some(true))];
+        };
+        for assignment in declared {
+            self.assign(assignment, &mut world, place);
+            if args.first().is_some_and(|name| name.text == "export") || args.iter().any(|arg| arg.text.starts_with("-x")) {
+                world.export(&assigned_name(assignment));
+            }
+        }
+        let mut restored = Vec::new();
+        for assignment in assignments {
+            let name = assigned_name(assignment);
+            restored.push((name.clone(), world.variable(&name).cloned(), world.is_exported(&name)));
+            self.assign(assignment, &mut world, place);
+            world.export(&name);
+        }
+        self.said = None;
+        let rest = args.get(1..).unwrap_or_default();
+        let mut after = self.invoke(&name, rest, world, &input);
+        if writes {
+            self.said = None;
+        }
+        for world in &mut after {
+            for (name, value, exported) in restored.iter().rev() {
+                world.restore(name, value.clone(), *exported);
+            }
+        }
+        after
+    }
+
+    /// Runs a command by its name: a function, a builtin or a program.
+    pub(super) fn invoke(&mut self, name: &Arg, args: &[Arg], world: World, input: &Input) -> Worlds {
+        if !self.step() {
+            return Vec::new();
+        }
+        if name.is_known()
+            && let Some(function) = world.functions.get(&name.text).cloned()
+        {
+            let args = args.iter().map(|arg| arg.text.clone()).collect();
+            return self.call(&function, args, world, input);
+        }
+        self.invoke_program(name, args, world, input)
+    }
+
+    /// The same, functions passed over.
+    pub(super) fn invoke_program(&mut self, name: &Arg, args: &[Arg], world: World, input: &Input) -> Worlds {
+        if !name.is_known() || name.pattern.is_some() {
+            self.unknown(format!("`{}` is a command that is only known when it runs", shown(&name.text)));
+            return vec![world.with_status(None)];
+        }
+        match self.builtin(&name.text, args, world, input) {
+            Ok(after) => after,
+            Err(world) => {
+                self.deeper(|trace| programs::run(trace, name, args, &world, input));
+                vec![world.with_status(None)]
+            }
+        }
+    }
+
+    pub(super) fn assign(&mut self, assignment: &Assignment, world: &mut World, place: Place<'_>) {
+        let name = assigned_name(assignment);
+        let value = match &assignment.value {
+            AssignmentValue::Scalar(word) => {
+                let (raw, _) = place.words.written(&word.value);
+                let text = self.scalar(&raw, world).text;
+                let before = || world.value(&name).unwrap_or_else(|| UNKNOWN.to_string());
+                Value::Text(if assignment.append { before() + &text } else { text })
+            }
+            AssignmentValue::Array(elements) => {
+                let mut list = match world.variable(&name) {
+                    Some(Value::List(list)) if assignment.append => list.clone(),
+                    None if assignment.append => vec![UNKNOWN.to_string()],
+                    _ => Vec::new(),
+                };
+                for (key, element) in elements {
+                    let (raw, _) = place.words.written(&element.value);
+                    let fields = self.fields(&raw, world);
+                    let keyed = key.is_some() || raw.starts_with('[');
+                    for field in fields {
+                        match self.names(world, &field) {
+                            super::names::Names::These(names) if field.is_known() && !keyed => list.extend(names),
+                            _ => list.push(UNKNOWN.to_string()),
+                        }
+                    }
+                }
+                if list.len() > 256 || list.iter().any(|text| text.contains(UNKNOWN)) {
+                    list = vec![UNKNOWN.to_string()];
+                }
+                Value::List(list)
+            }
+        };
+        world.assign(&name, value);
+        self.risky_variable(&name, world);
+    }
+
+    /// Variables that make programs run other programs.
+    pub(super) fn risky_variable(&mut self, name: &str, world: &World) {
+        let value = world.value(name).unwrap_or_default();
+        match name {
+            "PATH" => {
+                let local = |folder: &str| !folder.starts_with(['/', super::value::HOME]) && folder != UNKNOWN.to_string();
+                if value.split(':').any(local) {
+                    self.execute(world, None);
+                }
+            }
+            "LD_PRELOAD" | "LD_LIBRARY_PATH" | "LD_AUDIT" | "DYLD_INSERT_LIBRARIES" | "BASH_ENV" | "ENV" | "PROMPT_COMMAND" => {
+                self.execute(world, None);
+            }
+            "PAGER" | "GIT_PAGER" | "EDITOR" | "VISUAL" | "GIT_EDITOR" | "GIT_SEQUENCE_EDITOR" | "GIT_EXTERNAL_DIFF" | "LESSOPEN"
+            | "GIT_SSH_COMMAND" | "GIT_SSH" | "GIT_ASKPASS" | "MANPAGER" | "BROWSER" => {
+                if value.contains(UNKNOWN) {
+                    self.execute(world, None);
+                } else {
+                    let world = world.clone();
+                    self.deeper(|trace| trace.text(value.trim_start_matches('|'), vec![world], &Input::Unknown));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Applies the redirections of a compound command around it.
+    pub(super) fn redirected(
+        &mut self,
+        redirects: Option<&RedirectList>,
+        worlds: Worlds,
+        place: Place<'_>,
+        go: impl FnOnce(&mut Self, Worlds, Place<'_>) -> Worlds,
+    ) -> Worlds {
+        let Some(redirects) = redirects else { return go(self, worlds, place) };
+        let mut input = place.input.clone();
+        let mut worlds = worlds;
+        for world in &mut worlds {
+            input = place.input.clone();
+            for redirect in &redirects.0 {
+                self.redirect(redirect, world, place, &mut input);
+            }
+        }
+        if worlds.len() > 1 && input != *place.input {
+            input = Input::Unknown;
+        }
+        go(self, worlds, Place { input: &input, ..place })
+    }
+
+    /// One redirection. Says whether it takes away what the command prints.
+    fn redirect(&mut self, redirect: &IoRedirect, world: &mut World, place: Place<'_>, input: &mut Input) -> bool {
+        match redirect {
+            IoRedirect::File(descriptor, kind, target) => {
+                let reads = descriptor.is_none_or(|descriptor| descriptor == 0);
+                let word = match target {
+                    IoFileRedirectTarget::Filename(word) | IoFileRedirectTarget::Duplicate(word) => word,
+                    IoFileRedirectTarget::Fd(_) => return true,
+                    IoFileRedirectTarget::ProcessSubstitution(kind, subshell) => {
+                        self.process_substitution(kind, subshell, world, place);
+                        *input = Input::Unknown;
+                        return true;
+                    }
+                };
+                let (raw, _) = place.words.written(&word.value);
+                let arg = self.scalar(&raw, world);
+                match kind {
+                    IoFileRedirectKind::Read => {
+                        self.touch(world, "<", &arg, Deed::Read);
+                        if reads {
+                            *input = match arg.text.as_str() {
+                                "/dev/null" => Input::Text(String::new()),
+                                path if arg.is_known() && !path.starts_with("/dev/") => Input::File(path.to_owned()),
+                                _ => Input::Unknown,
+                            };
+                        }
+                        false
+                    }
+                    IoFileRedirectKind::ReadAndWrite => {
+                        self.touch(world, "<>", &arg, Deed::Write);
+                        *input = Input::Unknown;
+                        true
+                    }
+                    IoFileRedirectKind::DuplicateInput => {
+                        *input = Input::Unknown;
+                        false
+                    }
+                    IoFileRedirectKind::DuplicateOutput if is_descriptor(&arg.text) => true,
+                    _ => {
+                        self.touch(world, ">", &arg, Deed::Write);
+                        true
+                    }
+                }
+            }
+            IoRedirect::OutputAndError(word, _) => {
+                let (raw, _) = place.words.written(&word.value);
+                let arg = self.scalar(&raw, world);
+                self.touch(world, "&>", &arg, Deed::Write);
+                true
+            }
+            IoRedirect::HereDocument(descriptor, document) => {
+                let (body, literal) = place.words.written(&document.doc.value);
+                let text = if literal { body.into_owned() } else { self.document(&body, world).text };
+                if descriptor.is_none_or(|descriptor| descriptor == 0) {
+                    *input = Input::Text(text);
+                }
+                false
+            }
+            IoRedirect::HereString(descriptor, word) => {
+                let (raw, _) = place.words.written(&word.value);
+                let text = self.scalar(&raw, world).text;
+                if descriptor.is_none_or(|descriptor| descriptor == 0) {
+                    *input = Input::Text(text + "\n");
+                }
+                false
+            }
+        }
+    }
+
+    fn process_substitution(&mut self, kind: &ProcessSubstitutionKind, subshell: &SubshellCommand, world: &World, place: Place<'_>) {
+        let input = match kind {
+            ProcessSubstitutionKind::Read => place.input.clone(),
+            ProcessSubstitutionKind::Write => Input::Unknown,
+        };
+        let place = Place { input: &input, ..place };
+        self.deeper(|trace| trace.subshell(&subshell.list, vec![world.clone()], place));
+    }
+}
+
+/// Builtins whose arguments are assignments.
+const DECLARATIONS: &[&str] = &["export", "declare", "typeset", "local", "readonly"];
+
+fn assigned_name(assignment: &Assignment) -> String {
+    match &assignment.name {
+        AssignmentName::VariableName(name) | AssignmentName::ArrayElementName(name, _) => name.clone(),
+    }
+}
+
+fn value_text(assignment: &Assignment, place: Place<'_>) -> String {
+    match &assignment.value {
+        AssignmentValue::Scalar(word) => place.words.written(&word.value).0.into_owned(),
+        AssignmentValue::Array(elements) => elements.iter().map(|(_, word)| place.words.written(&word.value).0.into_owned()).collect(),
+    }
+}
+
+/// `1`, `-`, `3-`.
+fn is_descriptor(text: &str) -> bool {
+    let digits = text.strip_suffix('-').unwrap_or(text);
+    digits.bytes().all(|byte| byte.is_ascii_digit()) && !text.is_empty()
+}
