@@ -36,6 +36,19 @@ fn main() {
         let ratio = wasmtime.as_secs_f64() / native.as_secs_f64();
         println!("{what:<44} {native:>12.1?} {wasmtime:>12.1?} {ratio:>6.2}x");
     }
+    alone();
+}
+
+/// The understanding by itself, natively, in a world in memory.
+fn alone() {
+    use tollgate_guest::call::{patch, shell};
+    let world = tollgate_guest::ports::memory::Memory::new();
+    (0..50).for_each(|number| world.write(&format!("src/a{number}.ts"), "export const a = 1;\n"));
+    let (line, text) = (shell_line(), patch());
+    let mut commands = || drop(std::hint::black_box(shell::footprint(&line, "", &*world)));
+    let mut files = || drop(std::hint::black_box(patch::changes(&text, patch::Dialect::Any)));
+    let (commands, files) = race(&mut commands, &mut files);
+    println!("\neffects alone, natively: {commands:.1?} for 50 commands, {files:.1?} for a patch of 1,000 lines");
 }
 
 fn workspace(root: &Path) {

@@ -35,7 +35,16 @@ fn run() -> Result<()> {
         ["build"] => build::build(),
         ["demo"] => demo::demo(),
         ["test"] => test::test(),
-        ["bench"] => house::run(&mut house::cargo(&["bench", "--locked", "--package", "tollgate", "--features", "native"])),
+        ["bench"] => house::run(&mut house::cargo(&[
+            "bench",
+            "--locked",
+            "--package",
+            "tollgate",
+            "--features",
+            "native",
+            "--bench",
+            "effects",
+        ])),
         ["check"] => check::check(),
         [] | ["help" | "--help" | "-h"] => {
             print!("{HELP}");

@@ -59,7 +59,9 @@ impl Trace<'_> {
                     Some(file) if file.is_known() && !file.text.starts_with("/dev/") && !file.text.starts_with("/proc/") => {
                         self.execute(&world, Some(file));
                     }
-                    Some(file) => self.unknown(format!("`{name} {}` runs text that is only known when it runs", shown(&file.text))),
+                    Some(file) => {
+                        self.unknown(format!("`{name} {}` runs text that is only known when it runs", shown(&file.text)))
+                    }
                     None => {}
                 }
                 done(world)
@@ -176,8 +178,9 @@ impl Trace<'_> {
                 }
                 done(world)
             }
-            "test" | "[" | "type" | "hash" | "wait" | "jobs" | "kill" | "ulimit" | "umask" | "times" | "help" | "bind" | "complete"
-            | "compgen" | "compopt" | "caller" | "disown" | "fg" | "bg" | "suspend" | "dirs" | "alias" | "unalias" => done(world),
+            "test" | "[" | "type" | "hash" | "wait" | "jobs" | "kill" | "ulimit" | "umask" | "times" | "help" | "bind"
+            | "complete" | "compgen" | "compopt" | "caller" | "disown" | "fg" | "bg" | "suspend" | "dirs" | "alias"
+            | "unalias" => done(world),
             _ => Err(world),
         }
     }
@@ -228,7 +231,9 @@ impl Trace<'_> {
             // Bash takes `..` off the text where the kernel would walk it; behind a link the two part.
             let logical = if path.starts_with(HOME) { path.clone() } else { lexical(&path) };
             let logical = if logical == "." { String::new() } else { logical };
-            let real = |path: &str| self.facts(&World::new(""), if path.is_empty() { "." } else { path }).and_then(|facts| facts.real_path);
+            let real = |path: &str| {
+                self.facts(&World::new(""), if path.is_empty() { "." } else { path }).and_then(|facts| facts.real_path)
+            };
             if path.contains("..") && real(&path) != real(&logical) {
                 after.push(moved(&world, Some(path.clone())));
             }
@@ -269,7 +274,8 @@ fn declare(args: &[Arg], world: &mut World) {
 
 /// What `echo` prints, where that is certain.
 fn echoed(args: &[Arg]) -> Option<String> {
-    let is_option = |arg: &&Arg| arg.text.len() > 1 && arg.text.starts_with('-') && arg.text.chars().skip(1).all(|c| "neE".contains(c));
+    let is_option =
+        |arg: &&Arg| arg.text.len() > 1 && arg.text.starts_with('-') && arg.text.chars().skip(1).all(|c| "neE".contains(c));
     let options: Vec<&Arg> = args.iter().take_while(is_option).collect();
     let words = args.get(options.len()..)?;
     if words.iter().any(|word| word.pattern.is_some()) {

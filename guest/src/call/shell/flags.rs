@@ -51,7 +51,8 @@ impl Flags {
                     Some((name, _)) => (name.to_owned(), long.after(&format!("{name}="))),
                     None => (long.text.clone(), None),
                 };
-                let takes = spec.names.contains(&name.as_str()) || spec.names.iter().any(|known| known.starts_with(&name) && name.len() > 1);
+                let takes = spec.names.contains(&name.as_str())
+                    || spec.names.iter().any(|known| known.starts_with(&name) && name.len() > 1);
                 let value = if value.is_none() && takes { rest.next().cloned() } else { value };
                 flags.given.push(Given { name, value });
             } else if arg.text.starts_with('-') && arg.text.len() > 1 {

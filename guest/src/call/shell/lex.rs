@@ -31,7 +31,11 @@ impl Words {
     pub(super) fn written<'t>(&'t self, word: &'t str) -> (std::borrow::Cow<'t, str>, bool) {
         let Some((before, number)) = word.split_once(NUMBERED) else { return (word.into(), false) };
         let Some(found) = number.parse().ok().and_then(|number: usize| self.0.get(number)) else { return (word.into(), false) };
-        if before.is_empty() { (found.text.as_str().into(), found.literal) } else { (format!("{before}{}", found.text).into(), false) }
+        if before.is_empty() {
+            (found.text.as_str().into(), found.literal)
+        } else {
+            (format!("{before}{}", found.text).into(), false)
+        }
     }
 
     fn put(&mut self, text: String, literal: bool) -> String {
@@ -138,7 +142,9 @@ impl<'t> Lexer<'t> {
                         self.at += 1;
                     }
                 }
-                ')' if self.inside && !self.open.iter().any(|open| matches!(open, Open::Paren | Open::Case { .. })) => return Ok(()),
+                ')' if self.inside && !self.open.iter().any(|open| matches!(open, Open::Paren | Open::Case { .. })) => {
+                    return Ok(());
+                }
                 '\n' | ';' | '&' | '|' | '<' | '>' | '(' | ')' => self.operator()?,
                 _ => self.word()?,
             }
@@ -161,8 +167,8 @@ impl<'t> Lexer<'t> {
 
     fn operator(&mut self) -> Result<(), Fault> {
         const OPERATORS: &[&str] = &[
-            "&>>", ";;&", "<<<", "<<-", "&&", "&>", "||", "|&", ";;", ";&", "<<", "<&", "<>", ">>", ">&", ">|", "\n", "&", "|", ";",
-            "<", ">", "(", ")",
+            "&>>", ";;&", "<<<", "<<-", "&&", "&>", "||", "|&", ";;", ";&", "<<", "<&", "<>", ">>", ">&", ">|", "\n", "&", "|",
+            ";", "<", ">", "(", ")",
         ];
         let starts = |operator: &&&str| operator.chars().enumerate().all(|(ahead, c)| self.peek(ahead) == Some(c));
         let Some(operator) = OPERATORS.iter().find(starts) else { return Err(Fault::Unclosed("an operator")) };
@@ -226,7 +232,9 @@ impl<'t> Lexer<'t> {
         if (!self.fresh && !looped) || self.open.last() == Some(&Open::Test) {
             return Ok(false);
         }
-        let Some(end) = scan::closing_arithmetic(self.chars, self.at + 2, self.depth + scan::ARITHMETIC_DEPTH)? else { return Ok(false) };
+        let Some(end) = scan::closing_arithmetic(self.chars, self.at + 2, self.depth + scan::ARITHMETIC_DEPTH)? else {
+            return Ok(false);
+        };
         let inner: String = self.chars.get(self.at + 2..end).unwrap_or_default().iter().collect();
         self.at = end + 2;
         self.expects = Expects::Word;
@@ -413,7 +421,10 @@ impl<'t> Lexer<'t> {
                 let mut line: String = rest.iter().take(end.unwrap_or(rest.len())).collect();
                 self.at += end.map_or(rest.len(), |end| end + 1);
                 // A line that ends in a backslash goes on, and what follows it is no delimiter.
-                while !awaited.literal && line.chars().rev().take_while(|c| *c == '\\').count() % 2 == 1 && self.at < self.chars.len() {
+                while !awaited.literal
+                    && line.chars().rev().take_while(|c| *c == '\\').count() % 2 == 1
+                    && self.at < self.chars.len()
+                {
                     line.pop();
                     let rest = self.chars.get(self.at..).unwrap_or_default();
                     let end = rest.iter().position(|c| *c == '\n');

@@ -78,7 +78,11 @@ impl Trace<'_> {
         };
         let value = match index.as_str() {
             "@" | "*" => Expansion::List(list),
-            index => index.parse().ok().and_then(|nth: usize| list.get(nth)).map_or_else(Expansion::unknown, |text| Expansion::Text(text.clone())),
+            index => index
+                .parse()
+                .ok()
+                .and_then(|nth: usize| list.get(nth))
+                .map_or_else(Expansion::unknown, |text| Expansion::Text(text.clone())),
         };
         (value, after)
     }
@@ -138,12 +142,17 @@ impl Trace<'_> {
                 let longest = argument.starts_with(operator);
                 let pattern = self.scalar(argument.strip_prefix(operator).unwrap_or(argument), world);
                 let Some(pattern) = compiled(pattern) else { return unknown };
-                let mut cuts: Vec<(&str, &str)> =
-                    text.char_indices().map(|(at, _)| at).chain([text.len()]).filter_map(|at| text.split_at_checked(at)).collect();
+                let mut cuts: Vec<(&str, &str)> = text
+                    .char_indices()
+                    .map(|(at, _)| at)
+                    .chain([text.len()])
+                    .filter_map(|at| text.split_at_checked(at))
+                    .collect();
                 if longest == (operator == '#') {
                     cuts.reverse();
                 }
-                let found = cuts.into_iter().find(|(head, tail)| pattern.matches(&flat(if operator == '#' { head } else { tail })));
+                let found =
+                    cuts.into_iter().find(|(head, tail)| pattern.matches(&flat(if operator == '#' { head } else { tail })));
                 found.map_or(text, |(head, tail)| if operator == '#' { tail } else { head }).to_owned()
             }
             '/' => {

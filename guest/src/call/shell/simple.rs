@@ -164,8 +164,19 @@ impl Trace<'_> {
             "LD_PRELOAD" | "LD_LIBRARY_PATH" | "LD_AUDIT" | "DYLD_INSERT_LIBRARIES" | "BASH_ENV" | "ENV" | "PROMPT_COMMAND" => {
                 self.execute(world, None);
             }
-            "PAGER" | "GIT_PAGER" | "EDITOR" | "VISUAL" | "GIT_EDITOR" | "GIT_SEQUENCE_EDITOR" | "GIT_EXTERNAL_DIFF" | "LESSOPEN"
-            | "GIT_SSH_COMMAND" | "GIT_SSH" | "GIT_ASKPASS" | "MANPAGER" | "BROWSER" => {
+            "PAGER"
+            | "GIT_PAGER"
+            | "EDITOR"
+            | "VISUAL"
+            | "GIT_EDITOR"
+            | "GIT_SEQUENCE_EDITOR"
+            | "GIT_EXTERNAL_DIFF"
+            | "LESSOPEN"
+            | "GIT_SSH_COMMAND"
+            | "GIT_SSH"
+            | "GIT_ASKPASS"
+            | "MANPAGER"
+            | "BROWSER" => {
                 if value.contains(UNKNOWN) {
                     self.execute(world, None);
                 } else {
@@ -269,7 +280,13 @@ impl Trace<'_> {
         }
     }
 
-    fn process_substitution(&mut self, kind: &ProcessSubstitutionKind, subshell: &SubshellCommand, world: &World, place: Place<'_>) {
+    fn process_substitution(
+        &mut self,
+        kind: &ProcessSubstitutionKind,
+        subshell: &SubshellCommand,
+        world: &World,
+        place: Place<'_>,
+    ) {
         let input = match kind {
             ProcessSubstitutionKind::Read => place.input.clone(),
             ProcessSubstitutionKind::Write => Input::Unknown,
@@ -291,7 +308,9 @@ fn assigned_name(assignment: &Assignment) -> String {
 fn value_text(assignment: &Assignment, place: Place<'_>) -> String {
     match &assignment.value {
         AssignmentValue::Scalar(word) => place.words.written(&word.value).0.into_owned(),
-        AssignmentValue::Array(elements) => elements.iter().map(|(_, word)| place.words.written(&word.value).0.into_owned()).collect(),
+        AssignmentValue::Array(elements) => {
+            elements.iter().map(|(_, word)| place.words.written(&word.value).0.into_owned()).collect()
+        }
     }
 }
 

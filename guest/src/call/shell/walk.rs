@@ -130,17 +130,21 @@ impl Trace<'_> {
                 }
                 self.merge(after)
             }
-            Command::Compound(compound, redirects) => self.redirected(redirects.as_ref(), worlds, place, |trace, worlds, place| {
-                trace.deeper(|trace| trace.compound(compound, worlds, place))
-            }),
+            Command::Compound(compound, redirects) => {
+                self.redirected(redirects.as_ref(), worlds, place, |trace, worlds, place| {
+                    trace.deeper(|trace| trace.compound(compound, worlds, place))
+                })
+            }
             Command::Function(definition) => self.define(definition, worlds, place),
-            Command::ExtendedTest(test, redirects) => self.redirected(redirects.as_ref(), worlds, place, |trace, mut worlds, place| {
-                for world in &mut worlds {
-                    trace.test(&test.expr, world, place);
-                    world.status = None;
-                }
-                worlds
-            }),
+            Command::ExtendedTest(test, redirects) => {
+                self.redirected(redirects.as_ref(), worlds, place, |trace, mut worlds, place| {
+                    for world in &mut worlds {
+                        trace.test(&test.expr, world, place);
+                        world.status = None;
+                    }
+                    worlds
+                })
+            }
         }
     }
 
@@ -245,7 +249,9 @@ impl Trace<'_> {
                         }
                         None => world.positional.as_ref().map_or_else(|| vec![UNKNOWN.to_string()], |list| list.to_vec()),
                     };
-                    after.extend(self.each(name, values, world, &mut |trace, worlds| trace.list(&clause.body.list, worlds, place)));
+                    after.extend(
+                        self.each(name, values, world, &mut |trace, worlds| trace.list(&clause.body.list, worlds, place)),
+                    );
                 }
                 self.merge(after)
             }

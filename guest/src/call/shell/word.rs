@@ -248,7 +248,9 @@ impl Trace<'_> {
         let value = self.document(text, world).text;
         let value = value.trim();
         let assigns = |text: &str| {
-            text.contains("++") || text.contains("--") || text.replace("==", "").replace("<=", "").replace(">=", "").replace("!=", "").contains('=')
+            text.contains("++")
+                || text.contains("--")
+                || text.replace("==", "").replace("<=", "").replace(">=", "").replace("!=", "").contains('=')
         };
         if assigns(text) {
             let named = |c: char| c.is_ascii_alphanumeric() || c == '_';

@@ -130,7 +130,8 @@ impl World {
                 }
             }
         }
-        child.variables = Rc::new(child.variables.iter().filter(|(name, _)| *name != "IFS").map(|(n, v)| (n.clone(), v.clone())).collect());
+        child.variables =
+            Rc::new(child.variables.iter().filter(|(name, _)| *name != "IFS").map(|(n, v)| (n.clone(), v.clone())).collect());
         child
     }
 

@@ -13,7 +13,11 @@ pub(super) fn run(trace: &mut Trace<'_>, call: &Call<'_>) -> bool {
             let flags = Flags::parse(call.args, Spec::new("xitnPbO", &["exclude", "include", "output-file", "password"]));
             let output = flags.value(&["O", "output-file"]).or(flags.operands.first());
             if let Some(archive) = output.filter(|archive| archive.text != "-") {
-                let named = if archive.text.rsplit('/').next().is_some_and(|name| name.contains('.')) { archive.clone() } else { Arg::plain(format!("{}.zip", archive.text)) };
+                let named = if archive.text.rsplit('/').next().is_some_and(|name| name.contains('.')) {
+                    archive.clone()
+                } else {
+                    Arg::plain(format!("{}.zip", archive.text))
+                };
                 trace.touch(call.world, call.name, &named, Deed::Write);
             }
             if flags.has(&["m", "move"]) {
@@ -31,8 +35,8 @@ pub(super) fn run(trace: &mut Trace<'_>, call: &Call<'_>) -> bool {
             }
         }
         "7z" | "7za" | "7zr" | "7zz" => seven(trace, call),
-        "gzip" | "gunzip" | "bzip2" | "bunzip2" | "xz" | "unxz" | "lzma" | "unlzma" | "zstd" | "unzstd" | "lz4" | "unlz4" | "compress"
-        | "uncompress" | "brotli" | "pigz" | "unpigz" | "lzop" => squeeze(trace, call),
+        "gzip" | "gunzip" | "bzip2" | "bunzip2" | "xz" | "unxz" | "lzma" | "unlzma" | "zstd" | "unzstd" | "lz4" | "unlz4"
+        | "compress" | "uncompress" | "brotli" | "pigz" | "unpigz" | "lzop" => squeeze(trace, call),
         "ar" => {
             let mode = call.args.first().map_or("", |mode| mode.text.as_str());
             if mode.contains('x') {
@@ -44,7 +48,8 @@ pub(super) fn run(trace: &mut Trace<'_>, call: &Call<'_>) -> bool {
         "cpio" | "pax" => {
             let flags = Flags::parse(call.args, Spec::new("FODHEIRCMfsx", &["file", "directory", "format"]));
             if flags.has(&["i", "extract", "r"]) && !flags.has(&["t", "list"]) || flags.has(&["p", "pass-through"]) {
-                let folder = flags.value(&["D", "directory"]).or(flags.operands.last()).cloned().unwrap_or_else(|| Arg::plain("."));
+                let folder =
+                    flags.value(&["D", "directory"]).or(flags.operands.last()).cloned().unwrap_or_else(|| Arg::plain("."));
                 trace.touch(call.world, call.name, &folder, Deed::WriteTree);
             } else if flags.has(&["o", "create", "w"]) {
                 for file in flags.values(&["F", "O", "file", "f"]) {
@@ -60,7 +65,9 @@ pub(super) fn run(trace: &mut Trace<'_>, call: &Call<'_>) -> bool {
 /// `tar`, whose letters need no dash, and whose values then stand in the order of their letters.
 fn tape(trace: &mut Trace<'_>, call: &Call<'_>) {
     let mut args: Vec<Arg> = call.args.to_vec();
-    let bundled = args.first().is_some_and(|first| !first.text.starts_with('-') && !first.text.is_empty() && first.text.chars().all(|c| c.is_ascii_alphabetic()));
+    let bundled = args.first().is_some_and(|first| {
+        !first.text.starts_with('-') && !first.text.is_empty() && first.text.chars().all(|c| c.is_ascii_alphabetic())
+    });
     if bundled {
         let letters = args.remove(0);
         let mut spread = Vec::new();
@@ -79,14 +86,37 @@ fn tape(trace: &mut Trace<'_>, call: &Call<'_>) {
     let spec = Spec::new(
         "fCbTXgKLNVIFH",
         &[
-            "file", "directory", "exclude", "exclude-from", "files-from", "transform", "xform", "strip-components", "use-compress-program",
-            "to-command", "checkpoint-action", "mode", "owner", "group", "mtime", "index-file", "listed-incremental", "info-script",
-            "new-volume-script", "rsh-command", "starting-file", "suffix", "format", "newer",
+            "file",
+            "directory",
+            "exclude",
+            "exclude-from",
+            "files-from",
+            "transform",
+            "xform",
+            "strip-components",
+            "use-compress-program",
+            "to-command",
+            "checkpoint-action",
+            "mode",
+            "owner",
+            "group",
+            "mtime",
+            "index-file",
+            "listed-incremental",
+            "info-script",
+            "new-volume-script",
+            "rsh-command",
+            "starting-file",
+            "suffix",
+            "format",
+            "newer",
         ],
     );
     let flags = Flags::parse(&args, spec);
     for option in ["to-command", "use-compress-program", "checkpoint-action", "info-script", "new-volume-script", "rsh-command"] {
-        if flags.has(&[option]) && (option != "use-compress-program" || flags.value(&[option]).is_some_and(|program| program.text.contains(' '))) {
+        if flags.has(&[option])
+            && (option != "use-compress-program" || flags.value(&[option]).is_some_and(|program| program.text.contains(' ')))
+        {
             trace.unknown(format!("`{}` runs a command of its own", call.shown()));
         }
     }
@@ -143,8 +173,12 @@ fn squeeze(trace: &mut Trace<'_>, call: &Call<'_>) {
     if let Some(folder) = flags.value(&["output-dir-flat"]) {
         return trace.touch(call.world, call.name, folder, Deed::WriteTree);
     }
-    let unpacks = call.name.starts_with("un") || call.name.ends_with("unzip") || call.name.contains("unzip") || flags.has(&["d", "decompress", "uncompress"]);
-    let keeps = flags.has(&["k", "keep"]) || (matches!(call.name, "zstd" | "unzstd" | "brotli" | "lz4" | "unlz4" | "lzop") && !flags.has(&["rm", "j"]));
+    let unpacks = call.name.starts_with("un")
+        || call.name.ends_with("unzip")
+        || call.name.contains("unzip")
+        || flags.has(&["d", "decompress", "uncompress"]);
+    let keeps = flags.has(&["k", "keep"])
+        || (matches!(call.name, "zstd" | "unzstd" | "brotli" | "lz4" | "unlz4" | "lzop") && !flags.has(&["rm", "j"]));
     let suffix = match call.name {
         "bzip2" | "bunzip2" => ".bz2",
         "xz" | "unxz" => ".xz",
@@ -166,10 +200,16 @@ fn squeeze(trace: &mut Trace<'_>, call: &Call<'_>) {
             if !unpacks {
                 trace.touch_path(call.world, call.name, &format!("{path}{suffix}"), Deed::Write);
             } else {
-                let stem = [suffix, ".gz", ".bz2", ".xz", ".zst", ".lz4", ".Z", ".lzma", ".br", ".lzo", ".z"].iter().find_map(|suffix| path.strip_suffix(suffix));
+                let stem = [suffix, ".gz", ".bz2", ".xz", ".zst", ".lz4", ".Z", ".lzma", ".br", ".lzo", ".z"]
+                    .iter()
+                    .find_map(|suffix| path.strip_suffix(suffix));
                 let plain = match stem {
                     Some(stem) => stem.to_owned(),
-                    None => match path.strip_suffix(".tgz").or_else(|| path.strip_suffix(".tbz2")).or_else(|| path.strip_suffix(".txz")) {
+                    None => match path
+                        .strip_suffix(".tgz")
+                        .or_else(|| path.strip_suffix(".tbz2"))
+                        .or_else(|| path.strip_suffix(".txz"))
+                    {
                         Some(stem) => format!("{stem}.tar"),
                         None if call.name == "bunzip2" || call.name == "bzip2" => format!("{path}.out"),
                         None => path.clone(),

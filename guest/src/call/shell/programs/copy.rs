@@ -119,7 +119,10 @@ fn one(trace: &mut Trace<'_>, call: &Call<'_>, flags: &Flags, transfer: &Transfe
             if call.name == "ln" {
                 link(trace, call, flags, source, &end);
             }
-            if call.name.ends_with("install") && flags.has(&["D"]) && let Some((above, _)) = end.rsplit_once('/') {
+            if call.name.ends_with("install")
+                && flags.has(&["D"])
+                && let Some((above, _)) = end.rsplit_once('/')
+            {
                 trace.touch_path(world, call.name, above, Deed::MakeFolder);
             }
         }

@@ -11,7 +11,8 @@ pub(super) fn run(trace: &mut Trace<'_>, call: &Call<'_>) -> bool {
         "sed" | "gsed" | "ssed" => stream(trace, call),
         "perl" => practical(trace, call),
         "awk" | "gawk" | "mawk" | "nawk" | "original-awk" => pattern(trace, call),
-        "ed" | "red" | "ex" | "vi" | "vim" | "nvim" | "view" | "nano" | "pico" | "emacs" | "emacsclient" | "micro" | "joe" | "hx" | "kak" | "mcedit" => {
+        "ed" | "red" | "ex" | "vi" | "vim" | "nvim" | "view" | "nano" | "pico" | "emacs" | "emacsclient" | "micro" | "joe"
+        | "hx" | "kak" | "mcedit" => {
             screen(trace, call);
         }
         _ => return false,
@@ -63,7 +64,8 @@ fn stream(trace: &mut Trace<'_>, call: &Call<'_>) {
             letters.next();
             while let Some(letter) = letters.next() {
                 let attached = letters.as_str();
-                let mut value = || if attached.is_empty() { rest.next().cloned().unwrap_or_default() } else { Arg::plain(attached) };
+                let mut value =
+                    || if attached.is_empty() { rest.next().cloned().unwrap_or_default() } else { Arg::plain(attached) };
                 match letter {
                     'i' | 'I' => {
                         suffix = Some(attached.to_owned());
@@ -135,7 +137,11 @@ fn practical(trace: &mut Trace<'_>, call: &Call<'_>) {
             let attached = letters.as_str();
             match letter {
                 'e' | 'E' => {
-                    let value = if attached.is_empty() { rest.next().map(|arg| arg.text.clone()).unwrap_or_default() } else { attached.to_owned() };
+                    let value = if attached.is_empty() {
+                        rest.next().map(|arg| arg.text.clone()).unwrap_or_default()
+                    } else {
+                        attached.to_owned()
+                    };
                     code.push(value);
                     break;
                 }
@@ -189,13 +195,17 @@ fn pattern(trace: &mut Trace<'_>, call: &Call<'_>) {
         trace.execute(call.world, Some(module));
     }
     if included.iter().any(|module| module.text == "inplace") {
-        let suffix = flags.values(&["v", "assign"]).find_map(|arg| arg.text.split_once("::suffix=").map(|(_, suffix)| suffix.to_owned()));
+        let suffix =
+            flags.values(&["v", "assign"]).find_map(|arg| arg.text.split_once("::suffix=").map(|(_, suffix)| suffix.to_owned()));
         in_place(trace, call, &operands, &suffix.unwrap_or_default());
     }
     for text in programs {
         let program = awk::program(&text);
         if program.runs || text.starts_with(UNKNOWN) {
-            trace.unknown(format!("the awk program `{}` runs commands or writes files that are only known when it runs", shown(&text)));
+            trace.unknown(format!(
+                "the awk program `{}` runs commands or writes files that are only known when it runs",
+                shown(&text)
+            ));
         }
         for file in program.writes {
             trace.touch_path(call.world, call.name, &file, Deed::Write);
@@ -210,7 +220,8 @@ fn screen(trace: &mut Trace<'_>, call: &Call<'_>) {
         trace.touch_all(call, &flags.operands, Deed::Write);
     }
     // Their own commands can do anything, and so can what is fed to them.
-    let scripted = flags.has(&["c", "S", "s", "cmd", "eval", "load", "batch"]) || call.args.iter().any(|arg| arg.text.starts_with('+'));
+    let scripted =
+        flags.has(&["c", "S", "s", "cmd", "eval", "load", "batch"]) || call.args.iter().any(|arg| arg.text.starts_with('+'));
     let harmless = |arg: &Arg| matches!(arg.text.as_str(), "q" | "q!" | "wq" | "x" | ":q" | ":wq" | "set nu" | "set number");
     let plain = flags.values(&["c"]).all(|arg| harmless(arg) || is_substitution(&arg.text));
     if scripted && !(flags.has(&["c"]) && plain && !flags.has(&["S", "cmd", "eval", "load"])) {

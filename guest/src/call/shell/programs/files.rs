@@ -87,7 +87,10 @@ pub(super) fn run(trace: &mut Trace<'_>, call: &Call<'_>) -> bool {
         "split" | "csplit" => {
             let flags = Flags::parse(
                 call.args,
-                Spec::new("abClnstfk", &["suffix-length", "bytes", "lines", "number", "filter", "prefix", "suffix-format", "digits"]),
+                Spec::new(
+                    "abClnstfk",
+                    &["suffix-length", "bytes", "lines", "number", "filter", "prefix", "suffix-format", "digits"],
+                ),
             );
             if flags.has(&["filter"]) {
                 return false;
@@ -129,9 +132,14 @@ pub(super) fn run(trace: &mut Trace<'_>, call: &Call<'_>) -> bool {
 
 fn attributes(trace: &mut Trace<'_>, call: &Call<'_>) {
     // `chmod -x file` is a mode, not an option.
-    let is_mode = |text: &str| text.len() > 1 && text.starts_with('-') && text.chars().skip(1).all(|c| "rwxXstugoa+-=,".contains(c));
+    let is_mode =
+        |text: &str| text.len() > 1 && text.starts_with('-') && text.chars().skip(1).all(|c| "rwxXstugoa+-=,".contains(c));
     let is_option = |arg: &&Arg| arg.text.starts_with('-') && !(is_mode(&arg.text) && call.name == "chmod" && arg.text != "-R");
-    let recursive = call.args.iter().filter(is_option).any(|arg| arg.text == "--recursive" || (!arg.text.starts_with("--") && arg.text.contains('R')));
+    let recursive = call
+        .args
+        .iter()
+        .filter(is_option)
+        .any(|arg| arg.text == "--recursive" || (!arg.text.starts_with("--") && arg.text.contains('R')));
     let reference = call.args.iter().any(|arg| arg.text.starts_with("--reference"));
     let values = matches!(call.name, "setfacl");
     let operands: Vec<Arg> = if values {

@@ -17,11 +17,12 @@ pub(super) fn run(trace: &mut Trace<'_>, call: &Call<'_>) -> bool {
 }
 
 fn search(trace: &mut Trace<'_>, call: &Call<'_>) {
-    let is_expression = |arg: &Arg| arg.text.starts_with('-') && arg.text.len() > 1 || matches!(arg.text.as_str(), "(" | ")" | "!" | ",");
+    let is_expression =
+        |arg: &Arg| arg.text.starts_with('-') && arg.text.len() > 1 || matches!(arg.text.as_str(), "(" | ")" | "!" | ",");
     let mut rest = call.args.iter().peekable();
-    while let Some(option) = rest.next_if(|arg| {
-        matches!(arg.text.as_str(), "-H" | "-L" | "-P" | "-D") || arg.text.starts_with("-O")
-    }) {
+    while let Some(option) =
+        rest.next_if(|arg| matches!(arg.text.as_str(), "-H" | "-L" | "-P" | "-D") || arg.text.starts_with("-O"))
+    {
         if option.text == "-D" {
             rest.next();
         }
@@ -54,9 +55,10 @@ fn search(trace: &mut Trace<'_>, call: &Call<'_>) {
                 }
             }
             // Values of tests are not looked at; an operator that is not known may be any.
-            "-name" | "-iname" | "-path" | "-ipath" | "-regex" | "-iregex" | "-type" | "-newer" | "-mtime" | "-mmin" | "-size" | "-maxdepth"
-            | "-mindepth" | "-perm" | "-user" | "-group" | "-printf" | "-wholename" | "-lname" | "-ilname" | "-ctime" | "-atime" | "-cmin"
-            | "-amin" | "-samefile" | "-inum" | "-links" | "-newermt" | "-regextype" | "-fstype" | "-uid" | "-gid" => drop(rest.next()),
+            "-name" | "-iname" | "-path" | "-ipath" | "-regex" | "-iregex" | "-type" | "-newer" | "-mtime" | "-mmin"
+            | "-size" | "-maxdepth" | "-mindepth" | "-perm" | "-user" | "-group" | "-printf" | "-wholename" | "-lname"
+            | "-ilname" | "-ctime" | "-atime" | "-cmin" | "-amin" | "-samefile" | "-inum" | "-links" | "-newermt"
+            | "-regextype" | "-fstype" | "-uid" | "-gid" => drop(rest.next()),
             text if text.starts_with(UNKNOWN) => {
                 trace.unknown(format!("`{}` has an argument that is only known when it runs", call.shown()));
             }
@@ -71,7 +73,9 @@ fn each(trace: &mut Trace<'_>, call: &Call<'_>, start: &Arg, command: &[Arg]) {
     let fill = |arg: &Arg| Arg { text: arg.text.replace("{}", &start.text), pattern: None };
     let filled: Vec<Arg> = command.iter().map(fill).collect();
     trace.run_command(call, &filled);
-    let copies = command.first().is_some_and(|name| matches!(super::copy::base_name(&name.text), "cp" | "mv" | "ln" | "install" | "rsync"));
+    let copies = command
+        .first()
+        .is_some_and(|name| matches!(super::copy::base_name(&name.text), "cp" | "mv" | "ln" | "install" | "rsync"));
     if copies {
         // Whatever is found takes its own name along.
         let spec = Spec::new("t", &["target-directory"]);
@@ -91,12 +95,18 @@ fn each(trace: &mut Trace<'_>, call: &Call<'_>, start: &Arg, command: &[Arg]) {
 }
 
 fn arguments(trace: &mut Trace<'_>, call: &Call<'_>) {
-    let spec = Spec::before_command("IadEeLlnPs", &["replace", "arg-file", "delimiter", "max-lines", "max-args", "max-procs", "max-chars"]);
+    let spec = Spec::before_command(
+        "IadEeLlnPs",
+        &["replace", "arg-file", "delimiter", "max-lines", "max-args", "max-procs", "max-chars"],
+    );
     let flags = Flags::parse(call.args, spec);
     if flags.operands.is_empty() {
         return;
     }
-    let place = flags.value(&["I", "replace"]).map(|arg| arg.text.clone()).or_else(|| flags.has(&["i", "replace"]).then(|| "{}".to_owned()));
+    let place = flags
+        .value(&["I", "replace"])
+        .map(|arg| arg.text.clone())
+        .or_else(|| flags.has(&["i", "replace"]).then(|| "{}".to_owned()));
     let plain = !flags.has(&["a", "arg-file", "d", "delimiter", "0", "null", "E", "e"]);
     let known = match call.input {
         Input::Text(text) if plain && !text.contains(['\'', '"', '\\', UNKNOWN]) && text.len() < 4096 => Some(text.as_str()),
@@ -117,7 +127,8 @@ fn arguments(trace: &mut Trace<'_>, call: &Call<'_>) {
             run(trace, &command);
         }
         (Some(place), known) => {
-            let values: Vec<String> = known.map_or_else(|| vec![UNKNOWN.to_string()], |text| text.lines().map(|line| line.trim().to_owned()).collect());
+            let values: Vec<String> =
+                known.map_or_else(|| vec![UNKNOWN.to_string()], |text| text.lines().map(|line| line.trim().to_owned()).collect());
             for value in values {
                 let fill = |arg: &Arg| Arg { text: arg.text.replace(&place, &value), pattern: None };
                 run(trace, &flags.operands.iter().map(fill).collect::<Vec<_>>());

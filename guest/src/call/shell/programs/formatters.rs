@@ -16,8 +16,16 @@ enum When {
 
 /// Name, options that take values, and when it writes.
 const FORMATTERS: &[(&str, Spec, When)] = &[
-    ("prettier", Spec::new("", &["config", "parser", "ignore-path", "log-level", "plugin", "tab-width", "print-width"]), When::With(&["write", "w"])),
-    ("black", Spec::new("ltC", &["line-length", "target-version", "config", "include", "exclude"]), When::Without(&["check", "diff", "c", "code"])),
+    (
+        "prettier",
+        Spec::new("", &["config", "parser", "ignore-path", "log-level", "plugin", "tab-width", "print-width"]),
+        When::With(&["write", "w"]),
+    ),
+    (
+        "black",
+        Spec::new("ltC", &["line-length", "target-version", "config", "include", "exclude"]),
+        When::Without(&["check", "diff", "c", "code"]),
+    ),
     ("isort", Spec::new("l", &["profile", "settings-path"]), When::Without(&["c", "check-only", "check", "diff", "d", "stdout"])),
     ("autopep8", Spec::new("", &["max-line-length"]), When::With(&["i", "in-place"])),
     ("yapf", Spec::new("", &["style"]), When::With(&["i", "in-place"])),
@@ -82,7 +90,21 @@ fn write(trace: &mut Trace<'_>, call: &Call<'_>, file: &Arg) {
 }
 
 fn linter(trace: &mut Trace<'_>, call: &Call<'_>) -> bool {
-    let spec = Spec::new("cof", &["config", "ext", "rule", "format", "output-file", "cache-location", "select", "ignore", "line-length", "target-version"]);
+    let spec = Spec::new(
+        "cof",
+        &[
+            "config",
+            "ext",
+            "rule",
+            "format",
+            "output-file",
+            "cache-location",
+            "select",
+            "ignore",
+            "line-length",
+            "target-version",
+        ],
+    );
     let flags = Flags::parse(call.args, spec);
     for output in flags.values(&["o", "output-file"]) {
         trace.touch(call.world, call.name, output, crate::call::effect::Deed::Write);

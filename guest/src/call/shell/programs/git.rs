@@ -10,11 +10,54 @@ use crate::ports::Kind;
 
 /// Commands that only look.
 const LOOKS: &[&str] = &[
-    "status", "log", "diff", "show", "blame", "annotate", "rev-parse", "rev-list", "ls-files", "ls-tree", "ls-remote", "grep", "describe",
-    "shortlog", "cat-file", "name-rev", "merge-base", "for-each-ref", "show-ref", "var", "help", "version", "whatchanged", "check-ignore",
-    "check-attr", "check-ref-format", "check-mailmap", "cherry", "count-objects", "diff-files", "diff-index", "diff-tree", "fsck",
-    "get-tar-commit-id", "range-diff", "show-branch", "verify-commit", "verify-tag", "verify-pack", "request-pull", "merge-tree",
-    "patch-id", "stripspace", "interpret-trailers", "column", "show-index", "fmt-merge-msg", "unpack-file",
+    "status",
+    "log",
+    "diff",
+    "show",
+    "blame",
+    "annotate",
+    "rev-parse",
+    "rev-list",
+    "ls-files",
+    "ls-tree",
+    "ls-remote",
+    "grep",
+    "describe",
+    "shortlog",
+    "cat-file",
+    "name-rev",
+    "merge-base",
+    "for-each-ref",
+    "show-ref",
+    "var",
+    "help",
+    "version",
+    "whatchanged",
+    "check-ignore",
+    "check-attr",
+    "check-ref-format",
+    "check-mailmap",
+    "cherry",
+    "count-objects",
+    "diff-files",
+    "diff-index",
+    "diff-tree",
+    "fsck",
+    "get-tar-commit-id",
+    "range-diff",
+    "show-branch",
+    "verify-commit",
+    "verify-tag",
+    "verify-pack",
+    "request-pull",
+    "merge-tree",
+    "patch-id",
+    "stripspace",
+    "interpret-trailers",
+    "column",
+    "show-index",
+    "fmt-merge-msg",
+    "unpack-file",
 ];
 
 /// One `git` command.
@@ -77,9 +120,33 @@ pub(super) fn run(trace: &mut Trace<'_>, call: &Call<'_>) -> bool {
 fn setting(trace: &mut Trace<'_>, world: &World, arg: &Arg) {
     let (key, value) = arg.text.split_once('=').unwrap_or((&arg.text, ""));
     let key = key.to_lowercase();
-    let runs = ["alias.", "core.pager", "pager.", "core.editor", "sequence.editor", "core.sshcommand", "core.hookspath", "core.fsmonitor",
-        "diff.external", "filter.", "merge.", "credential.", "gpg.", "protocol.ext", "core.gitproxy", "core.askpass", "init.templatedir",
-        "core.attributesfile", "include", "difftool.", "mergetool.", "browser.", "man.", "uploadpack.", "receive."];
+    let runs = [
+        "alias.",
+        "core.pager",
+        "pager.",
+        "core.editor",
+        "sequence.editor",
+        "core.sshcommand",
+        "core.hookspath",
+        "core.fsmonitor",
+        "diff.external",
+        "filter.",
+        "merge.",
+        "credential.",
+        "gpg.",
+        "protocol.ext",
+        "core.gitproxy",
+        "core.askpass",
+        "init.templatedir",
+        "core.attributesfile",
+        "include",
+        "difftool.",
+        "mergetool.",
+        "browser.",
+        "man.",
+        "uploadpack.",
+        "receive.",
+    ];
     let command = runs.iter().any(|prefix| key.starts_with(prefix)) || key.ends_with(".command") || key.ends_with(".textconv");
     if key.starts_with("alias.") || key.contains(UNKNOWN) {
         trace.unknown(format!("`git -c {}` gives a command another meaning", shown(&arg.text)));
@@ -92,7 +159,11 @@ fn dispatch(trace: &mut Trace<'_>, git: &Git<'_>) {
     let world = &git.world;
     let words: Vec<&str> = git.args.iter().map(|arg| arg.text.as_str()).collect();
     let first = words.iter().find(|word| !word.starts_with('-')).copied().unwrap_or_default();
-    let has = |names: &[&str]| words.iter().any(|word| names.iter().any(|name| word == name || word.strip_prefix(name).is_some_and(|rest| rest.starts_with('='))));
+    let has = |names: &[&str]| {
+        words.iter().any(|word| {
+            names.iter().any(|name| word == name || word.strip_prefix(name).is_some_and(|rest| rest.starts_with('=')))
+        })
+    };
     match git.command {
         "rev-parse" if has(&["--show-toplevel"]) => {
             let root = repository(trace, world);
@@ -101,14 +172,63 @@ fn dispatch(trace: &mut Trace<'_>, git: &Git<'_>) {
         command if LOOKS.contains(&command) => looks(trace, git, &words),
         "config" => config(trace, git),
         "branch" => {
-            let changes = has(&["-d", "-D", "-m", "-M", "-c", "-C", "-u", "-f", "--delete", "--move", "--copy", "--force", "--set-upstream-to", "--unset-upstream", "--edit-description", "--track", "-t"]);
-            let lists = has(&["-a", "-r", "-l", "--list", "-v", "-vv", "--all", "--remotes", "--show-current", "--contains", "--no-contains", "--merged", "--no-merged", "--points-at", "--format", "--sort", "--column"]);
+            let changes = has(&[
+                "-d",
+                "-D",
+                "-m",
+                "-M",
+                "-c",
+                "-C",
+                "-u",
+                "-f",
+                "--delete",
+                "--move",
+                "--copy",
+                "--force",
+                "--set-upstream-to",
+                "--unset-upstream",
+                "--edit-description",
+                "--track",
+                "-t",
+            ]);
+            let lists = has(&[
+                "-a",
+                "-r",
+                "-l",
+                "--list",
+                "-v",
+                "-vv",
+                "--all",
+                "--remotes",
+                "--show-current",
+                "--contains",
+                "--no-contains",
+                "--merged",
+                "--no-merged",
+                "--points-at",
+                "--format",
+                "--sort",
+                "--column",
+            ]);
             if changes || (!lists && !first.is_empty()) {
                 trace.execute(world, None);
             }
         }
         "tag" => {
-            let lists = first.is_empty() || has(&["-l", "--list", "-n", "--contains", "--no-contains", "--merged", "--points-at", "-v", "--verify", "--sort", "--format"]);
+            let lists = first.is_empty()
+                || has(&[
+                    "-l",
+                    "--list",
+                    "-n",
+                    "--contains",
+                    "--no-contains",
+                    "--merged",
+                    "--points-at",
+                    "-v",
+                    "--verify",
+                    "--sort",
+                    "--format",
+                ]);
             if !lists || has(&["-d", "--delete", "-a", "-s", "-m", "-f"]) {
                 trace.execute(world, None);
             }
@@ -131,7 +251,10 @@ fn dispatch(trace: &mut Trace<'_>, git: &Git<'_>) {
             }
         }
         "format-patch" => {
-            let flags = Flags::parse(git.args, Spec::new("ov", &["output-directory", "output", "start-number", "subject-prefix", "to", "cc"]));
+            let flags = Flags::parse(
+                git.args,
+                Spec::new("ov", &["output-directory", "output", "start-number", "subject-prefix", "to", "cc"]),
+            );
             if !flags.has(&["stdout"]) {
                 let folder = flags.value(&["o", "output-directory"]).cloned().unwrap_or_else(|| Arg::plain("."));
                 trace.touch(world, "git", &folder, Deed::WriteTree);
@@ -144,7 +267,10 @@ fn dispatch(trace: &mut Trace<'_>, git: &Git<'_>) {
             }
         }
         "init" => {
-            let flags = Flags::parse(git.args, Spec::new("b", &["template", "separate-git-dir", "initial-branch", "shared", "object-format"]));
+            let flags = Flags::parse(
+                git.args,
+                Spec::new("b", &["template", "separate-git-dir", "initial-branch", "shared", "object-format"]),
+            );
             if let Some(folder) = flags.operands.first() {
                 trace.touch(world, "git", folder, Deed::MakeFolder);
             }
@@ -177,7 +303,10 @@ fn looks(trace: &mut Trace<'_>, git: &Git<'_>, words: &[&str]) {
         }
     }
     let runs = |word: &&str| {
-        word.starts_with("--open-files-in-pager") || word.starts_with("--upload-pack") || word.starts_with("--exec=") || (git.command == "grep" && word.starts_with("-O"))
+        word.starts_with("--open-files-in-pager")
+            || word.starts_with("--upload-pack")
+            || word.starts_with("--exec=")
+            || (git.command == "grep" && word.starts_with("-O"))
     };
     if words.iter().take_while(|word| **word != "--").any(|word| runs(&word)) || git.command == "unpack-file" {
         trace.execute(&git.world, None);

@@ -56,10 +56,14 @@ pub(super) fn run(trace: &mut Trace<'_>, git: &Git<'_>) -> bool {
             }
             _ => tree(trace, git),
         },
-        "merge" | "pull" | "cherry-pick" | "revert" | "am" | "read-tree" | "checkout-index" | "filter-branch" | "filter-repo" | "mergetool"
-        | "rebase" => {
+        "merge" | "pull" | "cherry-pick" | "revert" | "am" | "read-tree" | "checkout-index" | "filter-branch" | "filter-repo"
+        | "mergetool" | "rebase" => {
             tree(trace, git);
-            let runs = words.iter().any(|word| matches!(*word, "-x" | "--exec" | "-i" | "--interactive") || word.starts_with("--exec=") || word.starts_with("--upload-pack"));
+            let runs = words.iter().any(|word| {
+                matches!(*word, "-x" | "--exec" | "-i" | "--interactive")
+                    || word.starts_with("--exec=")
+                    || word.starts_with("--upload-pack")
+            });
             if runs || git.command.starts_with("filter") || git.command == "mergetool" {
                 trace.execute(&git.world, None);
             }
@@ -95,9 +99,26 @@ pub(super) fn run(trace: &mut Trace<'_>, git: &Git<'_>) -> bool {
             }
         }
         "clone" => {
-            let spec = Spec::new("bcjou", &["branch", "config", "depth", "jobs", "origin", "reference", "template", "separate-git-dir", "shallow-since", "filter", "upload-pack", "server-option"]);
+            let spec = Spec::new(
+                "bcjou",
+                &[
+                    "branch",
+                    "config",
+                    "depth",
+                    "jobs",
+                    "origin",
+                    "reference",
+                    "template",
+                    "separate-git-dir",
+                    "shallow-since",
+                    "filter",
+                    "upload-pack",
+                    "server-option",
+                ],
+            );
             let flags = Flags::parse(git.args, spec);
-            let named = |url: &Arg| Arg::plain(copy::base_name(url.text.trim_end_matches(".git")).rsplit(':').next().unwrap_or_default());
+            let named =
+                |url: &Arg| Arg::plain(copy::base_name(url.text.trim_end_matches(".git")).rsplit(':').next().unwrap_or_default());
             if let Some(folder) = flags.operands.get(1).cloned().or_else(|| flags.operands.first().map(named)) {
                 trace.touch(&git.world, "git clone", &folder, Deed::WriteTree);
             }
@@ -124,7 +145,12 @@ pub(super) fn run(trace: &mut Trace<'_>, git: &Git<'_>) -> bool {
                 if let Some(folder) = flags.operands.get(2).cloned().or_else(|| flags.operands.get(1).map(named)) {
                     trace.touch(&git.world, "git submodule", &folder, Deed::WriteTree);
                 }
-                trace.touch_path(&git.world, "git submodule", &format!("{}/.gitmodules", repository(trace, &git.world)), Deed::Write);
+                trace.touch_path(
+                    &git.world,
+                    "git submodule",
+                    &format!("{}/.gitmodules", repository(trace, &git.world)),
+                    Deed::Write,
+                );
             }
             _ => tree(trace, git),
         },
@@ -196,7 +222,8 @@ fn checkout(trace: &mut Trace<'_>, git: &Git<'_>) {
 }
 
 fn apply(trace: &mut Trace<'_>, git: &Git<'_>) {
-    let flags = Flags::parse(git.args, Spec::new("pC", &["exclude", "include", "directory", "whitespace", "build-fake-ancestor"]));
+    let flags =
+        Flags::parse(git.args, Spec::new("pC", &["exclude", "include", "directory", "whitespace", "build-fake-ancestor"]));
     let looks = flags.has(&["check", "stat", "numstat", "summary"]) && !flags.has(&["apply"]);
     if looks {
         return;
@@ -208,7 +235,9 @@ fn apply(trace: &mut Trace<'_>, git: &Git<'_>) {
     let files: Vec<Option<&Arg>> = if flags.operands.is_empty() { vec![None] } else { flags.operands.iter().map(Some).collect() };
     for file in files {
         let file = file.filter(|file| file.text != "-");
-        let (Some(text), Some(strip), false) = (patch::text(trace, &git.world, git.call.input, file), strip, flags.has(&["unsafe-paths"])) else {
+        let (Some(text), Some(strip), false) =
+            (patch::text(trace, &git.world, git.call.input, file), strip, flags.has(&["unsafe-paths"]))
+        else {
             tree(trace, git);
             continue;
         };

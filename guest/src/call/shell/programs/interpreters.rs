@@ -11,7 +11,11 @@ pub(super) fn run(trace: &mut Trace<'_>, call: &Call<'_>) -> bool {
         "sh" | "bash" | "zsh" | "dash" | "ksh" | "ash" | "mksh" | "rbash" => shell(trace, call),
         "fish" | "csh" | "tcsh" | "nu" | "xonsh" | "elvish" => foreign(trace, call),
         "su" | "runuser" => {
-            let text = call.args.iter().position(|arg| matches!(arg.text.as_str(), "-c" | "--command")).and_then(|at| call.args.get(at + 1));
+            let text = call
+                .args
+                .iter()
+                .position(|arg| matches!(arg.text.as_str(), "-c" | "--command"))
+                .and_then(|at| call.args.get(at + 1));
             match text {
                 Some(text) => script(trace, call, text, &[]),
                 None => from_input(trace, call),
@@ -19,11 +23,17 @@ pub(super) fn run(trace: &mut Trace<'_>, call: &Call<'_>) -> bool {
         }
         "python" | "python2" | "python3" | "pypy" | "pypy3" | "ipython" => language(trace, call, &["-c"], &["-W", "-X", "-Q"]),
         "node" | "nodejs" | "bun" | "deno" | "tsx" | "ts-node" => {
-            language(trace, call, &["-e", "--eval", "-p", "--print", "-pe", "-ep", "eval"], &["-r", "--require", "--import", "--loader", "--env-file"]);
+            language(
+                trace,
+                call,
+                &["-e", "--eval", "-p", "--print", "-pe", "-ep", "eval"],
+                &["-r", "--require", "--import", "--loader", "--env-file"],
+            );
         }
         "ruby" | "jruby" => language(trace, call, &["-e", "-ne", "-pe", "-ane", "-lne", "-pi", "-i"], &["-r", "-I"]),
         "php" => language(trace, call, &["-r", "-B", "-R", "-E"], &["-d", "-c"]),
-        "lua" | "luajit" | "Rscript" | "julia" | "groovy" | "scala" | "elixir" | "tclsh" | "raku" | "guile" | "racket" | "ghc" | "runghc" => {
+        "lua" | "luajit" | "Rscript" | "julia" | "groovy" | "scala" | "elixir" | "tclsh" | "raku" | "guile" | "racket"
+        | "ghc" | "runghc" => {
             language(trace, call, &["-e", "-E", "--eval", "-pe"], &["-l"]);
         }
         "osascript" => language(trace, call, &["-e"], &["-l"]),
@@ -111,7 +121,9 @@ fn script(trace: &mut Trace<'_>, call: &Call<'_>, text: &Arg, args: &[Arg]) {
 /// Shells with a grammar of their own.
 fn foreign(trace: &mut Trace<'_>, call: &Call<'_>) {
     match call.args.iter().find(|arg| !arg.text.starts_with('-')) {
-        Some(file) if !call.args.iter().any(|arg| arg.text.starts_with('-') && arg.text.contains('c')) => trace.execute(call.world, Some(file)),
+        Some(file) if !call.args.iter().any(|arg| arg.text.starts_with('-') && arg.text.contains('c')) => {
+            trace.execute(call.world, Some(file))
+        }
         Some(text) => trace.unknown(format!("`{} -c {}` is in a language that is not read here", call.name, shown(&text.text))),
         None => from_input(trace, call),
     }
@@ -123,7 +135,10 @@ fn language(trace: &mut Trace<'_>, call: &Call<'_>, inline: &[&str], valued: &[&
     while let Some(arg) = rest.next() {
         let text = arg.text.as_str();
         let attached = |option: &&&str| option.len() == 2 && text.starts_with(**option) && !text.starts_with("--");
-        if inline.contains(&text) || inline.iter().any(|option| text.starts_with(&format!("{option}="))) || inline.iter().find(attached).is_some() {
+        if inline.contains(&text)
+            || inline.iter().any(|option| text.starts_with(&format!("{option}=")))
+            || inline.iter().find(attached).is_some()
+        {
             let code = rest.next().map_or("", |code| code.text.as_str());
             return trace.unknown(format!("`{} {text} {}` is a program whose effects cannot be seen", call.name, shown(code)));
         }
@@ -142,7 +157,9 @@ fn language(trace: &mut Trace<'_>, call: &Call<'_>, inline: &[&str], valued: &[&
             "-" => return from_input(trace, call),
             text if valued.contains(&text) => drop(rest.next()),
             // Words such as `run` and `test` are commands of the runtime, not files.
-            "run" | "test" | "install" | "x" | "task" | "add" | "fmt" | "lint" | "check" | "build" | "compile" if matches!(call.name, "deno" | "bun") => {
+            "run" | "test" | "install" | "x" | "task" | "add" | "fmt" | "lint" | "check" | "build" | "compile"
+                if matches!(call.name, "deno" | "bun") =>
+            {
                 return trace.execute(call.world, None);
             }
             text if text.starts_with('-') => {}
@@ -158,16 +175,45 @@ fn language(trace: &mut Trace<'_>, call: &Call<'_>, inline: &[&str], valued: &[&
 /// PowerShell and `cmd`: only what plainly looks is let through.
 fn windows(trace: &mut Trace<'_>, call: &Call<'_>) {
     const LOOKS: &[&str] = &[
-        "get-content", "get-childitem", "get-item", "get-location", "get-process", "get-date", "get-command", "get-help", "test-path",
-        "select-string", "get-filehash", "resolve-path", "measure-object", "write-output", "write-host", "dir", "type", "ls", "cat", "gc",
-        "gci", "pwd", "echo", "ver", "where", "findstr", "tree", "more", "hostname", "whoami", "cd",
+        "get-content",
+        "get-childitem",
+        "get-item",
+        "get-location",
+        "get-process",
+        "get-date",
+        "get-command",
+        "get-help",
+        "test-path",
+        "select-string",
+        "get-filehash",
+        "resolve-path",
+        "measure-object",
+        "write-output",
+        "write-host",
+        "dir",
+        "type",
+        "ls",
+        "cat",
+        "gc",
+        "gci",
+        "pwd",
+        "echo",
+        "ver",
+        "where",
+        "findstr",
+        "tree",
+        "more",
+        "hostname",
+        "whoami",
+        "cd",
     ];
     let switch = |arg: &Arg| {
         let text = arg.text.to_lowercase();
         text.starts_with('-') || (call.name == "cmd" && text.starts_with('/') && text.len() == 2)
     };
     let words: Vec<&str> = call.args.iter().skip_while(|arg| switch(arg)).map(|arg| arg.text.as_str()).collect();
-    let encoded = call.args.iter().any(|arg| arg.text.to_lowercase().starts_with("-e") || arg.text.to_lowercase().starts_with("-f"));
+    let encoded =
+        call.args.iter().any(|arg| arg.text.to_lowercase().starts_with("-e") || arg.text.to_lowercase().starts_with("-f"));
     let text = words.join(" ");
     let first = text.split_whitespace().next().unwrap_or_default().to_lowercase();
     let plain = !text.contains([';', '&', '|', '>', '<', '$', '(', ')', '{', '}', '`', '\n', '%', '@', UNKNOWN]);

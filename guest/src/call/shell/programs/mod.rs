@@ -41,7 +41,8 @@ impl Call<'_> {
 }
 
 /// Folders in which a program's name means what it usually means.
-const SYSTEM_FOLDERS: &[&str] = &["/bin", "/usr/bin", "/usr/local/bin", "/sbin", "/usr/sbin", "/usr/local/sbin", "/opt/homebrew/bin"];
+const SYSTEM_FOLDERS: &[&str] =
+    &["/bin", "/usr/bin", "/usr/local/bin", "/sbin", "/usr/sbin", "/usr/local/sbin", "/opt/homebrew/bin"];
 
 /// Enters what a program does.
 pub(super) fn run(trace: &mut Trace<'_>, program: &Arg, args: &[Arg], world: &World, input: &Input) {

@@ -22,10 +22,47 @@ fn curl(trace: &mut Trace<'_>, call: &Call<'_>) {
     let spec = Spec::new(
         "oDcbdXHuAeFTmKwxrzCEtUyYPQ",
         &[
-            "output", "dump-header", "cookie-jar", "cookie", "data", "request", "header", "user", "user-agent", "referer", "form",
-            "upload-file", "max-time", "config", "write-out", "proxy", "range", "time-cond", "continue-at", "cert", "output-dir",
-            "data-raw", "data-binary", "data-urlencode", "connect-timeout", "retry", "retry-delay", "trace", "trace-ascii", "stderr",
-            "etag-save", "hsts", "alt-svc", "libcurl", "json", "url", "cacert", "key", "resolve", "max-redirs", "limit-rate",
+            "output",
+            "dump-header",
+            "cookie-jar",
+            "cookie",
+            "data",
+            "request",
+            "header",
+            "user",
+            "user-agent",
+            "referer",
+            "form",
+            "upload-file",
+            "max-time",
+            "config",
+            "write-out",
+            "proxy",
+            "range",
+            "time-cond",
+            "continue-at",
+            "cert",
+            "output-dir",
+            "data-raw",
+            "data-binary",
+            "data-urlencode",
+            "connect-timeout",
+            "retry",
+            "retry-delay",
+            "trace",
+            "trace-ascii",
+            "stderr",
+            "etag-save",
+            "hsts",
+            "alt-svc",
+            "libcurl",
+            "json",
+            "url",
+            "cacert",
+            "key",
+            "resolve",
+            "max-redirs",
+            "limit-rate",
         ],
     );
     let flags = Flags::parse(call.args, spec);
@@ -39,7 +76,19 @@ fn curl(trace: &mut Trace<'_>, call: &Call<'_>) {
             trace.touch(call.world, call.name, &placed(output), Deed::Write);
         }
     }
-    for output in flags.values(&["D", "dump-header", "c", "cookie-jar", "trace", "trace-ascii", "stderr", "etag-save", "hsts", "alt-svc", "libcurl"]) {
+    for output in flags.values(&[
+        "D",
+        "dump-header",
+        "c",
+        "cookie-jar",
+        "trace",
+        "trace-ascii",
+        "stderr",
+        "etag-save",
+        "hsts",
+        "alt-svc",
+        "libcurl",
+    ]) {
         trace.touch(call.world, call.name, output, Deed::Write);
     }
     if flags.has(&["K", "config"]) {
@@ -69,8 +118,26 @@ fn wget(trace: &mut Trace<'_>, call: &Call<'_>) {
     let spec = Spec::new(
         "OoaPieUtTwQABIRDl",
         &[
-            "output-document", "output-file", "append-output", "directory-prefix", "input-file", "execute", "user-agent", "header", "tries",
-            "timeout", "wait", "post-data", "post-file", "method", "body-data", "save-cookies", "load-cookies", "warc-file", "user", "password",
+            "output-document",
+            "output-file",
+            "append-output",
+            "directory-prefix",
+            "input-file",
+            "execute",
+            "user-agent",
+            "header",
+            "tries",
+            "timeout",
+            "wait",
+            "post-data",
+            "post-file",
+            "method",
+            "body-data",
+            "save-cookies",
+            "load-cookies",
+            "warc-file",
+            "user",
+            "password",
         ],
     );
     let flags = Flags::parse(call.args, spec);
@@ -87,13 +154,29 @@ fn wget(trace: &mut Trace<'_>, call: &Call<'_>) {
         return trace.touch(call.world, call.name, output, Deed::Write);
     }
     let folder = flags.value(&["P", "directory-prefix"]).cloned();
-    let whole = flags.has(&["r", "recursive", "m", "mirror", "p", "page-requisites", "i", "input-file", "x", "force-directories", "content-disposition"]);
+    let whole = flags.has(&[
+        "r",
+        "recursive",
+        "m",
+        "mirror",
+        "p",
+        "page-requisites",
+        "i",
+        "input-file",
+        "x",
+        "force-directories",
+        "content-disposition",
+    ]);
     for url in &flags.operands {
         let name = remote_name(&url.text);
         let name = if name.is_empty() { "index.html" } else { name };
         match (&folder, whole || !url.is_known()) {
-            (folder, true) => trace.touch(call.world, call.name, &folder.clone().unwrap_or_else(|| Arg::plain(".")), Deed::WriteTree),
-            (Some(folder), false) => trace.touch(call.world, call.name, &Arg::plain(format!("{}/{name}", folder.text)), Deed::Write),
+            (folder, true) => {
+                trace.touch(call.world, call.name, &folder.clone().unwrap_or_else(|| Arg::plain(".")), Deed::WriteTree)
+            }
+            (Some(folder), false) => {
+                trace.touch(call.world, call.name, &Arg::plain(format!("{}/{name}", folder.text)), Deed::Write)
+            }
             (None, false) => trace.touch(call.world, call.name, &Arg::plain(name), Deed::Write),
         }
     }
@@ -111,9 +194,33 @@ fn rsync(trace: &mut Trace<'_>, call: &Call<'_>) {
     let spec = Spec::new(
         "efTBM",
         &[
-            "rsh", "exclude", "include", "exclude-from", "include-from", "files-from", "filter", "log-file", "backup-dir", "suffix", "temp-dir",
-            "partial-dir", "compare-dest", "copy-dest", "link-dest", "chmod", "chown", "bwlimit", "timeout", "port", "rsync-path", "max-size",
-            "min-size", "write-batch", "only-write-batch", "info", "out-format",
+            "rsh",
+            "exclude",
+            "include",
+            "exclude-from",
+            "include-from",
+            "files-from",
+            "filter",
+            "log-file",
+            "backup-dir",
+            "suffix",
+            "temp-dir",
+            "partial-dir",
+            "compare-dest",
+            "copy-dest",
+            "link-dest",
+            "chmod",
+            "chown",
+            "bwlimit",
+            "timeout",
+            "port",
+            "rsync-path",
+            "max-size",
+            "min-size",
+            "write-batch",
+            "only-write-batch",
+            "info",
+            "out-format",
         ],
     );
     let flags = Flags::parse(call.args, spec);
@@ -143,13 +250,22 @@ fn rsync(trace: &mut Trace<'_>, call: &Call<'_>) {
         trace.touch(call.world, call.name, target, Deed::DeleteTree);
     }
     let single_file = sources.len() == 1
-        && sources.first().is_some_and(|source| source.is_known() && source.pattern.is_none() && !source.text.ends_with('/') && trace.folder(call.world, &source.text) == Folder::No && !is_remote(&source.text));
+        && sources.first().is_some_and(|source| {
+            source.is_known()
+                && source.pattern.is_none()
+                && !source.text.ends_with('/')
+                && trace.folder(call.world, &source.text) == Folder::No
+                && !is_remote(&source.text)
+        });
     if single_file && target.is_known() && !target.text.ends_with('/') && trace.folder(call.world, &target.text) == Folder::No {
         return trace.touch(call.world, call.name, target, Deed::Write);
     }
     // Without a trailing slash a source folder keeps its name in the target.
     for source in sources {
-        let named = source.is_known() && source.pattern.is_none() && !source.text.ends_with('/') && !matches!(copy::base_name(&source.text), "." | "..");
+        let named = source.is_known()
+            && source.pattern.is_none()
+            && !source.text.ends_with('/')
+            && !matches!(copy::base_name(&source.text), "." | "..");
         if named && target.is_known() && !flags.has(&["delete", "R", "relative"]) {
             let inside = format!("{}/{}", target.text.trim_end_matches('/'), copy::base_name(&source.text));
             trace.touch(call.world, call.name, &Arg::plain(inside), Deed::WriteTree);

@@ -15,7 +15,10 @@ pub(super) fn run(trace: &mut Trace<'_>, call: &Call<'_>) -> bool {
     if call.name != "patch" && call.name != "gpatch" {
         return false;
     }
-    let spec = Spec::new("pdioBDFgrVYzb", &["strip", "directory", "input", "output", "prefix", "ifdef", "fuzz", "get", "reject-file", "suffix", "basename-prefix"]);
+    let spec = Spec::new(
+        "pdioBDFgrVYzb",
+        &["strip", "directory", "input", "output", "prefix", "ifdef", "fuzz", "get", "reject-file", "suffix", "basename-prefix"],
+    );
     let spec = Spec { letters: if call.args.iter().any(|arg| arg.text == "-b") { "pdioBDFgrVYz" } else { spec.letters }, ..spec };
     let flags = Flags::parse(call.args, spec);
     if flags.has(&["dry-run", "C", "check"]) {
@@ -47,7 +50,9 @@ pub(super) fn run(trace: &mut Trace<'_>, call: &Call<'_>) -> bool {
     }
     let given = flags.value(&["i", "input"]).filter(|file| file.text != "-");
     match (text(trace, call.world, call.input, given), flags.value(&["p", "strip"]).map(|strip| strip.text.parse::<usize>())) {
-        (Some(text), Some(Ok(strip))) => names(&text).iter().filter_map(|name| stripped(name, strip)).for_each(|path| write(trace, path)),
+        (Some(text), Some(Ok(strip))) => {
+            names(&text).iter().filter_map(|name| stripped(name, strip)).for_each(|path| write(trace, path))
+        }
         // Without a count the file is looked for under all of its shorter names.
         (Some(text), None) => {
             for name in names(&text) {

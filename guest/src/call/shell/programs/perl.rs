@@ -15,7 +15,9 @@ pub(super) fn is_plain(code: &str) -> bool {
 /// Past one statement that can be read.
 fn statement(text: &str) -> Option<&str> {
     let text = text.trim_start();
-    let after = if let Some(after) = text.strip_prefix("print").or_else(|| text.strip_prefix("next")).or_else(|| text.strip_prefix("chomp")) {
+    let after = if let Some(after) =
+        text.strip_prefix("print").or_else(|| text.strip_prefix("next")).or_else(|| text.strip_prefix("chomp"))
+    {
         after
     } else if let Some(after) = text.strip_prefix("tr").or_else(|| text.strip_prefix('y')) {
         let (_, after) = quoted(after)?;

@@ -9,7 +9,14 @@ use crate::call::effect::Deed;
 /// Commands that change nothing about what they run: their options with values, and how many operands come first.
 const PREFIXES: &[(&str, Spec, usize)] = &[
     ("nohup", Spec::before_command("", &[]), 0),
-    ("sudo", Spec::before_command("ugpChrtTD", &["user", "group", "prompt", "close-from", "host", "role", "type", "command-timeout", "chdir"]), 0),
+    (
+        "sudo",
+        Spec::before_command(
+            "ugpChrtTD",
+            &["user", "group", "prompt", "close-from", "host", "role", "type", "command-timeout", "chdir"],
+        ),
+        0,
+    ),
     ("doas", Spec::before_command("uC", &[]), 0),
     ("timeout", Spec::before_command("ks", &["kill-after", "signal"]), 1),
     ("gtimeout", Spec::before_command("ks", &["kill-after", "signal"]), 1),
@@ -77,7 +84,10 @@ pub(super) fn run(trace: &mut Trace<'_>, call: &Call<'_>) -> bool {
         }
         "busybox" | "toybox" => trace.run_command(call, call.args),
         "script" => {
-            let flags = Flags::parse(call.args, Spec::new("cEoIOBTm", &["command", "echo", "output-limit", "log-in", "log-out", "log-io", "log-timing"]));
+            let flags = Flags::parse(
+                call.args,
+                Spec::new("cEoIOBTm", &["command", "echo", "output-limit", "log-in", "log-out", "log-io", "log-timing"]),
+            );
             let default = [Arg::plain("typescript")];
             let files = if flags.operands.is_empty() { &default[..] } else { &flags.operands };
             trace.touch_all(call, files.get(..1).unwrap_or_default(), Deed::Write);
@@ -128,7 +138,9 @@ fn environment(trace: &mut Trace<'_>, call: &Call<'_>) {
     }
     let mut command = flags.operands.as_slice();
     while let Some((first, rest)) = command.split_first() {
-        let Some((name, value)) = first.text.split_once('=').filter(|(name, _)| !name.is_empty() && !name.contains('/')) else { break };
+        let Some((name, value)) = first.text.split_once('=').filter(|(name, _)| !name.is_empty() && !name.contains('/')) else {
+            break;
+        };
         world.set(name, value.to_owned());
         world.export(name);
         trace.risky_variable(name, &world);
