@@ -4,13 +4,12 @@ use std::rc::Rc;
 
 use super::flags::{Flags, Spec};
 use super::names::Names;
-use super::trace::{Folder, Input, Trace, lexical};
+use super::trace::{Input, Trace, lexical};
 use super::value::{Arg, HOME, ROOT, UNKNOWN, shown};
 use super::walk::Worlds;
 use super::word::ansi_c;
 use super::world::World;
 use crate::call::effect::Deed;
-use crate::ports::Kind;
 
 impl Trace<'_> {
     /// Runs a builtin; gives the world back where the name is none.
@@ -38,7 +37,10 @@ impl Trace<'_> {
                 done(world)
             }
             "echo" => {
-                self.said = echoed(args);
+                // A plain `sh` has other options and escapes.
+                self.said = echoed(args).filter(|said| {
+                    !world.options.posix || !(said.contains('\\') || args.iter().any(|arg| arg.text.starts_with('-')))
+                });
                 Ok(vec![world.with_status(Some(true))])
             }
             "printf" => {
@@ -208,6 +210,11 @@ impl Trace<'_> {
                 after.stack.push(world.cwd.clone());
                 return vec![after];
             }
+            // More than one folder is an error, and the shell stays; a plain `sh` takes the first.
+            (_, Some(first)) if flags.operands.len() > 1 => {
+                let elsewhere = moved(&world, world.join(&first.text));
+                return vec![world.with_status(Some(false)), elsewhere];
+            }
             (_, None) => Arg::plain(HOME),
             ("cd", Some(arg)) if arg.text == "-" => return vec![moved(&world, world.previous.clone())],
             ("pushd", Some(arg)) if arg.text.starts_with(['+', '-']) => return vec![moved(&world, None)],
@@ -237,8 +244,8 @@ impl Trace<'_> {
             if path.contains("..") && real(&path) != real(&logical) {
                 after.push(moved(&world, Some(path.clone())));
             }
-            let certain = path.starts_with(HOME) || matches!(self.kind(&world, &target), Kind::Unreadable | Kind::Other);
-            if !certain && self.folder(&world, &target) == Folder::No {
+            let lacking = name == "pushd" && world.options.posix;
+            if lacking || !self.stands(&world, &target) {
                 // It may not be there, and then the shell stays where it is.
                 after.push(world.clone().with_status(Some(false)));
             }

@@ -51,8 +51,13 @@ impl Flags {
                     Some((name, _)) => (name.to_owned(), long.after(&format!("{name}="))),
                     None => (long.text.clone(), None),
                 };
-                let takes = spec.names.contains(&name.as_str())
-                    || spec.names.iter().any(|known| known.starts_with(&name) && name.len() > 1);
+                // A name may be cut short as long as it stays the only one.
+                let mut meant = spec.names.iter().filter(|known| known.starts_with(&name) && name.len() > 1);
+                let name = match (meant.next(), meant.next()) {
+                    (Some(known), None) => (*known).to_owned(),
+                    _ => name,
+                };
+                let takes = spec.names.contains(&name.as_str());
                 let value = if value.is_none() && takes { rest.next().cloned() } else { value };
                 flags.given.push(Given { name, value });
             } else if arg.text.starts_with('-') && arg.text.len() > 1 {
@@ -99,7 +104,8 @@ impl Flags {
 }
 
 fn is_one_of(given: &str, names: &[&str]) -> bool {
-    names.iter().any(|name| *name == given || (given.len() > 1 && name.len() > 1 && name.starts_with(given)))
+    let cut_short = |name: &str| given.len() > 3 && name.strip_prefix(given).is_some_and(|rest| !rest.starts_with('-'));
+    names.iter().any(|name| *name == given || cut_short(name))
 }
 
 #[cfg(test)]

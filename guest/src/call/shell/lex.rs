@@ -8,41 +8,15 @@ use std::sync::Arc;
 
 use brush_parser::{SourcePosition, SourceSpan, Token};
 
+use super::documents::Awaited;
 use super::scan::{self, Fault};
-use super::value::{NUMBERED, UNKNOWN};
+use super::value::UNKNOWN;
+use super::words::Words;
 
 /// Deeper nesting of compound commands is refused: the grammar recurses.
 const MOST_NESTING: usize = 24;
-
-/// Words by number, as they were written.
-#[derive(Debug, Default)]
-pub(super) struct Words(Vec<Written>);
-
-/// One word, or the body of one here-document.
-#[derive(Debug)]
-struct Written {
-    text: String,
-    literal: bool,
-}
-
-impl Words {
-    /// What stands behind a word of the grammar. The flag says that nothing in it is expanded, as in a here-document whose
-    /// delimiter is quoted.
-    pub(super) fn written<'t>(&'t self, word: &'t str) -> (std::borrow::Cow<'t, str>, bool) {
-        let Some((before, number)) = word.split_once(NUMBERED) else { return (word.into(), false) };
-        let Some(found) = number.parse().ok().and_then(|number: usize| self.0.get(number)) else { return (word.into(), false) };
-        if before.is_empty() {
-            (found.text.as_str().into(), found.literal)
-        } else {
-            (format!("{before}{}", found.text).into(), false)
-        }
-    }
-
-    fn put(&mut self, text: String, literal: bool) -> String {
-        self.0.push(Written { text, literal });
-        format!("{NUMBERED}{}", self.0.len() - 1)
-    }
-}
+/// More operators in one `[[ ]]` are refused, for the same reason.
+const MOST_TESTS: usize = 48;
 
 /// What a closing token has to close.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,14 +27,6 @@ enum Open {
     Loop,
     Test,
     Case { pattern: bool },
-}
-
-/// A here-document whose body is still to come.
-struct Awaited {
-    token: usize,
-    delimiter: String,
-    literal: bool,
-    strips_tabs: bool,
 }
 
 /// Reads tokens until the text ends, or until the `)` that closes what was open before.
@@ -78,6 +44,8 @@ pub(super) struct Lexer<'t> {
     /// What the next word is for.
     expects: Expects,
     index: usize,
+    /// How many tests the current `[[ ]]` holds.
+    tests: usize,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -121,6 +89,7 @@ impl<'t> Lexer<'t> {
             fresh: true,
             expects: Expects::Word,
             index: 0,
+            tests: 0,
         }
     }
 
@@ -177,6 +146,9 @@ impl<'t> Lexer<'t> {
         }
         self.at += operator.chars().count();
         let in_test = self.open.last() == Some(&Open::Test);
+        if in_test {
+            self.count_test()?;
+        }
         match *operator {
             "(" => {
                 self.nest(Open::Paren)?;
@@ -318,6 +290,7 @@ impl<'t> Lexer<'t> {
                     self.fresh = true;
                 }
                 "=~" => self.expects = Expects::Regex,
+                "!" => self.count_test()?,
                 _ => {}
             }
             if matches!(raw.as_str(), "]]" | "=~" | "!" | "=" | "==" | "!=") || (raw.starts_with('-') && raw.len() <= 3) {
@@ -360,6 +333,7 @@ impl<'t> Lexer<'t> {
             "[[" => {
                 self.nest(Open::Test)?;
                 self.fresh = false;
+                self.tests = 0;
             }
             "function" => {
                 self.expects = Expects::FunctionName;
@@ -406,6 +380,12 @@ impl<'t> Lexer<'t> {
         }
     }
 
+    /// The grammar nests the tests of one `[[ ]]` as deep as there are of them.
+    fn count_test(&mut self) -> Result<(), Fault> {
+        self.tests += 1;
+        if self.tests > MOST_TESTS { Err(Fault::TooDeep) } else { Ok(()) }
+    }
+
     fn nest(&mut self, open: Open) -> Result<(), Fault> {
         self.open.push(open);
         if self.open.len() > MOST_NESTING { Err(Fault::TooDeep) } else { Ok(()) }
@@ -414,30 +394,8 @@ impl<'t> Lexer<'t> {
     /// Reads the bodies of the here-documents that were announced on the line that ends here.
     fn bodies(&mut self) -> Result<(), Fault> {
         for awaited in std::mem::take(&mut self.awaited) {
-            let mut body = String::new();
-            while self.at < self.chars.len() {
-                let rest = self.chars.get(self.at..).unwrap_or_default();
-                let end = rest.iter().position(|c| *c == '\n');
-                let mut line: String = rest.iter().take(end.unwrap_or(rest.len())).collect();
-                self.at += end.map_or(rest.len(), |end| end + 1);
-                // A line that ends in a backslash goes on, and what follows it is no delimiter.
-                while !awaited.literal
-                    && line.chars().rev().take_while(|c| *c == '\\').count() % 2 == 1
-                    && self.at < self.chars.len()
-                {
-                    line.pop();
-                    let rest = self.chars.get(self.at..).unwrap_or_default();
-                    let end = rest.iter().position(|c| *c == '\n');
-                    line.extend(rest.iter().take(end.unwrap_or(rest.len())));
-                    self.at += end.map_or(rest.len(), |end| end + 1);
-                }
-                let line = if awaited.strips_tabs { line.trim_start_matches('\t') } else { line.as_str() };
-                if line == awaited.delimiter {
-                    break;
-                }
-                body.push_str(line);
-                body.push('\n');
-            }
+            let (body, after) = awaited.body(self.chars, self.at);
+            self.at = after;
             let number = self.words.put(body, awaited.literal);
             if let Some(Token::Word(text, _)) = self.tokens.get_mut(awaited.token) {
                 *text = number;

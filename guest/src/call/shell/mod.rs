@@ -23,6 +23,7 @@
 
 mod braces;
 mod builtins;
+mod documents;
 mod flags;
 mod lex;
 mod names;
@@ -34,6 +35,7 @@ mod trace;
 mod value;
 mod walk;
 mod word;
+mod words;
 mod world;
 
 #[cfg(test)]

@@ -84,7 +84,11 @@ impl Trace<'_> {
                 let made = path.trim_end_matches('/').rsplit_once('/').is_some_and(|(folder, name)| {
                     self.located(world, folder).is_some_and(|folder| self.made_in(&folder).contains(name))
                 });
-                made || self.kind(world, path) != Kind::Missing || is_no_file(path)
+                let there = match self.kind(world, path) {
+                    Kind::Missing => false,
+                    kind => kind == Kind::Directory || !path.ends_with('/'),
+                };
+                made || there || is_no_file(path)
             };
             found.retain(exists);
         }

@@ -5,6 +5,7 @@ use brush_parser::ast::{
     ProcessSubstitutionKind, RedirectList, SimpleCommand, SubshellCommand,
 };
 
+use super::names::Names;
 use super::programs;
 use super::trace::{Input, Trace};
 use super::value::{Arg, UNKNOWN, shown};
@@ -47,9 +48,11 @@ impl Trace<'_> {
         }
         let mut input = place.input.clone();
         let mut writes = false;
+        let fallible = redirects.iter().any(|redirect| may_fail(redirect, place));
         for redirect in redirects {
             writes |= self.redirect(redirect, &mut world, place, &mut input);
         }
+        let untouched = fallible.then(|| world.clone().with_status(Some(false)));
         let Some(name) = args.first().cloned() else {
             // Without a command the assignments stay.
             let substitutes = assignments.iter().any(|assignment| value_text(assignment, place).contains(['$', '`']));
@@ -74,7 +77,8 @@ impl Trace<'_> {
         }
         self.said = None;
         let rest = args.get(1..).unwrap_or_default();
-        let mut after = self.invoke(&name, rest, world, &input);
+        let rest = if programs::only_looks(&name.text) { rest.to_vec() } else { self.spread(rest, &world) };
+        let mut after = self.invoke(&name, &rest, world, &input);
         if writes {
             self.said = None;
         }
@@ -83,7 +87,21 @@ impl Trace<'_> {
                 world.restore(name, value.clone(), *exported);
             }
         }
+        // A redirection that fails keeps the command from running.
+        after.extend(untouched);
         after
+    }
+
+    /// Arguments with each pattern replaced by what it matches, as far as that can be told.
+    fn spread(&mut self, args: &[Arg], world: &World) -> Vec<Arg> {
+        let mut out = Vec::new();
+        for arg in args {
+            match (arg.pattern.is_some() && arg.is_known()).then(|| self.names(world, arg)) {
+                Some(Names::These(names)) => out.extend(names.into_iter().map(Arg::plain)),
+                _ => out.push(arg.clone()),
+            }
+        }
+        out
     }
 
     /// Runs a command by its name: a function, a builtin or a program.
@@ -110,7 +128,11 @@ impl Trace<'_> {
             Ok(after) => after,
             Err(world) => {
                 self.deeper(|trace| programs::run(trace, name, args, &world, input));
-                vec![world.with_status(None)]
+                let mut world = world.with_status(None);
+                if name.text == "mkdir" || name.text == "/bin/mkdir" {
+                    programs::remember_folders(self, args, &mut world);
+                }
+                vec![world]
             }
         }
     }
@@ -136,7 +158,7 @@ impl Trace<'_> {
                     let keyed = key.is_some() || raw.starts_with('[');
                     for field in fields {
                         match self.names(world, &field) {
-                            super::names::Names::These(names) if field.is_known() && !keyed => list.extend(names),
+                            Names::These(names) if field.is_known() && !keyed => list.extend(names),
                             _ => list.push(UNKNOWN.to_string()),
                         }
                     }
@@ -208,7 +230,12 @@ impl Trace<'_> {
         if worlds.len() > 1 && input != *place.input {
             input = Input::Unknown;
         }
-        go(self, worlds, Place { input: &input, ..place })
+        let fallible = redirects.0.iter().any(|redirect| may_fail(redirect, place));
+        let untouched: Worlds =
+            if fallible { worlds.iter().map(|world| world.clone().with_status(Some(false))).collect() } else { Vec::new() };
+        let mut after = go(self, worlds, Place { input: &input, ..place });
+        after.extend(untouched);
+        self.merge(after)
     }
 
     /// One redirection. Says whether it takes away what the command prints.
@@ -251,6 +278,9 @@ impl Trace<'_> {
                     IoFileRedirectKind::DuplicateOutput if is_descriptor(&arg.text) => true,
                     _ => {
                         self.touch(world, ">", &arg, Deed::Write);
+                        if world.options.posix && arg.pattern.is_some() {
+                            self.touch(world, ">", &Arg::plain(arg.text), Deed::Write);
+                        }
                         true
                     }
                 }
@@ -311,6 +341,17 @@ fn value_text(assignment: &Assignment, place: Place<'_>) -> String {
         AssignmentValue::Array(elements) => {
             elements.iter().map(|(_, word)| place.words.written(&word.value).0.into_owned()).collect()
         }
+    }
+}
+
+/// Whether a redirection can fail: it opens a file.
+fn may_fail(redirect: &IoRedirect, place: Place<'_>) -> bool {
+    match redirect {
+        IoRedirect::File(_, _, IoFileRedirectTarget::Filename(word)) | IoRedirect::OutputAndError(word, _) => {
+            !super::trace::is_no_file(&place.words.written(&word.value).0)
+        }
+        IoRedirect::File(_, _, IoFileRedirectTarget::Duplicate(word)) => !is_descriptor(&place.words.written(&word.value).0),
+        _ => false,
     }
 }
 

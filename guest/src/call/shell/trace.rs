@@ -44,6 +44,8 @@ pub(super) struct Trace<'w> {
     touches: Vec<Touch>,
     seen: BTreeSet<Touch>,
     unknowns: Vec<String>,
+    /// What was taken away, in order, repetitions kept.
+    removals: Vec<String>,
     pub(super) depth: usize,
     steps: usize,
     /// What the last simple command prints, where that is certain.
@@ -63,6 +65,7 @@ impl<'w> Trace<'w> {
             touches: Vec::new(),
             seen: BTreeSet::new(),
             unknowns: Vec::new(),
+            removals: Vec::new(),
             depth: 0,
             steps: 0,
             said: None,
@@ -137,6 +140,9 @@ impl<'w> Trace<'w> {
         }
         if self.touches.len() >= MOST_TOUCHES {
             return self.unknown(format!("the command touches more than `{MOST_TOUCHES}` paths"));
+        }
+        if matches!(deed, Deed::Delete | Deed::DeleteTree) && self.removals.len() < MOST_TOUCHES {
+            self.removals.push(lexical(&path));
         }
         let touch = Touch { path, deed };
         if self.seen.insert(touch.clone()) {
@@ -226,6 +232,45 @@ impl<'w> Trace<'w> {
             mutates && (at == path || is_below(&at, &path) || (tree && is_below(&path, &at)))
         };
         if self.touches.iter().any(made) { Folder::Perhaps } else { Folder::No }
+    }
+
+    /// Whether a folder stands at a path for certain, whatever the command line did before.
+    pub(super) fn stands(&self, world: &World, path: &str) -> bool {
+        let Some(located) = self.located(world, path) else { return false };
+        let taken = |from: usize, path: &str| self.removals.iter().skip(from).any(|gone| gone == path || is_below(path, gone));
+        let at = lexical(&located);
+        if world.made.get(&at).is_some_and(|from| !taken(*from, &at)) {
+            return true;
+        }
+        let mut above = located.as_str();
+        loop {
+            if taken(0, &lexical(above)) {
+                return false;
+            }
+            match above.rsplit_once('/') {
+                Some((shorter, _)) => above = shorter,
+                None => break,
+            }
+        }
+        matches!(self.kind(world, path), Kind::Directory | Kind::Unreadable | Kind::Other) || located.starts_with('~')
+    }
+
+    /// Remembers in a world that a folder was made, with those above it if `parents`.
+    pub(super) fn made(&self, world: &mut World, path: &str, parents: bool) {
+        let Some(located) = self.located(world, path) else { return };
+        let above = path.trim_end_matches('/').rsplit_once('/').map_or(".", |(above, _)| above);
+        if (!parents && !self.stands(world, above)) || self.kind(world, path) == Kind::File {
+            return;
+        }
+        let mut at = lexical(&located);
+        let made = std::rc::Rc::make_mut(&mut world.made);
+        loop {
+            made.insert(at.clone(), self.removals.len());
+            match at.rsplit_once('/') {
+                Some((above, _)) if parents && !above.is_empty() => at = above.to_owned(),
+                _ => break,
+            }
+        }
     }
 
     /// Whether the command line itself may have changed what stands at a path.

@@ -7,10 +7,10 @@ use brush_parser::ast::{
     Program, SeparatorOperator, WhileOrUntilClauseCommand,
 };
 
-use super::lex::Words;
 use super::names::Names;
 use super::trace::{Input, Trace};
 use super::value::UNKNOWN;
+use super::words::Words;
 use super::world::{Function, World, blurred, merged};
 
 /// A loop over more words is followed once, with a word that is not known.

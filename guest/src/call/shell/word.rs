@@ -54,7 +54,8 @@ impl Fields {
 
     fn finish(&mut self) {
         let (text, pattern) = (std::mem::take(&mut self.text), std::mem::take(&mut self.pattern));
-        let wild = std::mem::take(&mut self.wild);
+        // A bracket that nothing closes is just a bracket, and a command's name.
+        let wild = std::mem::take(&mut self.wild) && (text.contains(['*', '?', '(']) || text.contains(']'));
         if std::mem::take(&mut self.started) {
             self.done.push(if text.len() > MOST_TEXT { Arg::unknown() } else { Arg { text, pattern: wild.then_some(pattern) } });
         }
@@ -100,6 +101,13 @@ impl Trace<'_> {
             return vec![Arg::plain(raw)];
         }
         let Some(words) = braces::expand(raw) else { return vec![Arg::unknown()] };
+        if world.options.posix && (raw.contains("$'") || words.len() != 1) {
+            // A plain `sh` knows neither braces nor `$'…'`; it may also be Bash under another name.
+            for word in words {
+                self.scalar(&word, world);
+            }
+            return vec![Arg::unknown()];
+        }
         let separators = match world.value("IFS") {
             Some(value) if !value.contains(UNKNOWN) => value,
             _ => " \t\n".to_owned(),

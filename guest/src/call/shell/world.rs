@@ -9,8 +9,8 @@ use std::rc::Rc;
 
 use brush_parser::ast::FunctionBody;
 
-use super::lex::Words;
 use super::value::{HOME, ROOT, UNKNOWN};
+use super::words::Words;
 
 /// More worlds than this are blurred.
 const MOST_WORLDS: usize = 8;
@@ -43,6 +43,8 @@ pub(super) struct Options {
     pub(super) globstar: bool,
     pub(super) dotglob: bool,
     pub(super) nullglob: bool,
+    /// A plain `sh`, which may lack what Bash adds.
+    pub(super) posix: bool,
 }
 
 /// One way to this point.
@@ -57,6 +59,8 @@ pub(super) struct World {
     pub(super) positional: Option<Rc<Vec<String>>>,
     pub(super) functions: Rc<BTreeMap<String, Function>>,
     pub(super) options: Options,
+    /// Folders that were made on this way, with how many removals came before.
+    pub(super) made: Rc<BTreeMap<String, usize>>,
     /// Whether the last command succeeded, where that is certain.
     pub(super) status: Option<bool>,
 }
@@ -73,6 +77,7 @@ impl World {
             positional: Some(Rc::default()),
             functions: Rc::default(),
             options: Options::default(),
+            made: Rc::default(),
             status: None,
         }
     }
@@ -181,6 +186,7 @@ impl World {
             && self.positional == other.positional
             && rc(&self.variables, &other.variables)
             && self.exported == other.exported
+            && (Rc::ptr_eq(&self.made, &other.made) || self.made == other.made)
             && (Rc::ptr_eq(&self.functions, &other.functions) || self.functions == other.functions)
     }
 
@@ -209,6 +215,9 @@ impl World {
         }
         if self.exported != other.exported {
             self.exported = Rc::new(self.exported.intersection(&other.exported).cloned().collect());
+        }
+        if self.made != other.made {
+            self.made = Rc::default();
         }
         self.status = None;
     }

@@ -30,7 +30,7 @@ pub(super) fn run(trace: &mut Trace<'_>, call: &Call<'_>) -> bool {
     for source in &transfer.sources {
         if !source.is_known() && call.name != "mv" {
             // What is read does not matter, but its name is part of the target's when that is a folder.
-            unnamed(trace, call, &transfer);
+            unnamed(trace, call, &flags, &transfer);
             continue;
         }
         for path in trace.paths(call.world, call.name, source, Deed::Delete) {
@@ -59,9 +59,14 @@ fn transfer(flags: &Flags, name: &str) -> Option<Transfer> {
 }
 
 /// A source whose name is not known.
-fn unnamed(trace: &mut Trace<'_>, call: &Call<'_>, transfer: &Transfer) {
+fn unnamed(trace: &mut Trace<'_>, call: &Call<'_>, flags: &Flags, transfer: &Transfer) {
     let folder = transfer.into == Some(true) || trace.folder(call.world, &transfer.target.text) != Folder::No;
     trace.touch(call.world, call.name, &transfer.target, if folder { Deed::WriteTree } else { Deed::Write });
+    if flags.has(&["D"])
+        && let Some((above, _)) = transfer.target.text.rsplit_once('/')
+    {
+        trace.touch(call.world, call.name, &Arg::plain(above), Deed::MakeFolder);
+    }
     if call.name == "ln" {
         trace.unknown(format!("`{}` links to a path that is only known when it runs", call.shown()));
     }

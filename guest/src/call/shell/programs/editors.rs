@@ -214,14 +214,16 @@ fn pattern(trace: &mut Trace<'_>, call: &Call<'_>) {
 }
 
 fn screen(trace: &mut Trace<'_>, call: &Call<'_>) {
-    let flags = Flags::parse(call.args, Spec::new("cuSswWpT", &["cmd", "eval", "load", "file"]));
+    let line = matches!(call.name, "ed" | "red");
+    let spec = if line { Spec::new("p", &["prompt"]) } else { Spec::new("cuSswWpT", &["cmd", "eval", "load", "file"]) };
+    let flags = Flags::parse(call.args, spec);
     let reads = call.name == "view" || flags.has(&["R", "M"]);
     if !reads {
         trace.touch_all(call, &flags.operands, Deed::Write);
     }
     // Their own commands can do anything, and so can what is fed to them.
-    let scripted =
-        flags.has(&["c", "S", "s", "cmd", "eval", "load", "batch"]) || call.args.iter().any(|arg| arg.text.starts_with('+'));
+    let scripted = !line && flags.has(&["c", "S", "s", "cmd", "eval", "load", "batch"])
+        || call.args.iter().any(|arg| arg.text.starts_with('+'));
     let harmless = |arg: &Arg| matches!(arg.text.as_str(), "q" | "q!" | "wq" | "x" | ":q" | ":wq" | "set nu" | "set number");
     let plain = flags.values(&["c"]).all(|arg| harmless(arg) || is_substitution(&arg.text));
     if scripted && !(flags.has(&["c"]) && plain && !flags.has(&["S", "cmd", "eval", "load"])) {

@@ -29,6 +29,9 @@ fn search(trace: &mut Trace<'_>, call: &Call<'_>) {
     }
     let mut starts = Vec::new();
     while let Some(start) = rest.next_if(|arg| !is_expression(arg)) {
+        if start.text.starts_with(UNKNOWN) && !starts.is_empty() {
+            trace.unknown(format!("`{}` has an argument that is only known when it runs", call.shown()));
+        }
         starts.push(start.clone());
     }
     if starts.is_empty() {

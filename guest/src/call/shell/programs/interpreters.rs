@@ -100,6 +100,7 @@ fn shell(trace: &mut Trace<'_>, call: &Call<'_>) {
         _ => match call.input {
             Input::Text(text) if !text.contains(UNKNOWN) => {
                 let mut world = call.world.child();
+                world.options.posix = is_plain(call.name);
                 world.positional = None;
                 trace.apart(|trace| trace.text(text, vec![world], &Input::Unknown));
             }
@@ -108,12 +109,18 @@ fn shell(trace: &mut Trace<'_>, call: &Call<'_>) {
     }
 }
 
+/// Shells that may lack what Bash adds.
+fn is_plain(name: &str) -> bool {
+    !matches!(name, "bash" | "rbash" | "zsh")
+}
+
 /// A script that is an argument.
 fn script(trace: &mut Trace<'_>, call: &Call<'_>, text: &Arg, args: &[Arg]) {
     if !text.is_known() || text.pattern.is_some() {
         return trace.unknown(format!("`{}` runs text that is only known when it runs", call.shown()));
     }
     let mut world = call.world.child();
+    world.options.posix = is_plain(call.name);
     world.positional = Some(Rc::new(args.iter().map(|arg| arg.text.clone()).collect()));
     trace.apart(|trace| trace.text(&text.text, vec![world], call.input));
 }
@@ -134,11 +141,14 @@ fn language(trace: &mut Trace<'_>, call: &Call<'_>, inline: &[&str], valued: &[&
     let mut rest = call.args.iter();
     while let Some(arg) = rest.next() {
         let text = arg.text.as_str();
-        let attached = |option: &&&str| option.len() == 2 && text.starts_with(**option) && !text.starts_with("--");
-        if inline.contains(&text)
-            || inline.iter().any(|option| text.starts_with(&format!("{option}=")))
-            || inline.iter().find(attached).is_some()
-        {
+        // Letters may stand together: `-Ic`, `-lane`.
+        let bundled = |option: &&str| {
+            let letter = option.strip_prefix('-').filter(|letter| letter.len() == 1);
+            let letters = text.strip_prefix('-').filter(|letters| !letters.starts_with('-'));
+            let before = letter.zip(letters).and_then(|(letter, letters)| letters.split_once(letter)).map(|(before, _)| before);
+            before.is_some_and(|before| before.chars().all(|c| "abBdEhiIlnOpPqRsSuvVwx0".contains(c)))
+        };
+        if inline.contains(&text) || inline.iter().any(|option| text.starts_with(&format!("{option}=")) || bundled(option)) {
             let code = rest.next().map_or("", |code| code.text.as_str());
             return trace.unknown(format!("`{} {text} {}` is a program whose effects cannot be seen", call.name, shown(code)));
         }

@@ -16,7 +16,9 @@ mod perl;
 mod prefix;
 mod readers;
 mod sed;
+mod tools;
 
+use super::flags::{Flags, Spec};
 use super::trace::{Folder, Input, Trace};
 use super::value::{Arg, shown};
 use super::world::World;
@@ -43,6 +45,11 @@ impl Call<'_> {
 /// Folders in which a program's name means what it usually means.
 const SYSTEM_FOLDERS: &[&str] =
     &["/bin", "/usr/bin", "/usr/local/bin", "/sbin", "/usr/sbin", "/usr/local/sbin", "/opt/homebrew/bin"];
+
+/// Whether a command changes no file, whatever its arguments: then its patterns need not be expanded.
+pub(super) fn only_looks(name: &str) -> bool {
+    matches!(name, "echo" | "cat" | "head" | "test" | "printf") || readers::READERS.contains(&name)
+}
 
 /// Enters what a program does.
 pub(super) fn run(trace: &mut Trace<'_>, program: &Arg, args: &[Arg], world: &World, input: &Input) {
@@ -74,6 +81,14 @@ pub(super) fn run(trace: &mut Trace<'_>, program: &Arg, args: &[Arg], world: &Wo
     ];
     if !families.iter().any(|family| family(trace, &call)) {
         trace.execute(world, None);
+    }
+}
+
+/// Notes in a world which folders `mkdir` has made there.
+pub(super) fn remember_folders(trace: &Trace<'_>, args: &[Arg], world: &mut World) {
+    let flags = Flags::parse(args, Spec::new("m", &["mode"]));
+    for folder in flags.operands.iter().filter(|folder| folder.is_known() && folder.pattern.is_none()) {
+        trace.made(world, &folder.text, flags.has(&["p", "parents"]));
     }
 }
 

@@ -3,11 +3,11 @@
 use super::super::flags::{Flags, Spec};
 use super::super::trace::{Input, Trace};
 use super::super::value::{Arg, UNKNOWN};
-use super::Call;
+use super::{Call, tools};
 use crate::call::effect::Deed;
 
 /// Programs that change no file, whatever their arguments.
-const READERS: &[&str] = &[
+pub(super) const READERS: &[&str] = &[
     "[",
     "ack",
     "ag",
@@ -213,99 +213,6 @@ const WITH_OUTPUT: &[(&str, Spec, &[&str])] = &[
     ("pandoc", Spec::new("ofwtr", &["output", "from", "to"]), &["o", "output"]),
 ];
 
-/// Tools that are asked about themselves, or whose first words only look.
-const LOOKS: &[(&str, &[&str])] = &[
-    (
-        "npm",
-        &[
-            "ls", "list", "ll", "view", "info", "show", "outdated", "root", "prefix", "bin", "why", "explain", "ping", "whoami",
-            "search",
-        ],
-    ),
-    ("pnpm", &["ls", "list", "why", "outdated", "root", "bin"]),
-    ("yarn", &["list", "why", "info", "outdated"]),
-    ("pip", &["list", "show", "freeze", "check", "index"]),
-    ("pip3", &["list", "show", "freeze", "check", "index"]),
-    ("uv", &["tree"]),
-    ("cargo", &["tree", "metadata", "search", "locate-project", "pkgid", "info", "read-manifest"]),
-    ("rustup", &["show", "which"]),
-    ("go", &["env", "list", "doc"]),
-    ("docker", &["ps", "images", "logs", "inspect", "info", "top", "stats", "port", "history", "diff", "search", "events"]),
-    ("kubectl", &["get", "describe", "logs", "explain", "top", "api-resources", "cluster-info"]),
-    ("brew", &["list", "info", "search", "outdated", "deps"]),
-    ("apt", &["list", "show", "search", "policy"]),
-    ("apt-cache", &["search", "show", "policy"]),
-    ("systemctl", &["status", "list-units", "is-active", "is-enabled", "show", "cat"]),
-    ("gem", &["list", "info", "search"]),
-    ("terraform", &["show", "output", "providers"]),
-    (
-        "gh",
-        &[
-            "pr view",
-            "pr list",
-            "pr status",
-            "pr diff",
-            "pr checks",
-            "issue view",
-            "issue list",
-            "issue status",
-            "run list",
-            "run view",
-            "repo view",
-            "auth status",
-            "release list",
-            "release view",
-            "search",
-        ],
-    ),
-    ("node", &[]),
-    ("deno", &[]),
-    ("bun", &[]),
-    ("python", &[]),
-    ("python3", &[]),
-    ("ruby", &[]),
-    ("php", &[]),
-    ("perl", &[]),
-    ("java", &["-version"]),
-    ("javac", &["-version"]),
-    ("rustc", &["--print"]),
-    ("gcc", &[]),
-    ("g++", &[]),
-    ("cc", &[]),
-    ("clang", &[]),
-    ("make", &[]),
-    ("cmake", &[]),
-    ("mvn", &[]),
-    ("gradle", &[]),
-    ("tsc", &[]),
-    ("bash", &[]),
-    ("zsh", &[]),
-    ("npx", &[]),
-    ("composer", &["show"]),
-    ("bundle", &["list", "show", "info"]),
-    ("dotnet", &["--info", "--list-sdks"]),
-    ("swift", &[]),
-    ("helm", &["list", "status", "history"]),
-    ("aws", &[]),
-    ("gcloud", &[]),
-    ("sqlite3", &[]),
-    ("psql", &[]),
-    ("vim", &[]),
-    ("tar", &[]),
-    ("sed", &[]),
-    ("awk", &[]),
-    ("curl", &[]),
-    ("wget", &[]),
-    ("rsync", &[]),
-    ("jest", &[]),
-    ("eslint", &[]),
-    ("prettier", &[]),
-    ("black", &[]),
-    ("ruff", &[]),
-    ("pytest", &[]),
-    ("mypy", &[]),
-];
-
 pub(super) fn run(trace: &mut Trace<'_>, call: &Call<'_>) -> bool {
     trace.said = printed(call);
     if READERS.contains(&call.name) {
@@ -327,18 +234,6 @@ pub(super) fn run(trace: &mut Trace<'_>, call: &Call<'_>) -> bool {
             trace.execute(call.world, None);
         }
         return true;
-    }
-    let words: Vec<&str> = call.args.iter().map(|arg| arg.text.as_str()).collect();
-    if let Some((_, looks)) = LOOKS.iter().find(|(name, _)| *name == call.name) {
-        if matches!(words.as_slice(), ["--version" | "-version" | "-V" | "version" | "--help" | "-h" | "help"])
-            || (matches!(words.as_slice(), ["-v"])
-                && matches!(call.name, "node" | "npm" | "yarn" | "pnpm" | "java" | "bun" | "php" | "ruby"))
-        {
-            return true;
-        }
-        let first = words.first().copied().unwrap_or_default();
-        let two = words.iter().take(2).copied().collect::<Vec<_>>().join(" ");
-        return looks.iter().any(|look| *look == first || *look == two);
     }
     match call.name {
         "cat" | "head" | "more" | "most" => {
@@ -384,7 +279,7 @@ pub(super) fn run(trace: &mut Trace<'_>, call: &Call<'_>) -> bool {
             true
         }
         "dirname" | "basename" => true,
-        _ => false,
+        _ => tools::looks(call),
     }
 }
 
