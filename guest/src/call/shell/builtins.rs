@@ -201,7 +201,8 @@ impl Trace<'_> {
         let target = match (name, flags.operands.first()) {
             ("popd", _) => {
                 let mut after = moved(&world, None);
-                after.cwd = after.stack.pop().unwrap_or(None);
+                let Some(cwd) = after.stack.pop() else { return vec![world.with_status(Some(false)), after] };
+                after.cwd = cwd;
                 return vec![after];
             }
             ("pushd", None) => {

@@ -10,7 +10,6 @@ use brush_parser::{SourcePosition, SourceSpan, Token};
 
 use super::documents::Awaited;
 use super::scan::{self, Fault};
-use super::value::UNKNOWN;
 use super::words::Words;
 
 /// Deeper nesting of compound commands is refused: the grammar recurses.
@@ -356,28 +355,8 @@ impl<'t> Lexer<'t> {
 
     /// Hands a word to the grammar: plain words as they are, all others by number.
     fn put(&mut self, raw: String) {
-        let text = self.numbered(raw);
+        let text = self.words.seen(raw);
         self.push(text, false);
-    }
-
-    fn numbered(&mut self, raw: String) -> String {
-        let plain = |c: char| c.is_ascii_alphanumeric() || "_./:=+-,@%^".contains(c);
-        if raw.chars().all(plain) {
-            return raw;
-        }
-        match scan::assignment(&raw) {
-            // Which element is assigned is not followed: from then on no element is known.
-            Some((name, Some(index), _, value)) => {
-                let text = format!("{value}{UNKNOWN}\"{index}\"");
-                format!("{name}={}", self.words.put(text, false))
-            }
-            Some((name, None, operator, value)) => {
-                let head = format!("{name}{operator}");
-                // `name=(…)` is an array; the grammar wants the bare head.
-                if value.is_empty() { head } else { format!("{head}{}", self.words.put(value.to_owned(), false)) }
-            }
-            None => self.words.put(raw, false),
-        }
     }
 
     /// The grammar nests the tests of one `[[ ]]` as deep as there are of them.

@@ -248,6 +248,10 @@ impl<'w> Trace<'w> {
                 return false;
             }
             match above.rsplit_once('/') {
+                // The way back out of a folder needs the folder.
+                Some((shorter, "..")) if !shorter.ends_with("..") && self.kind(&World::new(""), shorter) != Kind::Directory => {
+                    return false;
+                }
                 Some((shorter, _)) => above = shorter,
                 None => break,
             }

@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-use super::value::NUMBERED;
+use super::scan;
+use super::value::{NUMBERED, UNKNOWN};
 
 /// Words by number, as they were written.
 #[derive(Debug, Default)]
@@ -32,5 +33,26 @@ impl Words {
     pub(super) fn put(&mut self, text: String, literal: bool) -> String {
         self.0.push(Written { text, literal });
         format!("{NUMBERED}{}", self.0.len() - 1)
+    }
+
+    /// What the grammar sees of a word: plain words as they are, all others by number.
+    pub(super) fn seen(&mut self, raw: String) -> String {
+        let plain = |c: char| c.is_ascii_alphanumeric() || "_./:=+-,@%^".contains(c);
+        if raw.chars().all(plain) {
+            return raw;
+        }
+        match scan::assignment(&raw) {
+            // Which element is assigned is not followed: from then on no element is known.
+            Some((name, Some(index), _, value)) => {
+                let text = format!("{value}{UNKNOWN}\"{index}\"");
+                format!("{name}={}", self.put(text, false))
+            }
+            Some((name, None, operator, value)) => {
+                let head = format!("{name}{operator}");
+                // `name=(…)` is an array; the grammar wants the bare head.
+                if value.is_empty() { head } else { format!("{head}{}", self.put(value.to_owned(), false)) }
+            }
+            None => self.put(raw, false),
+        }
     }
 }

@@ -54,6 +54,12 @@ pub(super) fn run(trace: &mut Trace<'_>, call: &Call<'_>) -> bool {
         "mkdir" => {
             let flags = Flags::parse(call.args, Spec::new("m", &["mode"]));
             trace.touch_all(call, &flags.operands, Deed::MakeFolder);
+            // On its way through `a/../b`, -p makes `a` too.
+            for folder in flags.operands.iter().filter(|folder| flags.has(&["p", "parents"]) && folder.is_known()) {
+                for (at, _) in folder.text.match_indices("/..") {
+                    trace.touch_path(call.world, call.name, folder.text.get(..at).unwrap_or_default(), Deed::MakeFolder);
+                }
+            }
         }
         "mkfifo" | "mknod" => {
             let operands = Flags::parse(call.args, Spec::new("m", &["mode"])).operands;

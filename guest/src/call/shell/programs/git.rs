@@ -308,7 +308,7 @@ fn looks(trace: &mut Trace<'_>, git: &Git<'_>, words: &[&str]) {
             || word.starts_with("--exec=")
             || (git.command == "grep" && word.starts_with("-O"))
     };
-    if words.iter().take_while(|word| **word != "--").any(|word| runs(word)) || git.command == "unpack-file" {
+    if words.iter().take_while(|word| **word != "--").any(runs) || git.command == "unpack-file" {
         trace.execute(&git.world, None);
     }
 }
