@@ -159,6 +159,8 @@ fn stray(intent: &Intent, effect: &Effect) -> Option<(Code, String)> {
         return None;
     }
     let path = effect.location.as_str();
+    let what =
+        if effect.extent == Extent::Tree { format!("anything in `{path}` may change, and it") } else { format!("`{path}`") };
     let scope = || intent.owned_scope.patterns().join(", ");
     let reach = match &effect.location {
         Location::Inside(path) => intent.owned_scope.reach_of(path, effect.extent),
@@ -168,10 +170,16 @@ fn stray(intent: &Intent, effect: &Effect) -> Option<(Code, String)> {
         Reach::Within => None,
         Reach::Beyond => {
             let reason = format!(
-                "`{path}` is not in the scope of {intent}, which owns: {}; keep to these files, or select the intent that owns it",
+                "{what} is not in the scope of {intent}, which owns: {}; keep to these files, or select the intent that owns it",
                 scope()
             );
             Some((Code::OutOfScope, reason))
+        }
+        Reach::Control if effect.extent == Extent::Tree => {
+            let reason = format!(
+                "anything in `{path}` may change, also what governs the gate itself, which is no agent's to change; name the files, or let a person do it"
+            );
+            Some((Code::ControlFile, reason))
         }
         Reach::Control => {
             let reason = format!(
