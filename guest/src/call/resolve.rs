@@ -82,7 +82,8 @@ impl Resolving<'_> {
             }
             Deed::WriteTree => self.add(real()?, changed, Extent::Tree, facts),
             Deed::Touch => {
-                let extent = if facts.kind == Kind::Directory { Extent::Folder } else { Extent::Itself };
+                // A folder's mode decides about everything in it, and `chmod -R` goes there by itself.
+                let extent = if facts.kind == Kind::Directory { Extent::Tree } else { Extent::Itself };
                 self.add(real()?, changed, extent, facts);
                 self.add_other_names(touch, facts);
             }
