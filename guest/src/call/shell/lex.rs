@@ -42,7 +42,8 @@ pub(super) struct Lexer<'t> {
     fresh: bool,
     /// What the next word is for.
     expects: Expects,
-    index: usize,
+    /// Where every token is said to stand: the grammar only asks whether a number touches the operator behind it.
+    apart: SourceSpan,
     /// How many tests the current `[[ ]]` holds.
     tests: usize,
 }
@@ -74,6 +75,10 @@ pub(super) fn closing_paren(chars: &[char], start: usize, depth: usize) -> Resul
     if lexer.chars.get(lexer.at) == Some(&')') { Ok(lexer.at) } else { Err(Fault::Unclosed("$(")) }
 }
 
+fn position(index: usize) -> Arc<SourcePosition> {
+    Arc::new(SourcePosition { index, line: 1, column: 1 })
+}
+
 impl<'t> Lexer<'t> {
     fn new(chars: &'t [char], at: usize, depth: usize, inside: bool) -> Self {
         Self {
@@ -87,7 +92,7 @@ impl<'t> Lexer<'t> {
             awaited: Vec::new(),
             fresh: true,
             expects: Expects::Word,
-            index: 0,
+            apart: SourceSpan { start: position(0), end: position(1) },
             tests: 0,
         }
     }
@@ -122,14 +127,7 @@ impl<'t> Lexer<'t> {
     }
 
     fn push(&mut self, text: String, operator: bool) {
-        let start = self.index;
-        self.index += 2;
-        self.push_at(text, operator, start);
-    }
-
-    fn push_at(&mut self, text: String, operator: bool, start: usize) {
-        let position = |index| Arc::new(SourcePosition { index, line: 1, column: 1 });
-        let span = SourceSpan { start: position(start), end: position(start + 1) };
+        let span = self.apart.clone();
         self.tokens.push(if operator { Token::Operator(text, span) } else { Token::Word(text, span) });
     }
 
@@ -243,9 +241,8 @@ impl<'t> Lexer<'t> {
         if redirects && raw.bytes().all(|byte| byte.is_ascii_digit()) && self.expects == Expects::Word {
             // The grammar's descriptors are small numbers that touch their operator.
             let number = if raw.len() > 6 { "9".to_owned() } else { raw };
-            let start = self.index;
-            self.index += 1;
-            self.push_at(number, false, start);
+            let span = SourceSpan { start: self.apart.start.clone(), end: self.apart.start.clone() };
+            self.tokens.push(Token::Word(number, span));
             return Ok(());
         }
         match std::mem::replace(&mut self.expects, Expects::Word) {

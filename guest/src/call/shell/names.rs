@@ -105,21 +105,30 @@ impl Trace<'_> {
         if folder.starts_with('~') || folder.chars().any(char::is_control) {
             return None;
         }
-        let reach = Reach { depth: if everything { 16 } else { 1 }, limit: MOST_NAMES, skip: Vec::new() };
-        let mut names = match self.workspace.list(Root::Project, &folder, &reach) {
-            Ok(listing) if listing.truncated => return None,
-            Ok(listing) => listing.entries.into_iter().map(|entry| entry.path).collect(),
-            Err(FileFault::Missing) => Vec::new(),
-            // A file has no names in it; a folder that the host does not show may have any.
-            Err(_) if self.kind(world, &folder) == Kind::File => Vec::new(),
-            Err(_) => return None,
-        };
+        let key = (folder.clone(), everything);
+        if !self.listings.contains_key(&key) {
+            let names = self.asked(&folder, everything);
+            self.listings.insert(key.clone(), names);
+        }
+        let mut names = self.listings.get(&key)?.clone()?;
         for name in self.made_in(&folder) {
             if !names.contains(&name) {
                 names.push(name);
             }
         }
         Some(names)
+    }
+
+    fn asked(&self, folder: &str, everything: bool) -> Option<Vec<String>> {
+        let reach = Reach { depth: if everything { 16 } else { 1 }, limit: MOST_NAMES, skip: Vec::new() };
+        match self.workspace.list(Root::Project, folder, &reach) {
+            Ok(listing) if listing.truncated => None,
+            Ok(listing) => Some(listing.entries.into_iter().map(|entry| entry.path).collect()),
+            Err(FileFault::Missing) => Some(Vec::new()),
+            // A file has no names in it; a folder that the host does not show may have any.
+            Err(_) if self.kind(&World::new(""), folder) == Kind::File => Some(Vec::new()),
+            Err(_) => None,
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! What has been found so far, and the ways to add to it.
 
-use std::collections::BTreeSet;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::value::{Arg, HOME, ROOT, holds_marks, shown};
 use super::world::World;
@@ -42,12 +43,17 @@ pub(super) enum Folder {
 pub(super) struct Trace<'w> {
     pub(super) workspace: &'w dyn Workspace,
     touches: Vec<Touch>,
+    /// The same paths with `..` worked out, for comparing.
+    places: Vec<String>,
     seen: BTreeSet<Touch>,
     unknowns: Vec<String>,
     /// What was taken away, in order, repetitions kept.
     removals: Vec<String>,
     pub(super) depth: usize,
     steps: usize,
+    /// What the host has said already: it is asked about a path once.
+    looked: RefCell<BTreeMap<String, Option<Facts>>>,
+    pub(super) listings: BTreeMap<(String, bool), Option<Vec<String>>>,
     /// What the last simple command prints, where that is certain.
     pub(super) said: Option<String>,
     /// What the command that is being expanded reads from, and so what the substitutions in it read from.
@@ -63,11 +69,14 @@ impl<'w> Trace<'w> {
         Self {
             workspace,
             touches: Vec::new(),
+            places: Vec::new(),
             seen: BTreeSet::new(),
             unknowns: Vec::new(),
             removals: Vec::new(),
             depth: 0,
             steps: 0,
+            looked: RefCell::default(),
+            listings: BTreeMap::new(),
             said: None,
             stdin: Input::Inherited,
             broken: Vec::new(),
@@ -146,6 +155,7 @@ impl<'w> Trace<'w> {
         }
         let touch = Touch { path, deed };
         if self.seen.insert(touch.clone()) {
+            self.places.push(lexical(&touch.path));
             self.touches.push(touch);
         }
     }
@@ -164,6 +174,7 @@ impl<'w> Trace<'w> {
     /// there when the command runs.
     pub(super) fn widen_since(&mut self, mark: usize, path: &str) {
         let found = self.touches.split_off(mark.min(self.touches.len()));
+        self.places.truncate(self.touches.len());
         for touch in found {
             self.seen.remove(&touch);
             let deed = match touch.deed {
@@ -213,7 +224,12 @@ impl<'w> Trace<'w> {
         if path.starts_with('~') || path.chars().any(char::is_control) {
             return None;
         }
-        self.workspace.inspect(&[Question::project(path)]).pop()
+        if let Some(facts) = self.looked.borrow().get(&path) {
+            return facts.clone();
+        }
+        let facts = self.workspace.inspect(&[Question::project(path.clone())]).pop();
+        self.looked.borrow_mut().insert(path, facts.clone());
+        facts
     }
 
     pub(super) fn kind(&self, world: &World, path: &str) -> Kind {
@@ -225,13 +241,12 @@ impl<'w> Trace<'w> {
             return Folder::Yes;
         }
         let Some(path) = self.located(world, path).map(|path| lexical(&path)) else { return Folder::Perhaps };
-        let made = |touch: &Touch| {
+        let made = |(touch, at): (&Touch, &String)| {
             let mutates = !matches!(touch.deed, Deed::Read | Deed::Execute | Deed::Alias);
-            let at = lexical(&touch.path);
             let tree = matches!(touch.deed, Deed::WriteTree | Deed::DeleteTree);
-            mutates && (at == path || is_below(&at, &path) || (tree && is_below(&path, &at)))
+            mutates && (*at == path || is_below(at, &path) || (tree && is_below(&path, at)))
         };
-        if self.touches.iter().any(made) { Folder::Perhaps } else { Folder::No }
+        if self.touches.iter().zip(&self.places).any(made) { Folder::Perhaps } else { Folder::No }
     }
 
     /// Whether a folder stands at a path for certain, whatever the command line did before.
@@ -280,25 +295,23 @@ impl<'w> Trace<'w> {
     /// Whether the command line itself may have changed what stands at a path.
     pub(super) fn is_touched(&self, path: &str) -> bool {
         let path = lexical(path);
-        let changed = |touch: &Touch| {
-            let at = lexical(&touch.path);
-            touch.deed == Deed::Execute || (touch.deed != Deed::Read && (at == path || is_below(&path, &at)))
+        let changed = |(touch, at): (&Touch, &String)| {
+            touch.deed == Deed::Execute || (touch.deed != Deed::Read && (*at == path || is_below(&path, at)))
         };
-        self.touches.iter().any(changed)
+        self.touches.iter().zip(&self.places).any(changed)
     }
 
     /// The names that the command line itself may have made in a folder.
     pub(super) fn made_in(&self, folder: &str) -> BTreeSet<String> {
         let folder = lexical(folder);
-        let name = |touch: &Touch| {
+        let name = |(touch, at): (&Touch, &String)| {
             if matches!(touch.deed, Deed::Read | Deed::Execute | Deed::Alias) {
                 return None;
             }
-            let at = lexical(&touch.path);
             let rest = if folder == "." { Some(at.as_str()) } else { at.strip_prefix(&folder)?.strip_prefix('/') };
             rest.and_then(|rest| rest.split('/').next()).filter(|name| !matches!(*name, "" | "." | "..")).map(str::to_owned)
         };
-        self.touches.iter().filter_map(name).collect()
+        self.touches.iter().zip(&self.places).filter_map(name).collect()
     }
 }
 

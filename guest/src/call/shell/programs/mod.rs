@@ -48,7 +48,7 @@ const SYSTEM_FOLDERS: &[&str] =
 
 /// Whether a command changes no file, whatever its arguments: then its patterns need not be expanded.
 pub(super) fn only_looks(name: &str) -> bool {
-    matches!(name, "echo" | "cat" | "head" | "test" | "printf") || readers::READERS.contains(&name)
+    matches!(name, "echo" | "cat" | "head" | "test" | "printf") || readers::READERS.binary_search(&name).is_ok()
 }
 
 /// Enters what a program does.
