@@ -1,2 +1,90 @@
-//! x
-fn main(){}
+//! Builds the component from `guest/` and compiles it ahead of time, so that a start of the host compiles nothing.
+
+use std::env;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context as _, Result, anyhow, bail, ensure};
+use sha2::{Digest as _, Sha256};
+
+#[path = "src/engine_config.rs"]
+mod engine_config;
+
+/// A guest that wants more memory than this fails in every host alike, because the module itself says so.
+const MOST_MEMORY: u64 = 256 << 20;
+
+/// Parsers recurse; the default of 1 MiB leaves them little room.
+const STACK: u64 = 4 << 20;
+
+fn main() -> Result<()> {
+    let out = PathBuf::from(env::var_os("OUT_DIR").context("cargo sets OUT_DIR")?);
+    let house = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("host-test/ stands in the house")?;
+    for part in ["guest/src", "guest/Cargo.toml", "wit", "Cargo.toml", "Cargo.lock"] {
+        println!("cargo::rerun-if-changed={}", house.join(part).display());
+    }
+
+    let component = build(house, &out)?;
+    let bytes = fs::read(&component).with_context(|| format!("reading {}", component.display()))?;
+    let digest = Sha256::digest(&bytes).iter().fold(String::new(), |mut hex, byte| {
+        let _ = write!(hex, "{byte:02x}");
+        hex
+    });
+    println!("cargo::rustc-env=TOLLGATE_DIGEST=sha256:{digest}");
+    fs::write(out.join("tollgate.wasm"), &bytes)?;
+
+    let compiled = compile(&bytes, &env::var("TARGET")?).map_err(|fault| anyhow!("compiling the component: {fault:#}"))?;
+    fs::write(out.join("tollgate.cwasm"), compiled)?;
+    Ok(())
+}
+
+fn compile(component: &[u8], target: &str) -> wasmtime::Result<Vec<u8>> {
+    let mut config = engine_config::engine_config();
+    config.target(target)?;
+    wasmtime::Engine::new(&config)?.precompile_component(component)
+}
+
+/// Runs cargo for the guest, in a target folder of its own: the outer cargo holds the lock of the usual one. The folder is
+/// shared between profiles, so the component is built once.
+fn build(house: &Path, out: &Path) -> Result<PathBuf> {
+    let target = out.ancestors().nth(4).context("OUT_DIR stands in the target folder")?.join("component");
+    let home = env::var_os("CARGO_HOME").map_or_else(|| home().join(".cargo"), PathBuf::from);
+    // The same bytes on every machine: no path of this one ends up in a panic message.
+    let flags = [
+        format!("--remap-path-prefix={}=/house", house.display()),
+        format!("--remap-path-prefix={}=/cargo", home.display()),
+        format!("-Clink-arg=--max-memory={MOST_MEMORY}"),
+        format!("-Clink-arg=-zstack-size={STACK}"),
+    ];
+    let mut cargo = Command::new(env::var_os("CARGO").context("cargo sets CARGO")?);
+    cargo
+        .current_dir(house)
+        .args(["build", "--locked", "--package", "tollgate-guest", "--profile", "component", "--target", "wasm32-wasip2"])
+        .arg("--target-dir")
+        .arg(&target)
+        .env("CARGO_ENCODED_RUSTFLAGS", flags.join("\u{1f}"));
+    // Whatever wraps the outer compiler (clippy, coverage) is not meant for the guest.
+    for name in [
+        "RUSTC",
+        "RUSTC_WRAPPER",
+        "RUSTC_WORKSPACE_WRAPPER",
+        "RUSTFLAGS",
+        "CLIPPY_ARGS",
+        "CARGO_TARGET_DIR",
+        "CARGO_BUILD_TARGET",
+    ] {
+        cargo.env_remove(name);
+    }
+    let status = cargo.status().context("running cargo for the guest")?;
+    ensure!(status.success(), "the guest does not build; if the target is missing: rustup target add wasm32-wasip2");
+    let component = target.join("wasm32-wasip2/component/tollgate_guest.wasm");
+    if !component.exists() {
+        bail!("cargo left no component at {}", component.display());
+    }
+    Ok(component)
+}
+
+fn home() -> PathBuf {
+    env::var_os("HOME").or_else(|| env::var_os("USERPROFILE")).map(PathBuf::from).unwrap_or_default()
+}

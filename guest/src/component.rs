@@ -30,9 +30,19 @@ mod bindings {
 use bindings::exports::tollgate::hooks::{augment, engine, operations as lines, post_tool, pre_tool, sessions};
 use bindings::tollgate::hooks::{log, records, types, workspace};
 
+/// A third of the work on a shell command is allocation, and the standard library's allocator for WebAssembly is slow at it.
+#[global_allocator]
+static ALLOCATOR: talc::wasm::WasmDynamicTalc = talc::wasm::new_wasm_dynamic_allocator();
+
 thread_local! {
     /// One instance serves one workspace and is called by one thread.
-    static GATE: RefCell<Gate> = RefCell::new(Gate::new(ports()));
+    static GATE: RefCell<Gate> = RefCell::new(open());
+}
+
+/// A panic ends the instance. Before it does, the host's log learns where.
+fn open() -> Gate {
+    std::panic::set_hook(Box::new(|panic| log::write(log::Level::Error, &panic.to_string(), &[])));
+    Gate::new(ports())
 }
 
 fn with_gate<T>(work: impl FnOnce(&mut Gate) -> T) -> T {

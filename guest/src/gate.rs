@@ -7,6 +7,7 @@ use std::rc::Rc;
 
 use crate::augment::{self, Directions, Finding, Plan};
 use crate::call::ToolCall;
+use crate::config;
 use crate::intents::context;
 use crate::intents::file::{self, Governance, Intents};
 use crate::intents::intent::{Intent, IntentId};
@@ -18,6 +19,7 @@ pub use settle::Outcome;
 pub struct Gate {
     ports: Ports,
     intents: file::Cache,
+    config: config::Cache,
     selections: selection::Cache,
     /// Whether the workspace was governed at the last look. Then a call's files are asked for together with the gate's
     /// own, in one crossing; else they are not looked at, because nobody will judge them.
@@ -56,7 +58,13 @@ pub enum Refusal {
 impl Gate {
     /// A gate onto a world.
     pub fn new(ports: Ports) -> Self {
-        Self { ports, intents: file::Cache::default(), selections: selection::Cache::default(), governed: false }
+        Self {
+            ports,
+            intents: file::Cache::default(),
+            config: config::Cache::default(),
+            selections: selection::Cache::default(),
+            governed: false,
+        }
     }
 
     /// Makes an intent the session's only active one. Calls under way stay with the one they were ruled under.
@@ -155,6 +163,6 @@ impl Gate {
 }
 
 /// What tells whether and how a workspace is governed.
-fn bearings() -> [Question; 2] {
-    [Question::project(".orchestration"), Question::project(file::PATH)]
+fn bearings() -> [Question; 3] {
+    [Question::project(".orchestration"), Question::project(file::PATH), Question::project(config::PATH)]
 }

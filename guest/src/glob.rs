@@ -13,6 +13,8 @@
 //! except that one character is one character of Unicode, not one byte; globset itself stays out of the component because the regular expression engine below it would take a third of the size
 //! budget.
 
+mod tree;
+
 use std::fmt;
 
 /// More alternatives than this are a mistake, or an attack.

@@ -15,6 +15,7 @@
 //! | [`gate`] | the three questions: may it run, what happened, what is known |
 //! | [`ruling`] | the verdict, its code, its reason |
 //! | [`call`] | what a tool call means: tools and arguments become paths and what is done to them |
+//! | [`config`] | the workspace's own settings |
 //! | [`intents`] | what the work is for, who works for it, what it owns |
 //! | [`ledger`] | what happened, one line per changed file |
 //! | [`augment`] | what is known about the concepts that a call names |
@@ -47,6 +48,7 @@ pub mod augment;
 pub mod call;
 #[cfg(target_os = "wasi")]
 mod component;
+pub mod config;
 pub mod digest;
 pub mod gate;
 pub mod glob;

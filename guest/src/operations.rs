@@ -37,10 +37,12 @@ enum Fault {
     InvalidJson(serde_json::Error),
     #[error("the line is {0}, not a JSON object such as {{\"op\":\"context\",\"session\":\"s1\"}}")]
     NoObject(&'static str),
-    #[error("the field `{field}` is missing; `{op}` needs it")]
-    MissingField { op: String, field: &'static str },
+    #[error("the field `{field}` is missing; {whose} needs it")]
+    MissingField { whose: String, field: &'static str },
+    #[error("the field `{field}` of `{op}` must be {expected}")]
+    InvalidField { op: String, field: &'static str, expected: &'static str },
     #[error("`{op}` cannot be understood: {why}")]
-    InvalidField { op: String, why: serde_json::Error },
+    InvalidFields { op: String, why: serde_json::Error },
     #[error("the op `{0}` is not known; known are: {known}", known = OPS.join(", "))]
     UnknownOp(String),
     #[error(transparent)]
@@ -55,7 +57,7 @@ impl Fault {
             Self::TooLong => "too_long",
             Self::InvalidJson(_) | Self::NoObject(_) => "invalid_json",
             Self::MissingField { .. } => "missing_field",
-            Self::InvalidField { .. } => "invalid_field",
+            Self::InvalidField { .. } | Self::InvalidFields { .. } => "invalid_field",
             Self::UnknownOp(_) => "unknown_op",
             Self::Refused(Refusal::UnknownIntent { .. }) => "unknown_intent",
             Self::Refused(Refusal::IntentClosed { .. }) => "intent_closed",
@@ -66,6 +68,25 @@ impl Fault {
 }
 
 const OPS: &[&str] = &["select-intent", "clear-intent", "inherit-intent", "pre-tool", "post-tool", "context", "augment", "event"];
+
+/// A field, what it must be, and whether a value is that.
+type Field = (&'static str, &'static str, fn(&Value) -> bool);
+
+/// What every field must be, wherever it stands. `args` may be anything: the gate rules on what it is.
+const FIELDS: &[Field] = &[
+    ("session", "a string", Value::is_string),
+    ("agent", "a string", Value::is_string),
+    ("call", "a string", Value::is_string),
+    ("host", "a string", Value::is_string),
+    ("tool", "a string", Value::is_string),
+    ("cwd", "a string", Value::is_string),
+    ("intent", "a string", Value::is_string),
+    ("parent", "a string", Value::is_string),
+    ("event", "a string", Value::is_string),
+    ("error", "a string", Value::is_string),
+    ("success", "true or false", Value::is_boolean),
+    ("data", "an object", Value::is_object),
+];
 
 /// Answers one line. What cannot be understood is answered with `{"error":{"code","message"}}`.
 pub fn perform(gate: &mut Gate, line: &[u8]) -> String {
@@ -83,7 +104,7 @@ fn parse(line: &[u8]) -> Result<(String, Map<String, Value>), Fault> {
         Value::Object(mut fields) => {
             return match fields.remove("op") {
                 Some(Value::String(op)) => Ok((op, fields)),
-                _ => Err(Fault::MissingField { op: "a line".to_owned(), field: "op" }),
+                _ => Err(Fault::MissingField { whose: "every line".to_owned(), field: "op" }),
             };
         }
         Value::Null => "null",
@@ -154,9 +175,14 @@ fn read<T: DeserializeOwned>(op: &str, required: &[&'static str], fields: Map<St
         Some(_) => false,
     };
     if let Some(field) = required.iter().find(absent) {
-        return Err(Fault::MissingField { op: op.to_owned(), field });
+        return Err(Fault::MissingField { whose: format!("`{op}`"), field });
     }
-    serde_json::from_value(Value::Object(fields)).map_err(|why| Fault::InvalidField { op: op.to_owned(), why })
+    for (field, expected, fits) in FIELDS {
+        if fields.get(*field).is_some_and(|value| !value.is_null() && !fits(value)) {
+            return Err(Fault::InvalidField { op: op.to_owned(), field, expected });
+        }
+    }
+    serde_json::from_value(Value::Object(fields)).map_err(|why| Fault::InvalidFields { op: op.to_owned(), why })
 }
 
 #[derive(Deserialize)]

@@ -39,6 +39,10 @@ pub enum Code {
     ControlFile,
     /// What the call does cannot be known.
     UnknownEffects,
+    /// A program that the settings do not let run.
+    Program,
+    /// A patch that cannot be read.
+    InvalidPatch,
     /// A path that leads nowhere or is none.
     InvalidPath,
     /// Arguments that cannot be understood.
@@ -59,6 +63,8 @@ impl Code {
             Self::OutOfScope => "out_of_scope",
             Self::ControlFile => "control_file",
             Self::UnknownEffects => "unknown_effects",
+            Self::Program => "program",
+            Self::InvalidPatch => "invalid_patch",
             Self::InvalidPath => "invalid_path",
             Self::InvalidArguments => "invalid_arguments",
         }

@@ -1,1 +1,70 @@
-//! x
+//! The wasmtime host of Tollgate, the gate that every tool call of an AI coding agent passes.
+//!
+//! All decisions are made by one WebAssembly component, which this crate carries, compiled ahead of time. The host lends
+//! it a workspace to look at, two folders to write, a log, a clock and random bytes. Nothing else: no other file, no
+//! process, no network, no environment.
+//!
+//! ```no_run
+//! use tollgate::{Tollgate, ToolCall, Verdict};
+//!
+//! let mut gate = Tollgate::builder().workspace(".").open()?;
+//! gate.select_intent("session-1", "INT-001")?;
+//! let ruling = gate.pre_tool(&ToolCall {
+//!     session: "session-1".into(),
+//!     agent: None,
+//!     call: "call-1".into(),
+//!     host: None,
+//!     tool: "write_to_file".into(),
+//!     args: br#"{"path":"src/auth/login.ts","content":"export {}"}"#.into(),
+//!     cwd: None,
+//! })?;
+//! match ruling.verdict {
+//!     Verdict::Allow => println!("go on"),
+//!     Verdict::Ask => println!("ask a person: {}", ruling.reason),
+//!     Verdict::Deny => println!("no: {} ({})", ruling.reason, ruling.code),
+//! }
+//! # Ok::<(), tollgate::Error>(())
+//! ```
+//!
+//! # What holds
+//!
+//! - A trap, an endless loop or a lack of memory in the guest fails the call, with a code. The next call runs in a fresh
+//!   instance and finds the session's state where it was, in the workspace.
+//! - Files are reached through capabilities of the workspace and the home folder, so no path of a guest leads out of them.
+//! - One [`Runtime`] serves any number of workspaces and can be shared between threads.
+//!
+//! # The house
+//!
+//! | module | what lives there |
+//! | --- | --- |
+//! | `runtime` | engine, linker, limits, the ticker that stops endless loops |
+//! | `gate` | one workspace's instance, and the calls an embedder makes |
+//! | `files` | the workspace and the home folder behind capabilities |
+//! | `imports` | the contract's imports over `files`, clock, random bytes and log |
+//! | `bindings` | generated from `wit/` |
+//!
+//! The decisions are documented in the crate `tollgate_guest`.
+
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
+
+mod bindings;
+mod builder;
+mod engine_config;
+mod error;
+mod files;
+mod gate;
+mod imports;
+#[cfg(feature = "native")]
+pub mod native;
+mod runtime;
+
+pub use bindings::exports::tollgate::hooks::augment::{Answer, Augmented, Finding, Lookup, Plan};
+pub use bindings::exports::tollgate::hooks::engine::{Command, Turn};
+pub use bindings::exports::tollgate::hooks::post_tool::{Outcome, Settlement};
+pub use bindings::exports::tollgate::hooks::sessions::Intent;
+pub use bindings::tollgate::hooks::log::Level;
+pub use bindings::tollgate::hooks::types::{Effect, Operation, PreHash, Ruling, ToolCall, Verdict};
+pub use builder::Builder;
+pub use error::Error;
+pub use gate::Tollgate;
+pub use runtime::{DIGEST, Limits, Runtime, VERSION};

@@ -42,6 +42,8 @@ pub enum Deed {
     Read,
     /// Give it content: it is created or modified, and a link is written through.
     Write,
+    /// Anything in it may be created, changed or removed.
+    WriteTree,
     /// Make a folder, with those above it.
     MakeFolder,
     /// Change its owner, its mode, its times.
@@ -50,18 +52,23 @@ pub enum Deed {
     Delete,
     /// Take away a folder with everything in it.
     DeleteTree,
-    /// Create, change or take away anything in a folder, by names that cannot be told beforehand.
-    WriteTree,
     /// Give it a second name, through which it can be changed from then on.
     Alias,
     /// Run it, or run a program in it; what that does cannot be seen.
     Execute,
 }
 
+impl Deed {
+    /// Whether it may leave anything different.
+    pub fn mutates(self) -> bool {
+        self != Self::Read
+    }
+}
+
 /// One path of a call, as its arguments spell it, made relative to nothing but the workspace.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Touch {
-    /// Relative to the workspace or absolute, not yet walked.
+    /// Relative to the workspace, absolute, or below the home folder as `~/…`; not yet walked.
     pub path: String,
     /// What is done there.
     pub deed: Deed,
@@ -89,6 +96,27 @@ impl Footprint {
             self.touches.push(touch);
         }
     }
+
+    /// Adds what another footprint holds.
+    pub fn merge(&mut self, other: Self) {
+        for touch in other.touches {
+            self.touch(touch.path, touch.deed);
+        }
+        self.unknowns.extend(other.unknowns);
+    }
+}
+
+/// How much of what stands at a path an effect is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Extent {
+    /// That path alone.
+    Itself,
+    /// A folder that comes into being, empty.
+    Folder,
+    /// A folder with everything in it, known or not.
+    Tree,
+    /// A folder whose content is listed, an effect for each file, so that they decide.
+    Listed,
 }
 
 /// One thing that a call does to one path.
@@ -98,6 +126,8 @@ pub struct Effect {
     pub location: Location,
     /// What.
     pub operation: Operation,
+    /// How much.
+    pub extent: Extent,
     /// The content before, where an existing file changes.
     pub pre_hash: Option<Digest>,
 }

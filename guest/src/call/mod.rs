@@ -1,15 +1,19 @@
 //! What a tool call means: whatever the host calls its tools, every call becomes a set of paths and what is done to them.
 
 pub mod effect;
+pub mod patch;
 pub mod path;
+pub mod resolve;
 pub mod shell;
-mod tool;
+mod tools;
 
 use serde_json::{Map, Value};
 
-use crate::ports::{Facts, Kind, Question, Root};
-use effect::{Deed, Effect, Footprint, Operation, Touch};
-use path::{Location, PathFault};
+use crate::config::Config;
+use crate::ports::Workspace;
+use effect::Footprint;
+use patch::PatchFault;
+use path::PathFault;
 
 /// One tool call, as the agent proposed it.
 #[derive(Debug, Clone)]
@@ -58,21 +62,20 @@ pub enum CallFault {
     /// A path that is refused.
     #[error(transparent)]
     Path(#[from] PathFault),
-}
-
-impl CallFault {
-    /// The stable code of a ruling that rests on this.
-    pub fn code(&self) -> &'static str {
-        match self {
-            Self::Path(_) => "invalid_path",
-            _ => "invalid_arguments",
-        }
-    }
+    /// A path that no file can have.
+    #[error("the path `{path}` leads nowhere: its links run in a circle, or go through a file; give another")]
+    Nowhere {
+        /// As the call spells it.
+        path: String,
+    },
+    /// A patch that cannot be read.
+    #[error(transparent)]
+    Patch(#[from] PatchFault),
 }
 
 /// What the call does, as far as its arguments tell.
-pub fn footprint(call: &ToolCall) -> Result<Footprint, CallFault> {
-    tool::footprint(&call.tool, arguments(call)?, call.cwd.as_deref())
+pub fn footprint(call: &ToolCall, config: &Config, workspace: &dyn Workspace) -> Result<Footprint, CallFault> {
+    tools::footprint(call, arguments(call)?, config, workspace)
 }
 
 fn arguments(call: &ToolCall) -> Result<&Map<String, Value>, CallFault> {
@@ -85,23 +88,4 @@ fn arguments(call: &ToolCall) -> Result<&Map<String, Value>, CallFault> {
         Value::Array(_) => "a list",
     };
     Err(CallFault::NoObject { tool: call.tool.clone(), found })
-}
-
-/// What to ask the host about a path that a call touches. Only what will change is hashed.
-pub fn question(touch: &Touch) -> Question {
-    Question { root: Root::Project, path: touch.path.clone(), digest: touch.deed == Deed::Write }
-}
-
-/// What a touch comes to, now that the host has looked. None where the path leads nowhere.
-pub fn effect(touch: &Touch, facts: &Facts) -> Option<Effect> {
-    let exists = facts.kind != Kind::Missing;
-    let (operation, path) = match touch.deed {
-        Deed::Read => (Operation::Read, &facts.real_path),
-        Deed::Write | Deed::WriteTree | Deed::MakeFolder if !exists => (Operation::Create, &facts.real_path),
-        Deed::Write | Deed::WriteTree | Deed::MakeFolder | Deed::Touch | Deed::Alias => (Operation::Modify, &facts.real_path),
-        Deed::Execute => (Operation::Execute, &facts.real_path),
-        Deed::Delete | Deed::DeleteTree => (Operation::Delete, &facts.entry_path),
-    };
-    let location = Location::reported(path.as_deref()?);
-    Some(Effect { location, operation, pre_hash: facts.digest })
 }

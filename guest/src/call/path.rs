@@ -71,13 +71,34 @@ pub enum PathFault {
     /// It names a network share or a drive of its own.
     #[error("`{0}` names a drive or a network share; give a path in the workspace")]
     Drive(String),
+    /// It begins in somebody else's home folder.
+    #[error("`{0}` begins in another user's home folder; give a path in the workspace")]
+    OtherHome(String),
+    /// It goes through a device or through a process's own links, which lead elsewhere for everybody who follows them.
+    #[error("`{0}` goes through `/proc` or `/dev` and may lead anywhere; give the file's own path")]
+    Magic(String),
+    /// It is longer than any system takes.
+    #[error("the path is {0} bytes long; {LONGEST} is the most")]
+    TooLong(usize),
 }
 
-/// Refuses what is no path, and joins the rest to the working directory without touching `..`, which only a host that
-/// sees the links can walk.
+/// No system that we know opens a longer path.
+const LONGEST: usize = 4096;
+
+/// Devices that take what is written to them and keep nothing.
+const SINKS: &[&str] = &["/dev/null", "/dev/zero", "/dev/full", "/dev/tty", "/dev/stdout", "/dev/stderr", "/dev/stdin"];
+
+/// Refuses what is no path, and joins the rest to the working directory. Redundant separators and `.` go; `..` stays,
+/// because only a host that sees the links can walk it; `~` stays in front of what lies in the home folder.
+///
+/// Unicode is left alone: no normal form, no folding, and characters without width or with a direction of their own are
+/// characters of a name like any other.
 pub fn written(path: &str, cwd: Option<&str>) -> Result<String, PathFault> {
     if path.is_empty() {
         return Err(PathFault::Empty);
+    }
+    if path.len() > LONGEST {
+        return Err(PathFault::TooLong(path.len()));
     }
     if path.chars().any(char::is_control) {
         return Err(PathFault::ControlCharacter(path.escape_debug().to_string()));
@@ -88,28 +109,126 @@ pub fn written(path: &str, cwd: Option<&str>) -> Result<String, PathFault> {
     if path.starts_with(r"\\") || is_drive(path) {
         return Err(PathFault::Drive(path.to_owned()));
     }
-    Ok(match cwd {
-        Some(cwd) if !is_absolute(path) && !cwd.is_empty() => format!("{cwd}/{path}"),
-        _ => path.to_owned(),
-    })
+    if is_other_home(path) {
+        return Err(PathFault::OtherHome(path.to_owned()));
+    }
+    let joined = join(cwd.unwrap_or_default(), path);
+    if joined.chars().any(char::is_control) {
+        return Err(PathFault::ControlCharacter(joined.escape_debug().to_string()));
+    }
+    Ok(joined)
+}
+
+/// Every place that a path may mean to whoever changes something there: none for a device that keeps nothing, two where
+/// `\` may be a character of a name or a separator.
+pub fn places(path: &str, cwd: Option<&str>) -> Result<Vec<String>, PathFault> {
+    let mut places = Vec::new();
+    for reading in [Some(path.to_owned()), path.contains('\\').then(|| path.replace('\\', "/"))].into_iter().flatten() {
+        let place = written(&reading, cwd)?;
+        if keeps(&place)? && !places.contains(&place) {
+            places.push(place);
+        }
+    }
+    Ok(places)
+}
+
+/// Whether anything that is written to the path stays there. Paths that lead through devices or processes are refused.
+pub fn keeps(path: &str) -> Result<bool, PathFault> {
+    if SINKS.contains(&path) {
+        return Ok(false);
+    }
+    let names = lexical(path);
+    let process = |name: &str| name == "self" || name == "thread-self" || name.bytes().all(|byte| byte.is_ascii_digit());
+    let link = |name: &str| ["cwd", "root", "exe", "fd", "task", "map_files"].contains(&name);
+    let through_process = names.windows(3).any(|three| matches!(three, ["proc", id, rest] if process(id) && link(rest)));
+    let special = is_absolute(path) && matches!(names.first(), Some(&("proc" | "dev")));
+    // A relative path that climbs out may come to `/proc` from anywhere.
+    if special || (through_process && (is_absolute(path) || path.contains(".."))) {
+        return Err(PathFault::Magic(path.to_owned()));
+    }
+    Ok(true)
+}
+
+/// The names of a path with `..` taken by the text alone: where it leads if there are no links.
+fn lexical(path: &str) -> Vec<&str> {
+    let mut names = Vec::new();
+    for name in path.split('/') {
+        match name {
+            "" | "." => {}
+            ".." => drop(names.pop()),
+            name => names.push(name),
+        }
+    }
+    names
+}
+
+/// Puts a path behind a folder, unless it begins somewhere of its own, and takes out what means nothing. The last
+/// separator stays: behind a link it means the folder that the link leads to.
+pub fn join(folder: &str, path: &str) -> String {
+    let own = path.starts_with('/') || path == "~" || path.starts_with("~/");
+    let whole = if own || folder.is_empty() { path.to_owned() } else { format!("{folder}/{path}") };
+    let mut tidy = String::with_capacity(whole.len());
+    if whole.starts_with('/') {
+        tidy.push('/');
+    }
+    for name in whole.split('/').filter(|name| !name.is_empty() && *name != ".") {
+        if !tidy.is_empty() && !tidy.ends_with('/') {
+            tidy.push('/');
+        }
+        tidy.push_str(name);
+    }
+    if tidy.is_empty() {
+        tidy.push('.');
+    } else if matches!(whole.rsplit('/').next(), Some("" | ".")) && !tidy.ends_with('/') {
+        tidy.push('/');
+    }
+    // A name that only looks like something else once what stood before it is gone.
+    if is_special(&tidy) && !is_special(&whole) {
+        tidy.insert_str(0, "./");
+    }
+    tidy
+}
+
+/// Whether a path's beginning means more than a name, also to somebody who takes `\` for a separator.
+fn is_special(path: &str) -> bool {
+    let path = &path.replace('\\', "/");
+    below_home(path).is_some() || is_other_home(path) || is_drive(path) || has_scheme(path)
+}
+
+/// What stands behind `~/`, where a path begins in the home folder.
+pub fn below_home(path: &str) -> Option<&str> {
+    if path == "~" { Some(".") } else { path.strip_prefix("~/").map(|rest| if rest.is_empty() { "." } else { rest }) }
+}
+
+fn is_other_home(path: &str) -> bool {
+    let Some((user, _)) = path.strip_prefix('~').and_then(|rest| rest.split_once('/')) else { return false };
+    let fits = |c: char| c.is_ascii_alphanumeric() || "_-.+".contains(c);
+    !user.is_empty() && user.chars().all(fits)
 }
 
 fn is_absolute(path: &str) -> bool {
     path.starts_with('/') || is_drive(path)
 }
 
+/// `C:`, `C:\x`, `C:/x`, and `C:x` with the capital that Windows writes; `a:b` is a name.
 fn is_drive(path: &str) -> bool {
-    matches!(path.as_bytes(), [letter, b':', rest @ ..]
-        if letter.is_ascii_alphabetic() && matches!(rest, [] | [b'/' | b'\\', ..]))
+    match path.as_bytes() {
+        [letter, b':', rest @ ..] if letter.is_ascii_alphabetic() => {
+            letter.is_ascii_uppercase() || matches!(rest, [] | [b'/' | b'\\', ..])
+        }
+        _ => false,
+    }
 }
 
 fn has_scheme(path: &str) -> bool {
-    let scheme = |name: &str| {
-        name.len() > 1
-            && name.starts_with(|first: char| first.is_ascii_alphabetic())
-            && name.chars().all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c))
-    };
-    path.split_once(':').is_some_and(|(name, rest)| scheme(name) && (rest.starts_with("//") || name.eq_ignore_ascii_case("file")))
+    const BARE: &[&str] =
+        &["file", "http", "https", "ftp", "data", "untitled", "vscode", "git", "ssh", "sftp", "smb", "urn", "jar"];
+    let Some((scheme, rest)) = path.split_once(':') else { return false };
+    let scheme = scheme.to_ascii_lowercase();
+    let formed = scheme.len() > 1
+        && scheme.starts_with(|first: char| first.is_ascii_alphabetic())
+        && scheme.chars().all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c));
+    formed && (rest.starts_with("//") || BARE.contains(&scheme.as_str()) || scheme.starts_with("vscode-"))
 }
 
 #[cfg(test)]
@@ -122,12 +241,20 @@ mod tests {
             ("", "empty"),
             ("a\0b", "control character"),
             ("a\nb", "control character"),
+            ("a\u{85}b", "control character"),
             ("file:///etc/passwd", "URI"),
-            ("file:/etc/passwd", "URI"),
+            ("FILE:/etc/passwd", "URI"),
             ("https://example.org/x", "URI"),
+            ("vscode-remote://ssh/x", "URI"),
+            ("untitled:Untitled-1", "URI"),
             (r"\\server\share", "network share"),
+            (r"\\?\C:\x", "network share"),
             (r"C:\x", "drive"),
             ("C:/x", "drive"),
+            ("c:/x", "drive"),
+            ("C:x", "drive"),
+            ("~root/x", "another user's home"),
+            (&"a/".repeat(3000), "6000 bytes"),
         ] {
             let said = written(path, None).unwrap_err().to_string();
             assert!(said.contains(fault), "{path:?}: {said}");
@@ -135,15 +262,53 @@ mod tests {
     }
 
     #[test]
-    fn the_rest_is_joined_and_left_alone() {
+    fn the_rest_is_joined_and_tidied() {
         for (path, cwd, expected) in [
             ("a/../b", None, "a/../b"),
             ("a", Some("sub"), "sub/a"),
             ("/a", Some("sub"), "/a"),
             ("ein Ü:x", Some(""), "ein Ü:x"),
             ("a:b", None, "a:b"),
+            ("./src//auth/./x", None, "src/auth/x"),
+            ("//server/share", None, "/server/share"),
+            (".", None, "."),
+            (".", Some("sub/"), "sub/"),
+            ("a/.", None, "a/"),
+            ("/", None, "/"),
+            ("~", None, "~"),
+            ("~/x", Some("sub"), "~/x"),
+            ("./~/x", None, "./~/x"),
+            ("~$x.docx", Some("a"), "a/~$x.docx"),
+            ("a", Some("~/b"), "~/b/a"),
+            ("e\u{301}\u{200b}\u{202e}", None, "e\u{301}\u{200b}\u{202e}"),
         ] {
-            assert_eq!(written(path, cwd).unwrap(), expected);
+            assert_eq!(written(path, cwd).unwrap(), expected, "{path}");
+            assert_eq!(written(expected, None).unwrap(), expected, "twice: {path}");
+        }
+    }
+
+    #[test]
+    fn places_of_a_change() {
+        for (path, expected) in [
+            ("a", Some(&["a"][..])),
+            ("/dev/null", Some(&[])),
+            ("/dev//stdout", Some(&[])),
+            (r"a\b", Some(&[r"a\b", "a/b"])),
+            (r"a/..\..\b", Some(&[r"a/..\..\b", "a/../../b"])),
+            ("/dev/fd/3", None),
+            ("/dev/sda", None),
+            ("/proc/self/cwd/a", None),
+            ("/tmp/../proc/self/root/a", None),
+            ("../../proc/1234/cwd/a", None),
+            (r"\proc\self\cwd\a", None),
+            ("tests/proc/self/cwd", Some(&["tests/proc/self/cwd"])),
+            ("/process/x", Some(&["/process/x"])),
+        ] {
+            assert_eq!(
+                places(path, None).ok().as_deref(),
+                expected.map(|places| places.iter().map(|&place| place.to_owned()).collect::<Vec<_>>()).as_deref(),
+                "{path}"
+            );
         }
     }
 

@@ -1,55 +1,62 @@
 //! Before a tool runs: may it?
 
 use super::{Gate, bearings};
-use crate::call::effect::{Effect, Footprint};
+use crate::call::effect::{Effect, Extent, Footprint, Operation};
 use crate::call::path::Location;
+use crate::call::resolve::{self, Effects};
 use crate::call::{self, CallFault, ToolCall};
+use crate::config::{self, Config, Policy};
 use crate::intents::file::{self, Governance, Intents};
 use crate::intents::intent::{Intent, IntentId};
 use crate::intents::scope::Reach;
 use crate::intents::selection;
 use crate::ledger::pending::{self, Change, Pending};
-use crate::ports::{Facts, Question};
+use crate::ports::Question;
 use crate::ruling::{Code, Ruling, Verdict};
+
+/// A ruling reports no more effects than this; all of them are judged.
+const MOST_REPORTED: usize = 1_000;
 
 impl Gate {
     /// Rules on one call. What it allows to change is remembered until the call is settled.
     pub fn check(&mut self, call: &ToolCall) -> Ruling {
-        let footprint = call::footprint(call);
-        let touches = footprint.as_ref().map_or(&[][..], |footprint| &footprint.touches);
-        let about_touches: Vec<Question> = touches.iter().map(call::question).collect();
         let mut questions: Vec<Question> = bearings().into();
         questions.push(selection::question(&call.session));
         let own = questions.len();
-        if self.governed {
-            questions.extend_from_slice(&about_touches);
-        }
+        // What the call does is worked out beforehand, so that one look answers everything, unless nobody will ask.
+        let mut config = self.config.last();
+        let mut footprint = self.governed.then(|| call::footprint(call, &config, &*self.ports.workspace));
+        questions.extend(about(footprint.as_ref()));
         let mut facts = self.look(&questions);
         let governance = self.governance_by(&facts);
-        let intents = match governance {
-            Governance::None => return Ruling::allow(Code::Ungoverned, Vec::new()),
-            Governance::Unreadable(why) => {
-                return Ruling {
-                    verdict: Verdict::Allow,
-                    code: Code::IntentsUnreadable,
-                    reason: format!("governance is off: {why}"),
-                    effects: Vec::new(),
-                };
+        if matches!(governance, Governance::None) {
+            return Ruling::allow(Code::Ungoverned, Vec::new());
+        }
+        let anew = facts.get(2).is_some_and(|file| self.config.refresh(file, &self.ports));
+        if anew || footprint.is_none() {
+            config = self.config.last();
+            footprint = Some(call::footprint(call, &config, &*self.ports.workspace));
+            facts.truncate(own);
+            let questions = about(footprint.as_ref());
+            if !questions.is_empty() {
+                facts.extend(self.look(&questions));
             }
-            Governance::By(intents) => intents,
-        };
-        if facts.len() == own && !about_touches.is_empty() {
-            facts.extend(self.look(&about_touches));
         }
         let stamp = facts.get(own - 1).map_or(0, |facts| facts.stamp);
         let selected = self.selections.current(&call.session, stamp, &self.ports);
-        let ruling = match effects(footprint, facts.get(own..).unwrap_or_default()) {
-            Ok((effects, unknowns)) => judge(&intents, selected.as_ref(), effects, &unknowns),
-            Err(refusal) => refusal,
+        let effects = footprint.unwrap_or_else(|| Ok(Footprint::default())).and_then(|footprint| {
+            resolve::effects(call, &footprint, facts.get(own..).unwrap_or_default(), &*self.ports.workspace)
+        });
+        let mut ruling = match (governance, effects) {
+            (Governance::By(intents), Ok(effects)) => judge(&intents, selected.as_ref(), effects, &config),
+            (Governance::By(_), Err(fault)) => refusal(&fault),
+            (Governance::Unreadable(why), effects) => ungoverned(&why, effects, &config),
+            (Governance::None, _) => Ruling::allow(Code::Ungoverned, Vec::new()),
         };
         if let (Verdict::Allow, Some(intent)) = (ruling.verdict, selected) {
             self.remember(call, intent, &ruling.effects);
         }
+        ruling.effects.truncate(MOST_REPORTED);
         ruling
     }
 
@@ -59,7 +66,10 @@ impl Gate {
             operation: effect.operation,
             pre_hash: effect.pre_hash,
         };
-        let changes: Vec<_> = effects.iter().filter(|effect| effect.mutates()).map(change).collect();
+        // The ledger is about files. What a program changed, or what came of a whole folder, is not known by its effect.
+        let is_file =
+            |effect: &&Effect| effect.mutates() && effect.operation != Operation::Execute && effect.extent == Extent::Itself;
+        let changes: Vec<_> = effects.iter().filter(is_file).map(change).collect();
         if changes.is_empty() {
             return;
         }
@@ -71,31 +81,43 @@ impl Gate {
     }
 }
 
-/// What the call does, and why some of it cannot be known; or the refusal of what cannot be understood.
-fn effects(footprint: Result<Footprint, CallFault>, facts: &[Facts]) -> Result<(Vec<Effect>, Vec<String>), Ruling> {
-    let footprint = footprint.map_err(|fault| {
-        let code = if matches!(fault, CallFault::Path(_)) { Code::InvalidPath } else { Code::InvalidArguments };
-        Ruling::deny(code, fault.to_string(), Vec::new())
-    })?;
-    let mut effects = Vec::new();
-    for (touch, facts) in footprint.touches.iter().zip(facts) {
-        match call::effect(touch, facts) {
-            Some(effect) if effects.contains(&effect) => {}
-            Some(effect) => effects.push(effect),
-            None => {
-                let reason = format!("the path `{}` leads nowhere: its links run in a circle, or go through a file", touch.path);
-                return Err(Ruling::deny(Code::InvalidPath, reason, effects));
-            }
-        }
+/// What to ask about a call's own paths.
+fn about(footprint: Option<&Result<Footprint, CallFault>>) -> Vec<Question> {
+    let touches = footprint.and_then(|footprint| footprint.as_ref().ok()).map_or(&[][..], |footprint| &footprint.touches);
+    touches.iter().map(resolve::question).collect()
+}
+
+/// What cannot be understood is denied.
+fn refusal(fault: &CallFault) -> Ruling {
+    let code = match fault {
+        CallFault::Path(_) | CallFault::Nowhere { .. } => Code::InvalidPath,
+        CallFault::Patch(_) => Code::InvalidPatch,
+        CallFault::NoObject { .. } | CallFault::Argument { .. } | CallFault::NoPath { .. } => Code::InvalidArguments,
+    };
+    Ruling::deny(code, fault.to_string(), Vec::new())
+}
+
+/// Intents that never could be read govern nothing, unless the settings are strict.
+fn ungoverned(why: &str, effects: Result<Effects, CallFault>, config: &Config) -> Ruling {
+    let harmless = effects.as_ref().is_ok_and(|effects| !is_change(effects));
+    if config.strict && !harmless {
+        let reason = format!("{why}; the settings are strict, so nothing changes until a person has put it right");
+        return Ruling::deny(Code::IntentsUnreadable, reason, effects.map(|effects| effects.known).unwrap_or_default());
     }
-    Ok((effects, footprint.unknowns))
+    let reason = format!("governance is off: {why}");
+    Ruling { verdict: Verdict::Allow, code: Code::IntentsUnreadable, reason, effects: Vec::new() }
+}
+
+fn is_change(effects: &Effects) -> bool {
+    !effects.unknowns.is_empty() || effects.known.iter().any(Effect::mutates)
 }
 
 /// The chain, in order, stopping at the first failure.
-fn judge(intents: &Intents, selected: Option<&IntentId>, effects: Vec<Effect>, unknowns: &[String]) -> Ruling {
-    if unknowns.is_empty() && !effects.iter().any(Effect::mutates) {
-        return Ruling::allow(Code::ReadOnly, effects);
+fn judge(intents: &Intents, selected: Option<&IntentId>, effects: Effects, config: &Config) -> Ruling {
+    if !is_change(&effects) {
+        return Ruling::allow(Code::ReadOnly, effects.known);
     }
+    let Effects { known: effects, unknowns } = effects;
     let Some(selected) = selected else {
         let reason = format!("no intent is active; call select_active_intent first, with one of: {}", intents.open_ones());
         return Ruling::deny(Code::NoActiveIntent, reason, effects);
@@ -112,29 +134,52 @@ fn judge(intents: &Intents, selected: Option<&IntentId>, effects: Vec<Effect>, u
     if let Some((code, reason)) = effects.iter().filter(|effect| effect.mutates()).find_map(|effect| stray(intent, effect)) {
         return Ruling::deny(code, reason, effects);
     }
-    if let Some(why) = unknowns.first() {
-        let reason = format!("{why}; a person has to decide whether it may run under {intent}");
-        return Ruling { verdict: Verdict::Ask, code: Code::UnknownEffects, reason, effects };
+    let program = effects.iter().find(|effect| effect.operation == Operation::Execute);
+    let doubts = [
+        unknowns.first().map(|why| (config.unknown, Code::UnknownEffects, why.clone())),
+        program.map(|_| (config.programs, Code::Program, "what the program changes cannot be seen beforehand".to_owned())),
+    ];
+    // The sterner of the two decides.
+    for (policy, verdict) in [(Policy::Deny, Verdict::Deny), (Policy::Ask, Verdict::Ask)] {
+        if let Some((_, code, why)) = doubts.iter().flatten().find(|(decided, ..)| *decided == policy) {
+            let reason = match verdict {
+                Verdict::Deny => format!("{why}, and `{}` denies that; find another way", config::PATH),
+                _ => format!("{why}; a person has to decide whether it may run under {intent}"),
+            };
+            return Ruling { verdict, code: *code, reason, effects };
+        }
     }
     Ruling::allow(Code::InScope, effects)
 }
 
 /// Why an effect is none of the intent's business.
 fn stray(intent: &Intent, effect: &Effect) -> Option<(Code, String)> {
+    // A program is nobody's file; what it changed is seen afterwards.
+    if effect.operation == Operation::Execute {
+        return None;
+    }
     let path = effect.location.as_str();
+    let what =
+        if effect.extent == Extent::Tree { format!("anything in `{path}` may change, and it") } else { format!("`{path}`") };
     let scope = || intent.owned_scope.patterns().join(", ");
     let reach = match &effect.location {
-        Location::Inside(path) => intent.owned_scope.reach(path),
+        Location::Inside(path) => intent.owned_scope.reach_of(path, effect.extent),
         Location::Outside(_) => Reach::Beyond,
     };
     match reach {
         Reach::Within => None,
         Reach::Beyond => {
             let reason = format!(
-                "`{path}` is not in the scope of {intent}, which owns: {}; keep to these files, or select the intent that owns it",
+                "{what} is not in the scope of {intent}, which owns: {}; keep to these files, or select the intent that owns it",
                 scope()
             );
             Some((Code::OutOfScope, reason))
+        }
+        Reach::Control if effect.extent == Extent::Tree => {
+            let reason = format!(
+                "anything in `{path}` may change, also what governs the gate itself, which is no agent's to change; name the files, or let a person do it"
+            );
+            Some((Code::ControlFile, reason))
         }
         Reach::Control => {
             let reason = format!(

@@ -4,7 +4,7 @@ use super::intent::Intent;
 
 /// The block that goes into the prompt, cut to a number of characters.
 pub fn context(intent: &Intent, limit_chars: usize) -> String {
-    let mut text = format!("<active_intent>\n{intent}, {}\n", intent.status);
+    let mut text = format!("<active_intent>\n{}, {}\n", line(&intent.to_string()), intent.status);
     if let Some(description) = &intent.description {
         text.push_str(&format!("{}\n", line(description)));
     }

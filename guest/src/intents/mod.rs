@@ -1,6 +1,7 @@
 //! What the work is for: the intents of a workspace, which one a session works for, and what it owns.
 
 pub mod context;
+pub mod control;
 pub mod file;
 pub mod intent;
 pub mod scope;

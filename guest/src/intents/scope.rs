@@ -2,11 +2,10 @@
 
 use serde::Deserialize;
 
+use super::control::Control;
+use crate::call::effect::Extent;
 use crate::call::path::WorkspacePath;
 use crate::glob::{Glob, GlobFault};
-
-/// Folders that govern the gate and its hosts. A wildcard never reaches into them.
-const CONTROL_FOLDERS: &[&str] = &[".orchestration", ".tollgate", ".git"];
 
 /// What a scope says about a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,28 +40,34 @@ pub enum PatternFault {
 pub struct Scope {
     written: Vec<String>,
     faults: Vec<PatternFault>,
-    patterns: Vec<Glob>,
-    /// The patterns that name a control folder literally, once more by themselves.
-    control: Vec<Glob>,
+    patterns: Vec<Pattern>,
+}
+
+#[derive(Debug, Clone)]
+struct Pattern {
+    /// Relative to the workspace, as it was compiled.
+    text: String,
+    glob: Glob,
+}
+
+impl Pattern {
+    /// Whether the pattern may speak about a path that these control.
+    fn names(&self, controls: &[Control]) -> bool {
+        controls.iter().all(|control| control.is_named_by(&self.text))
+    }
 }
 
 impl Scope {
     /// Compiles the patterns that can be compiled; the others own nothing.
     pub fn compile(written: Vec<String>) -> Self {
-        let (mut patterns, mut control) = (Vec::new(), Vec::new());
-        let mut faults = Vec::new();
+        let (mut patterns, mut faults) = (Vec::new(), Vec::new());
         for pattern in &written {
             match compile(pattern) {
-                Ok(glob) => {
-                    if names_control_folder(pattern) {
-                        control.push(glob.clone());
-                    }
-                    patterns.push(glob);
-                }
+                Ok(pattern) => patterns.push(pattern),
                 Err(fault) => faults.push(fault),
             }
         }
-        Self { patterns, control, faults, written }
+        Self { patterns, faults, written }
     }
 
     /// The patterns as they were written.
@@ -77,9 +82,43 @@ impl Scope {
 
     /// What the scope says about a path.
     pub fn reach(&self, path: &WorkspacePath) -> Reach {
-        let governs_us = path.names().next().is_some_and(|first| CONTROL_FOLDERS.contains(&first));
-        let (patterns, otherwise) = if governs_us { (&self.control, Reach::Control) } else { (&self.patterns, Reach::Beyond) };
-        if patterns.iter().any(|glob| glob.matches(path.as_str())) { Reach::Within } else { otherwise }
+        // A file where the folder of a control file belongs is a link or a folder moved there, with that file in it.
+        let governs_us = Control::is_below(path);
+        self.judge(path, governs_us, |glob| glob.matches(path.as_str()))
+    }
+
+    /// What the scope says about a folder with everything that is or may come to be in it.
+    pub fn reach_tree(&self, folder: &WorkspacePath) -> Reach {
+        let governs_us = Control::is_below(folder);
+        self.judge(folder, governs_us, |glob| glob.covers_tree(folder.as_str()))
+    }
+
+    /// What the scope says about making a folder: those that its files need are its own.
+    pub fn reach_folder(&self, folder: &WorkspacePath) -> Reach {
+        let path = folder.as_str();
+        self.judge(folder, false, |glob| glob.matches(path) || glob.covers_tree(path) || glob.leads_through(path))
+    }
+
+    /// What the scope says about as much of a path as an effect is about.
+    pub fn reach_of(&self, path: &WorkspacePath, extent: Extent) -> Reach {
+        match extent {
+            Extent::Itself => self.reach(path),
+            Extent::Folder => self.reach_folder(path),
+            Extent::Tree => self.reach_tree(path),
+            Extent::Listed => Reach::Within,
+        }
+    }
+
+    fn judge(&self, path: &WorkspacePath, governs_us: bool, fits: impl Fn(&Glob) -> bool) -> Reach {
+        let controls = Control::over(path);
+        let may_speak = |pattern: &&Pattern| if governs_us { pattern.text == path.as_str() } else { pattern.names(&controls) };
+        if self.patterns.iter().filter(may_speak).any(|pattern| fits(&pattern.glob)) {
+            Reach::Within
+        } else if governs_us || !controls.is_empty() {
+            Reach::Control
+        } else {
+            Reach::Beyond
+        }
     }
 }
 
@@ -96,19 +135,15 @@ impl Default for Scope {
     }
 }
 
-fn compile(pattern: &str) -> Result<Glob, PatternFault> {
-    let relative = pattern.strip_prefix("./").unwrap_or(pattern);
+fn compile(written: &str) -> Result<Pattern, PatternFault> {
+    let relative = written.strip_prefix("./").unwrap_or(written);
     if relative.starts_with('/') || relative.split('/').any(|name| name == "..") {
-        return Err(PatternFault::Leaves(pattern.to_owned()));
+        return Err(PatternFault::Leaves(written.to_owned()));
     }
     // A folder with its slash means what is in it.
-    let meant = if relative.ends_with('/') { format!("{relative}**") } else { relative.to_owned() };
-    Glob::compile(&meant).map_err(|why| PatternFault::Syntax { pattern: pattern.to_owned(), why })
-}
-
-fn names_control_folder(pattern: &str) -> bool {
-    let relative = pattern.strip_prefix("./").unwrap_or(pattern);
-    relative.split('/').next().is_some_and(|first| CONTROL_FOLDERS.contains(&first))
+    let text = if relative.ends_with('/') { format!("{relative}**") } else { relative.to_owned() };
+    let glob = Glob::compile(&text).map_err(|why| PatternFault::Syntax { pattern: written.to_owned(), why })?;
+    Ok(Pattern { text, glob })
 }
 
 #[cfg(test)]
@@ -145,6 +180,28 @@ mod tests {
             (&[".orchestration/*.yaml"], ".orchestration/active_intents.yaml", Reach::Within),
         ] {
             assert_eq!(reach(patterns, path), expected, "{patterns:?} {path}");
+        }
+    }
+
+    #[test]
+    fn folders() {
+        for (pattern, path, tree, folder) in [
+            ("src/auth/**", "src/auth", Reach::Within, Reach::Within),
+            ("src/auth/**", "src/auth/x", Reach::Within, Reach::Within),
+            ("src/auth/**", "src", Reach::Beyond, Reach::Within),
+            ("src/auth/**", "lib", Reach::Beyond, Reach::Beyond),
+            ("src/auth/*.ts", "src/auth", Reach::Beyond, Reach::Within),
+            ("**", "src", Reach::Within, Reach::Within),
+            ("**", ".", Reach::Control, Reach::Within),
+            ("**", ".github", Reach::Control, Reach::Within),
+            ("**", ".git", Reach::Control, Reach::Control),
+            (".codex/**", ".codex", Reach::Within, Reach::Within),
+            ("**", ".tollgate/x", Reach::Control, Reach::Control),
+        ] {
+            let scope = Scope::compile(vec![pattern.to_owned()]);
+            let Location::Inside(path) = Location::reported(path) else { panic!("{path} is outside") };
+            assert_eq!(scope.reach_of(&path, Extent::Tree), tree, "{pattern} over all of {path}");
+            assert_eq!(scope.reach_of(&path, Extent::Folder), folder, "{pattern} for making {path}");
         }
     }
 

@@ -6,12 +6,17 @@ use super::super::value::{Arg, UNKNOWN};
 use super::super::world::World;
 use super::Call;
 use crate::call::effect::Deed;
+use crate::call::patch::{self, Dialect};
 use crate::ports::Root;
 
 /// Longer patches are not looked into.
 const MOST_BYTES: u64 = 1024 * 1024;
 
 pub(super) fn run(trace: &mut Trace<'_>, call: &Call<'_>) -> bool {
+    if matches!(call.name, "apply_patch" | "applypatch") {
+        apply_envelope(trace, call);
+        return true;
+    }
     if call.name != "patch" && call.name != "gpatch" {
         return false;
     }
@@ -63,6 +68,20 @@ pub(super) fn run(trace: &mut Trace<'_>, call: &Call<'_>) -> bool {
         _ => trace.unknown(format!("`{}` changes the files that its input names", call.shown())),
     }
     true
+}
+
+/// The command that some hosts give their models: a patch in its envelope, as an argument or as input.
+fn apply_envelope(trace: &mut Trace<'_>, call: &Call<'_>) {
+    let given = match call.args {
+        [] => text(trace, call.world, call.input, None),
+        [patch, ..] => patch.is_known().then(|| patch.text.clone()),
+    };
+    match given.and_then(|text| patch::changes(&text, Dialect::Any).ok()) {
+        Some(changes) => {
+            changes.iter().for_each(|change| trace.touch_path(call.world, call.name, &change.path, change.deed));
+        }
+        None => trace.unknown(format!("`{}` is given a patch that cannot be read", call.name)),
+    }
 }
 
 /// The patch itself, where it can be had: a here-document, or a file of the workspace that this command does not touch.

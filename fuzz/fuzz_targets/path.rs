@@ -1,0 +1,22 @@
+//! No path makes the gate panic, tidying twice changes nothing, and what is allowed lies in the scope.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use tollgate_guest::call::path::written;
+
+#[path = "../gate.rs"]
+mod gate;
+
+fuzz_target!(|path: &str| {
+    if let Ok(once) = written(path, None) {
+        assert_eq!(written(&once, None).as_deref(), Ok(once.as_str()), "{path:?}");
+    }
+    let answer = gate::ask("write_to_file", serde_json::json!({ "path": path }));
+    if answer["verdict"] == "allow" {
+        for effect in answer["effects"].as_array().into_iter().flatten() {
+            let path = effect["path"].as_str().unwrap_or_default();
+            assert!(path.starts_with("src/auth/") && !path.split('/').any(|name| name == ".."), "{answer}");
+        }
+    }
+});

@@ -1,0 +1,232 @@
+//! The `*** Begin Patch` format: the union of what its parsers accept.
+//!
+//! Codex trims every line before it looks for a header, so an indented header is one even among context lines; OpenCode
+//! wants headers in the first column, trims the path, needs no blank before it, passes over lines it does not understand,
+//! and finds the envelope anywhere in the text, which also strips here-documents.
+
+use super::{Change, Changes, PatchFault, shown};
+use crate::call::effect::Deed;
+
+const BEGIN: &str = "*** Begin Patch";
+const END: &str = "*** End Patch";
+
+/// Whose parser will read the patch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Dialect {
+    /// Anybody's: what either of the others would see.
+    Any,
+    /// Codex's: headers may be indented, one blank stands before the path and any more belong to it.
+    Codex,
+    /// OpenCode's: headers stand in the first column, blanks around the path do not count.
+    OpenCode,
+}
+
+/// What the lines below a header belong to.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Section {
+    None,
+    Add,
+    Update,
+    Delete,
+}
+
+/// The files that a patch changes, in order.
+pub fn changes(text: &str, dialect: Dialect) -> Result<Vec<Change>, PatchFault> {
+    let mut lines = text.split('\n').enumerate();
+    let begun = lines.find(|(_, line)| bare(line) == BEGIN).ok_or(PatchFault::NoBegin)?.0 + 1;
+    let mut patch = Patch { dialect, section: Section::None, found: Changes::default(), current: Vec::new() };
+    let mut ended = false;
+    for (number, line) in lines {
+        let flat = bare(line);
+        if !flat.starts_with("***") {
+            continue;
+        }
+        let indented = !line.starts_with("***");
+        if flat == END {
+            ended = true;
+        } else if !indented || dialect != Dialect::OpenCode {
+            patch.header(number + 1, flat, indented || ended)?;
+        }
+    }
+    if !ended {
+        return Err(PatchFault::NoEnd { begun });
+    }
+    patch.finish_file()?;
+    if patch.found.ordered.is_empty() {
+        return Err(PatchFault::NoFile);
+    }
+    Ok(patch.found.ordered)
+}
+
+struct Patch {
+    dialect: Dialect,
+    section: Section,
+    found: Changes,
+    /// The file under the last header, held back because a `*** Move to:` may follow.
+    current: Vec<Change>,
+}
+
+impl Patch {
+    /// Takes in a header. Where the line `may_be_text`, one that says nothing is text.
+    fn header(&mut self, line: usize, flat: &str, may_be_text: bool) -> Result<(), PatchFault> {
+        let kinds = [
+            ("*** Add File:", Section::Add, Deed::Write),
+            ("*** Update File:", Section::Update, Deed::Write),
+            ("*** Delete File:", Section::Delete, Deed::Delete),
+        ];
+        for (marker, section, deed) in kinds {
+            if let Some(rest) = flat.strip_prefix(marker) {
+                self.finish_file()?;
+                self.section = section;
+                self.current = self.names(rest).into_iter().map(|path| Change { path, deed }).collect();
+                if self.current.is_empty() {
+                    return Err(PatchFault::EmptyPath { line, header: shown(flat) });
+                }
+                return Ok(());
+            }
+        }
+        if let Some(rest) = flat.strip_prefix("*** Move to:") {
+            if self.section != Section::Update {
+                return if may_be_text { Ok(()) } else { Err(PatchFault::StrayMove { line, header: shown(flat) }) };
+            }
+            let targets = self.names(rest);
+            if targets.is_empty() {
+                return Err(PatchFault::EmptyPath { line, header: shown(flat) });
+            }
+            self.current.iter_mut().for_each(|change| change.deed = Deed::Delete);
+            self.finish_file()?;
+            return targets.into_iter().try_for_each(|path| self.found.add(path, Deed::Write));
+        }
+        let preamble = self.section == Section::None && flat.starts_with("*** Environment ID:");
+        if may_be_text || preamble || flat == BEGIN || flat == "*** End of File" {
+            return Ok(());
+        }
+        Err(PatchFault::UnknownHeader { line, header: shown(flat) })
+    }
+
+    fn finish_file(&mut self) -> Result<(), PatchFault> {
+        self.current.drain(..).try_for_each(|change| self.found.add(change.path, change.deed))
+    }
+
+    /// Every path that the rest of a header may mean.
+    fn names(&self, rest: &str) -> Vec<String> {
+        let trimmed = rest.trim_matches(is_blank);
+        let mut names = Vec::new();
+        if !trimmed.is_empty() {
+            if self.dialect != Dialect::Codex || !rest.starts_with(' ') {
+                names.push(trimmed.to_owned());
+            }
+            let literal = rest.strip_prefix(' ').filter(|literal| *literal != trimmed || names.is_empty());
+            if let (Dialect::Any | Dialect::Codex, Some(literal)) = (self.dialect, literal) {
+                names.push(literal.to_owned());
+            }
+        }
+        names
+    }
+}
+
+/// The line without the blanks around it, as the most generous parser would have it.
+fn bare(line: &str) -> &str {
+    line.trim_matches(is_blank)
+}
+
+/// JavaScript counts the byte order mark among the blanks.
+fn is_blank(c: char) -> bool {
+    c.is_whitespace() || c == '\u{feff}'
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(text: &str, dialect: Dialect) -> Vec<(String, Deed)> {
+        changes(text, dialect).unwrap().into_iter().map(|change| (change.path, change.deed)).collect()
+    }
+
+    fn any(body: &str) -> Vec<(String, Deed)> {
+        found(&format!("*** Begin Patch\n{body}\n*** End Patch"), Dialect::Any)
+    }
+
+    fn write(path: &str) -> (String, Deed) {
+        (path.to_owned(), Deed::Write)
+    }
+
+    fn delete(path: &str) -> (String, Deed) {
+        (path.to_owned(), Deed::Delete)
+    }
+
+    #[test]
+    fn headers() {
+        for (body, expected) in [
+            ("*** Add File: a\n+x", vec![write("a")]),
+            ("*** Update File: a b.ts\n@@\n-x\n+y", vec![write("a b.ts")]),
+            ("*** Delete File: a", vec![delete("a")]),
+            ("*** Update File: a\n*** Move to: b\n@@\n-x\n+y", vec![delete("a"), write("b")]),
+            ("*** Add File:a\n+x", vec![write("a")]),
+            ("  *** Add File: a\n+x", vec![write("a")]),
+            ("\t*** Delete File:a  ", vec![delete("a")]),
+            ("*** Update File: a\r\n@@\r\n-x\r\n+y\r\n*** End of File\r", vec![write("a")]),
+            ("*** Add File: a\n+x\n*** Add File: a\n+y\n*** Delete File: b", vec![write("a"), delete("b")]),
+            ("*** Add File: a\nstray text\n*** Update File: b\n@@\n+x", vec![write("a"), write("b")]),
+            ("*** Environment ID: local\n*** Add File: a\n+x", vec![write("a")]),
+            ("*** Add File:  a\n+x", vec![write("a"), write(" a")]),
+        ] {
+            assert_eq!(any(body), expected, "{body}");
+        }
+    }
+
+    #[test]
+    fn a_header_in_added_text_is_text() {
+        let body = "*** Add File: a\n+*** Delete File: b\n+*** End Patch\n*** Update File: c\n@@\n-*** Add File: d\n+*** what";
+        assert_eq!(any(body), [write("a"), write("c")]);
+    }
+
+    #[test]
+    fn parsers_differ_over_indented_headers() {
+        let text = "*** Begin Patch\n*** Update File: a\n@@\n *** Delete File: b\n+x\n*** End Patch";
+        assert_eq!(found(text, Dialect::OpenCode), [write("a")]);
+        assert_eq!(found(text, Dialect::Codex), [write("a"), delete("b")]);
+        assert_eq!(found(text, Dialect::Any), [write("a"), delete("b")]);
+    }
+
+    #[test]
+    fn wrappings() {
+        let patch = "*** Begin Patch\n*** Add File: a\n+x\n*** End Patch";
+        for text in [
+            format!("<<'EOF'\n{patch}\nEOF\n"),
+            format!("<<EOF\n{patch}\nEOF"),
+            format!("cat <<\"PATCH\"\n{patch}\nPATCH"),
+            format!("apply_patch <<'EOF'\n{patch}\nEOF"),
+            format!("\n\n  {patch}  \n\n"),
+            format!("\u{feff}{patch}"),
+            format!("Here it is:\n{patch}\nDone.\n*** bye"),
+            patch.replace('\n', "\r\n"),
+        ] {
+            assert_eq!(found(&text, Dialect::Any), [write("a")], "{text}");
+        }
+    }
+
+    #[test]
+    fn nothing_behind_a_first_end_hides() {
+        let text = "*** Begin Patch\n*** Update File: a\n@@\n *** End Patch\n+x\n*** Delete File: b\n*** End Patch";
+        assert_eq!(found(text, Dialect::Any), [write("a"), delete("b")]);
+    }
+
+    #[test]
+    fn faults_say_where() {
+        for (text, said) in [
+            ("", "no line `*** Begin Patch`"),
+            ("*** Add File: a\n+x", "no line `*** Begin Patch`"),
+            ("x\n*** Begin Patch\n*** Add File: a\n+x", "begins on line 2"),
+            ("*** Begin Patch\n*** End Patch", "names no file"),
+            ("*** Begin Patch\n*** Add File:\n+x\n*** End Patch", "line 2"),
+            ("*** Begin Patch\n*** Update File:   \n@@\n*** End Patch", "line 2"),
+            ("*** Begin Patch\n*** Add File: a\n*** Rename File: b\n*** End Patch", "line 3 of the patch, `*** Rename File: b`"),
+            ("*** Begin Patch\n*** Add File: a\n*** Move to: b\n*** End Patch", "follows no `*** Update File: `"),
+            ("*** Begin Patch\n*** update file: a\n*** End Patch", "is no header"),
+        ] {
+            let fault = changes(text, Dialect::Any).unwrap_err().to_string();
+            assert!(fault.contains(said), "{text}: {fault}");
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! Patches: which files a patch would change, without applying it.
+//!
+//! | form | where it is read |
+//! | --- | --- |
+//! | `*** Begin Patch` … `*** End Patch` | [`envelope`] |
+//! | unified and git diffs | [`unified`] |
+//! | `<<<<<<< SEARCH` … `>>>>>>> REPLACE` | [`unified`], which passes over them, since they name no file |
+//!
+//! Tools differ in what they accept. Where two would read different paths out of one text, all of them count: a path too
+//! many costs a refusal that says so, a path too few is a way around the gate.
+
+pub mod envelope;
+mod quoted;
+pub mod unified;
+
+use std::collections::BTreeSet;
+
+use super::effect::Deed;
+pub use envelope::Dialect;
+
+/// A patch that names more files is no work of an agent's.
+pub const MOST_CHANGES: usize = 10_000;
+
+/// One file of a patch.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Change {
+    /// As the patch spells it, prefixes such as `a/` taken off.
+    pub path: String,
+    /// What the patch does to it.
+    pub deed: Deed,
+}
+
+/// Why a patch cannot be read. What cannot be read is denied, never guessed at. Lines are counted from 1.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PatchFault {
+    /// The envelope is not opened.
+    #[error("the patch has no line `*** Begin Patch`; begin with it")]
+    NoBegin,
+    /// The envelope is not closed.
+    #[error("the patch begins on line {begun} and has no line `*** End Patch` after that; end with it")]
+    NoEnd {
+        /// Where it begins.
+        begun: usize,
+    },
+    /// Nothing would change.
+    #[error("the patch names no file; name one with `*** Update File: `, `*** Add File: ` or `*** Delete File: `")]
+    NoFile,
+    /// A header without its path.
+    #[error("line {line} of the patch, `{header}`, names no file; write the path behind the colon")]
+    EmptyPath {
+        /// Where.
+        line: usize,
+        /// The header.
+        header: String,
+    },
+    /// A header that no tool knows.
+    #[error(
+        "line {line} of the patch, `{header}`, is no header; use `*** Add File: `, `*** Update File: `, `*** Delete File: ` or `*** Move to: `, and begin added text with `+`"
+    )]
+    UnknownHeader {
+        /// Where.
+        line: usize,
+        /// The line.
+        header: String,
+    },
+    /// A new name for no file.
+    #[error("line {line} of the patch, `{header}`, follows no `*** Update File: `; put it right below one")]
+    StrayMove {
+        /// Where.
+        line: usize,
+        /// The header.
+        header: String,
+    },
+    /// Neither a diff nor search/replace blocks.
+    #[error(
+        "the diff cannot be read: it has neither `--- ` and `+++ ` headers, nor `@@` hunks, nor `<<<<<<< SEARCH` blocks; send one of these"
+    )]
+    NoDiff,
+    /// A search/replace block that does not end.
+    #[error("the block on line {line} of the diff lacks its `=======` or its `>>>>>>> REPLACE`; close it")]
+    OpenBlock {
+        /// Where it begins.
+        line: usize,
+    },
+    /// A header whose names cannot be told apart.
+    #[error("line {line} of the diff, `{header}`, cannot be read; quote names as git does")]
+    BadName {
+        /// Where.
+        line: usize,
+        /// The header.
+        header: String,
+    },
+    /// A context diff.
+    #[error("line {line} of the diff begins a context diff, which is not read; send a unified diff (`diff -u`)")]
+    ContextDiff {
+        /// Where.
+        line: usize,
+    },
+    /// More files than anybody looks at.
+    #[error("the patch names more than {MOST_CHANGES} files; split it")]
+    TooMany,
+}
+
+/// The files of a patch in either form: an envelope where there is one, else a diff.
+pub fn changes(text: &str, dialect: Dialect) -> Result<Vec<Change>, PatchFault> {
+    match envelope::changes(text, dialect) {
+        Err(PatchFault::NoBegin) if unified::is_likely(text) => unified::read(text).map(|diff| diff.changes),
+        result => result,
+    }
+}
+
+/// Changes in order, each once.
+#[derive(Debug, Default)]
+struct Changes {
+    ordered: Vec<Change>,
+    seen: BTreeSet<Change>,
+}
+
+impl Changes {
+    fn add(&mut self, path: impl Into<String>, deed: Deed) -> Result<(), PatchFault> {
+        let change = Change { path: path.into(), deed };
+        if self.seen.insert(change.clone()) {
+            if self.ordered.len() == MOST_CHANGES {
+                return Err(PatchFault::TooMany);
+            }
+            self.ordered.push(change);
+        }
+        Ok(())
+    }
+}
+
+/// A line for a message: short, and harmless to print.
+fn shown(line: &str) -> String {
+    let short: String = line.trim().chars().take(80).collect();
+    short.escape_debug().to_string()
+}

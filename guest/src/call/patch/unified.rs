@@ -1,0 +1,337 @@
+//! Unified and git diffs, and search/replace blocks between them.
+//!
+//! The lines of a hunk are counted as its `@@` line says, so `--- x` in a hunk is a removed line and no header. A hunk
+//! without counts ends at the next header. Blocks (`<<<<<<< SEARCH`, `=======`, `>>>>>>> REPLACE`) name no file: they
+//! belong to the call's own path, or, as some tools write them, to the file named on the line before.
+
+use super::quoted::{header_name, unquote};
+use super::{Change, Changes, PatchFault, shown};
+use crate::call::effect::Deed;
+
+/// What a diff says.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Diff {
+    /// The files that its headers name, in order.
+    pub changes: Vec<Change>,
+    /// The lines that stand before search/replace blocks, which may be file names.
+    pub block_titles: Vec<String>,
+}
+
+/// Whether a text has a diff's headers at all.
+pub fn is_likely(text: &str) -> bool {
+    text.lines().any(|line| {
+        ["--- ", "+++ ", "diff --git ", "@@ -", "rename from ", "<<<<<<< SEARCH"].iter().any(|head| line.starts_with(head))
+    })
+}
+
+/// Reads a diff. Blank text is a diff of nothing.
+pub fn read(text: &str) -> Result<Diff, PatchFault> {
+    let mut reading = Reading::default();
+    let mut lines = text.lines().enumerate().peekable();
+    let mut title = "";
+    while let Some((number, line)) = lines.next() {
+        if reading.hunk.takes(line) {
+            continue;
+        }
+        if is_block_start(line) {
+            reading.evidence = true;
+            reading.titles.push(title.to_owned());
+            let mut divided = false;
+            let closed = lines.by_ref().any(|(_, line)| {
+                divided |= line.trim_end() == "=======";
+                divided && is_block_end(line)
+            });
+            if !closed {
+                return Err(PatchFault::OpenBlock { line: number + 1 });
+            }
+            continue;
+        }
+        let next = lines.peek().map_or("", |(_, next)| next);
+        reading.line(number + 1, line, next)?;
+        let trimmed = line.trim();
+        if !trimmed.is_empty() && !trimmed.starts_with("```") {
+            title = trimmed;
+        }
+    }
+    reading.finish_file()?;
+    if !reading.evidence && !text.trim().is_empty() {
+        return Err(PatchFault::NoDiff);
+    }
+    Ok(Diff { changes: reading.found.ordered, block_titles: reading.titles })
+}
+
+fn is_block_start(line: &str) -> bool {
+    line.trim_end()
+        .trim_end_matches('>')
+        .strip_suffix(" SEARCH")
+        .is_some_and(|head| head.len() >= 5 && head.bytes().all(|c| c == b'<'))
+}
+
+fn is_block_end(line: &str) -> bool {
+    line.trim_end().strip_suffix(" REPLACE").is_some_and(|head| head.len() >= 5 && head.bytes().all(|c| c == b'>'))
+}
+
+#[derive(Default)]
+struct Reading {
+    file: File,
+    hunk: Hunk,
+    found: Changes,
+    titles: Vec<String>,
+    /// Whether anything so far was a diff's.
+    evidence: bool,
+}
+
+/// What is left of the hunk that is being passed over.
+#[derive(Default)]
+struct Hunk {
+    old: u64,
+    new: u64,
+}
+
+impl Hunk {
+    /// Whether the line belongs to the hunk.
+    fn takes(&mut self, line: &str) -> bool {
+        if self.old == 0 && self.new == 0 {
+            return line.starts_with('\\');
+        }
+        let (old, new) = match line.as_bytes().first() {
+            // A context line that lost its blank.
+            None | Some(b' ' | b'\t') => (1, 1),
+            Some(b'-') => (1, 0),
+            Some(b'+') => (0, 1),
+            Some(b'\\') => (0, 0),
+            // The counts were wrong; whoever applies this sees something else than text here, and so do we.
+            Some(_) => {
+                *self = Self::default();
+                return false;
+            }
+        };
+        self.old = self.old.saturating_sub(old);
+        self.new = self.new.saturating_sub(new);
+        true
+    }
+
+    /// `@@ -1,2 +3 @@`. None where the counts are missing, as in `@@ fn main @@`.
+    fn counted(line: &str) -> Option<Self> {
+        let mut words = line.strip_prefix("@@ ")?.split(' ');
+        let mut count = |sign: char| {
+            let range = words.next()?.strip_prefix(sign)?;
+            let (_, count) = range.split_once(',').unwrap_or((range, "1"));
+            count.parse().ok()
+        };
+        Some(Self { old: count('-')?, new: count('+')? })
+    }
+}
+
+/// One file of the diff, as its headers name it.
+#[derive(Default)]
+struct File {
+    /// `diff --git`, if its two names can be told apart.
+    git: Option<(String, String)>,
+    /// A `diff --git` line whose names cannot, and where.
+    unclear: Option<(usize, String)>,
+    old: Option<String>,
+    new: Option<String>,
+    /// Names that stand alone: `Index:`, `Binary files`.
+    others: Vec<String>,
+    renamed: (Option<String>, Option<String>),
+    copied: (Option<String>, Option<String>),
+    deleted: bool,
+    hunks: bool,
+}
+
+impl Reading {
+    fn line(&mut self, number: usize, line: &str, next: &str) -> Result<(), PatchFault> {
+        let bad = || PatchFault::BadName { line: number, header: shown(line) };
+        let name = |rest: &str| header_name(rest).ok_or_else(bad);
+        if let Some(rest) = line.strip_prefix("diff --git ") {
+            self.finish_file()?;
+            match git_names(rest) {
+                Some(names) => self.file.git = Some(names),
+                None => self.file.unclear = Some((number, shown(line))),
+            }
+        } else if let Some(rest) = line.strip_prefix("--- ") {
+            if self.file.old.is_some() || self.file.hunks {
+                self.finish_file()?;
+            }
+            self.file.old = Some(name(rest)?);
+        } else if let Some(rest) = line.strip_prefix("+++ ") {
+            if self.file.new.is_some() {
+                self.finish_file()?;
+            }
+            self.file.new = Some(name(rest)?);
+        } else if let Some(rest) = line.strip_prefix("Index: ") {
+            self.finish_file()?;
+            self.file.others.push(name(rest)?);
+        } else if let Some(rest) = line.strip_prefix("rename from ") {
+            self.file.renamed.0 = Some(name(rest)?);
+        } else if let Some(rest) = line.strip_prefix("rename to ") {
+            self.file.renamed.1 = Some(name(rest)?);
+        } else if let Some(rest) = line.strip_prefix("copy from ") {
+            self.file.copied.0 = Some(name(rest)?);
+        } else if let Some(rest) = line.strip_prefix("copy to ") {
+            self.file.copied.1 = Some(name(rest)?);
+        } else if line.starts_with("deleted file mode ") {
+            self.file.deleted = true;
+        } else if let Some(names) = line.strip_prefix("Binary files ").and_then(|rest| rest.strip_suffix(" differ")) {
+            let (old, new) = names.split_once(" and ").ok_or_else(bad)?;
+            (self.file.old, self.file.new) = (Some(name(old)?), Some(name(new)?));
+        } else if line.starts_with("@@") {
+            self.file.hunks = true;
+            self.hunk = Hunk::counted(line).unwrap_or_default();
+        } else if line.starts_with("*** ") && next.starts_with("--- ") {
+            return Err(PatchFault::ContextDiff { line: number });
+        } else {
+            return Ok(());
+        }
+        self.evidence = true;
+        Ok(())
+    }
+
+    fn finish_file(&mut self) -> Result<(), PatchFault> {
+        let file = std::mem::take(&mut self.file);
+        let mut add = |path: &str, deed| if path.is_empty() || path == "/dev/null" { Ok(()) } else { self.found.add(path, deed) };
+        let (old, new) = strip(file.old.as_deref(), file.new.as_deref());
+        let git = file.git.as_ref().map(|(old, new)| strip(Some(old), Some(new)));
+        let (git_old, git_new) = git.unwrap_or_default();
+        let named = [file.renamed.0.is_some(), file.copied.0.is_some(), file.old.is_some(), file.new.is_some()].contains(&true);
+        if let (false, Some((line, header))) = (named, file.unclear) {
+            return Err(PatchFault::BadName { line, header });
+        }
+        let (renamed, copied) = (file.renamed, file.copied);
+        let gone = file.deleted || new == Some("/dev/null");
+        for (path, deed) in
+            [(&renamed.0, Deed::Delete), (&renamed.1, Deed::Write), (&copied.0, Deed::Read), (&copied.1, Deed::Write)]
+        {
+            path.iter().try_for_each(|path| add(path, deed))?;
+        }
+        let told = [&renamed.0, &renamed.1, &copied.0, &copied.1].map(Option::as_deref);
+        let others = file.others.iter().map(|path| Some(path.as_str()));
+        for path in [git_old, git_new, old, new].into_iter().chain(others).flatten() {
+            if !told.contains(&Some(path)) {
+                add(path, if gone { Deed::Delete } else { Deed::Write })?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Takes off git's prefixes, where both sides have the pair that git writes.
+fn strip<'a>(old: Option<&'a str>, new: Option<&'a str>) -> (Option<&'a str>, Option<&'a str>) {
+    const PAIRS: [(&str, &str); 5] = [("a/", "b/"), ("i/", "w/"), ("c/", "i/"), ("c/", "w/"), ("o/", "w/")];
+    let without = |path: Option<&'a str>, prefix: &str| match path {
+        None | Some("/dev/null") => Some(path),
+        Some(path) => path.strip_prefix(prefix).map(Some),
+    };
+    PAIRS.iter().find_map(|(a, b)| without(old, a).zip(without(new, b))).unwrap_or((old, new))
+}
+
+/// The two names of a `diff --git` line. Unquoted names may hold blanks: then they are the same name twice, or exactly one
+/// ` b/` stands between them.
+fn git_names(rest: &str) -> Option<(String, String)> {
+    if rest.starts_with('"') {
+        let old = unquote(rest)?;
+        let new = old.rest.strip_prefix(' ')?;
+        let new = if new.starts_with('"') { unquote(new)?.text } else { new.to_owned() };
+        return Some((old.text, new));
+    }
+    if let Some((old, new)) = rest.split_once(" \"") {
+        return Some((old.to_owned(), unquote(&format!("\"{new}"))?.text));
+    }
+    let rest = rest.trim_end();
+    let halves = rest.get(..rest.len() / 2).zip(rest.get(rest.len() / 2 + 1..));
+    if let (Some((old, new)), true) = (halves, rest.as_bytes().get(rest.len() / 2) == Some(&b' ')) {
+        let name = |side: &str| side.split_once('/').map(|(_, name)| name.to_owned());
+        if old == new || (name(old).is_some() && name(old) == name(new)) {
+            return Some((old.to_owned(), new.to_owned()));
+        }
+    }
+    let mut splits = rest.match_indices(" b/");
+    match (splits.next(), splits.next()) {
+        (Some((at, _)), None) => Some((rest.get(..at)?.to_owned(), rest.get(at + 1..)?.to_owned())),
+        _ => rest.split_once(' ').filter(|(_, new)| !new.contains(' ')).map(|(old, new)| (old.to_owned(), new.to_owned())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(text: &str) -> Vec<(String, Deed)> {
+        read(text).unwrap().changes.into_iter().map(|change| (change.path, change.deed)).collect()
+    }
+
+    fn write(path: &str) -> (String, Deed) {
+        (path.to_owned(), Deed::Write)
+    }
+
+    fn delete(path: &str) -> (String, Deed) {
+        (path.to_owned(), Deed::Delete)
+    }
+
+    #[test]
+    fn headers() {
+        for (text, expected) in [
+            ("--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n", vec![write("x")]),
+            ("--- a/x\n+++ b/y\n@@ -1 +1 @@\n-a\n+b\n", vec![write("x"), write("y")]),
+            ("--- x\n+++ x\n@@ -1 +1 @@\n-a\n+b\n", vec![write("x")]),
+            ("--- a/x\n+++ a/x\n@@ -1 +1 @@\n-a\n+b\n", vec![write("a/x")]),
+            ("--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+b\n", vec![write("x")]),
+            ("--- a/x\n+++ /dev/null\n@@ -1 +0,0 @@\n-b\n", vec![delete("x")]),
+            ("--- a/x\t2026-01-01 00:00:00\n+++ b/x\t2026-01-02\n@@ -1 +1 @@\n-a\n+b", vec![write("x")]),
+            ("--- a/x\r\n+++ b/x\r\n@@ -1 +1 @@\r\n-a\r\n+b\r\n", vec![write("x")]),
+            ("diff --git a/x b/x\nold mode 100644\nnew mode 100755\n", vec![write("x")]),
+            ("diff --git a/x b/x\ndeleted file mode 100644\n--- a/x\n+++ /dev/null\n@@ -1 +0,0 @@\n-x", vec![delete("x")]),
+            (
+                "diff --git a/x b/y\nsimilarity index 90%\nrename from x\nrename to y\n--- a/x\n+++ b/y\n@@ -1 +1 @@\n-a\n+b",
+                vec![delete("x"), write("y")],
+            ),
+            ("diff --git a/x b/y\ncopy from x\ncopy to y\n", vec![("x".to_owned(), Deed::Read), write("y")]),
+            ("diff --git a/a b b/a b\nindex 1..2 100644\nGIT binary patch\nliteral 1\nIcmZ\n", vec![write("a b")]),
+            ("diff --git a/x b/x\nBinary files a/x and b/x differ\n", vec![write("x")]),
+            ("diff --git \"a/\\303\\244\" \"b/\\303\\244\"\nnew file mode 100644\n", vec![write("ä")]),
+            ("--- \"a/q\\\"\"\n+++ \"b/q\\\"\"\n@@ -1 +1 @@\n-a\n+b", vec![write("q\"")]),
+            ("--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n--- a/y\n+++ b/y\n@@ -1 +1 @@\n-a\n+b", vec![write("x"), write("y")]),
+            ("Index: x\n====\n--- x\n+++ x\n@@ -1 +1 @@\n-a\n+b", vec![write("x")]),
+            ("@@ -1 +1 @@\n-a\n+b", vec![]),
+            ("", vec![]),
+        ] {
+            assert_eq!(found(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_looks_like_a_header_in_a_hunk_is_text() {
+        let text =
+            "--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n--- a/y\n+++ b/y\n-x\n+y\n@@ -9 +9 @@\n-a\n+b\n\\ No newline at end of file\n";
+        assert_eq!(found(text), [write("x")]);
+        // Without counts nobody can tell, so the header counts.
+        assert_eq!(found(&text.replace("-1,2 +1,2", "..")), [write("x"), write("y")]);
+        // A hunk that is longer than it says.
+        assert_eq!(found("--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n--- a/y\n+++ b/y\n"), [write("x"), write("y")]);
+        // A hunk that is shorter than it says.
+        assert_eq!(found("--- a/x\n+++ b/x\n@@ -1,9 +1,9 @@\n-a\ndiff --git a/y b/y\nold mode 1\n"), [write("x"), write("y")]);
+    }
+
+    #[test]
+    fn blocks_are_text() {
+        let block = "<<<<<<< SEARCH\n:start_line:1\n-------\n--- a/y\n+++ b/y\n=======\n@@ -1 +1 @@\n>>>>>>> REPLACE\n";
+        assert_eq!(read(&block.repeat(2)).unwrap(), Diff { changes: vec![], block_titles: vec![String::new(); 2] });
+        assert_eq!(read(&format!("src/a.ts\n```ts\n{block}```")).unwrap().block_titles, ["src/a.ts"]);
+    }
+
+    #[test]
+    fn faults_say_where() {
+        for (text, said) in [
+            ("change the first line", "cannot be read"),
+            ("x\n<<<<<<< SEARCH\na\n=======\nb\n", "line 2"),
+            ("<<<<<<< SEARCH\na\n>>>>>>> REPLACE\n", "lacks its `=======`"),
+            ("*** a/x\n--- b/x\n***************\n", "context diff"),
+            ("--- \"a/x\n+++ b/x\n", "line 1"),
+            ("diff --git a/x b/ y b/ z\nold mode 1\n", "line 1"),
+        ] {
+            let fault = read(text).unwrap_err().to_string();
+            assert!(fault.contains(said), "{text}: {fault}");
+        }
+    }
+}

@@ -1,0 +1,210 @@
+//! Where the paths are in a tool's arguments.
+
+use serde_json::{Map, Value};
+
+use super::super::CallFault;
+use super::words::words;
+
+/// How deep lists and objects are searched for paths.
+const DEEPEST: usize = 4;
+
+/// Arguments that hold a path, or several, in any tool; written without case, `_` and `-`.
+const PATHS: &[&str] = &[
+    "path",
+    "paths",
+    "filepath",
+    "filepaths",
+    "filename",
+    "filenames",
+    "file",
+    "files",
+    "targetfile",
+    "targetpath",
+    "notebookpath",
+    "targetnotebook",
+    "absolutepath",
+    "absolutefilepath",
+    "relativepath",
+    "relativefilepath",
+    "relativeworkspacepath",
+    "dirpath",
+    "directorypath",
+    "directory",
+    "dir",
+    "folder",
+    "folderpath",
+    "oldpath",
+    "newpath",
+    "sourcepath",
+    "destinationpath",
+];
+
+/// Arguments that hold objects with paths of their own.
+const CONTAINERS: &[&str] = &["edits", "replacements", "args", "arguments", "operations", "changes", "items"];
+
+/// What makes an unfamiliar argument a path's.
+const PATH_WORDS: &[&str] = &[
+    "path",
+    "paths",
+    "file",
+    "files",
+    "filename",
+    "filepath",
+    "dir",
+    "dirs",
+    "directory",
+    "directories",
+    "folder",
+    "folders",
+    "target",
+    "dest",
+    "destination",
+    "output",
+    "uri",
+];
+
+/// What makes it something else after all.
+const OTHER_WORDS: &[&str] = &[
+    "content",
+    "contents",
+    "text",
+    "type",
+    "types",
+    "format",
+    "encoding",
+    "language",
+    "mode",
+    "size",
+    "count",
+    "limit",
+    "id",
+    "extension",
+    "extensions",
+    "pattern",
+    "patterns",
+    "glob",
+    "branch",
+    "lines",
+    "line",
+    "max",
+    "min",
+];
+
+/// A path, and the argument it stood in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Named {
+    pub(super) argument: String,
+    pub(super) path: String,
+}
+
+/// Which arguments are taken for paths.
+#[derive(Clone, Copy)]
+pub(super) enum Keys<'a> {
+    /// Those that every tool of the table uses.
+    Known,
+    /// Also those whose name speaks of files.
+    Likely,
+    /// Exactly these.
+    These(&'a [String]),
+}
+
+impl Keys<'_> {
+    fn holds_path(self, argument: &str) -> bool {
+        match self {
+            Self::Known => is_known(argument),
+            Self::Likely => is_path(argument),
+            Self::These(names) => names.iter().any(|name| name == argument),
+        }
+    }
+
+    /// Whether a value that is no path is a fault; where the name was only a hint, it is another kind of argument.
+    fn must_be_path(self, argument: &str) -> bool {
+        matches!(self, Self::These(_)) || is_known(argument)
+    }
+}
+
+/// Every path in the arguments, in order.
+pub(super) fn paths(args: &Map<String, Value>, keys: Keys<'_>) -> Result<Vec<Named>, CallFault> {
+    let mut found = Vec::new();
+    collect(args, keys, DEEPEST, &mut found)?;
+    Ok(found)
+}
+
+fn collect(args: &Map<String, Value>, keys: Keys<'_>, depth: usize, found: &mut Vec<Named>) -> Result<(), CallFault> {
+    for (argument, value) in args {
+        if keys.holds_path(argument) {
+            take(argument, value, keys, depth, found)?;
+        } else if CONTAINERS.contains(&plain(argument).as_str()) && depth > 0 {
+            match value {
+                Value::Array(list) => {
+                    list.iter().filter_map(Value::as_object).try_for_each(|object| collect(object, keys, depth - 1, found))?
+                }
+                Value::Object(object) => collect(object, keys, depth - 1, found)?,
+                Value::String(text) => {
+                    found.extend(tagged(text).map(|path| Named { argument: argument.clone(), path: path.to_owned() }))
+                }
+                _ => {}
+            }
+        }
+    }
+    Ok(())
+}
+
+fn take(argument: &str, value: &Value, keys: Keys<'_>, depth: usize, found: &mut Vec<Named>) -> Result<(), CallFault> {
+    match value {
+        Value::Null => Ok(()),
+        Value::String(path) => {
+            // A list that was sent as text; whoever reads it as a list sees other paths.
+            if let (true, Ok(Value::Array(list))) = (path.starts_with('['), serde_json::from_str(path)) {
+                return take(argument, &Value::Array(list), keys, depth, found);
+            }
+            found.push(Named { argument: argument.to_owned(), path: path.clone() });
+            Ok(())
+        }
+        Value::Array(list) if depth > 0 => list.iter().try_for_each(|item| take(argument, item, keys, depth - 1, found)),
+        Value::Object(object) if depth > 0 => collect(object, keys, depth - 1, found),
+        _ if keys.must_be_path(argument) => {
+            Err(CallFault::Argument { name: argument.to_owned(), expected: "a path as a string, or a list of such" })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Roo once sent several files as tags: `<file><path>…</path></file>`.
+fn tagged(text: &str) -> impl Iterator<Item = &str> {
+    text.split("<path>").skip(1).filter_map(|rest| rest.split("</path>").next()).map(str::trim)
+}
+
+/// Whether an argument's name is one for paths.
+pub(super) fn is_path(argument: &str) -> bool {
+    is_known(argument) || is_likely(argument)
+}
+
+fn is_known(argument: &str) -> bool {
+    PATHS.contains(&plain(argument).as_str())
+}
+
+fn is_likely(argument: &str) -> bool {
+    let words = words(argument);
+    let any = |list: &[&str]| words.iter().any(|word| list.contains(&word.as_str()));
+    any(PATH_WORDS) && !any(OTHER_WORDS)
+}
+
+/// `filePath`, `file_path` and `FILE-PATH` are one.
+pub(super) fn plain(argument: &str) -> String {
+    argument.chars().filter(|c| !"_-".contains(*c)).flat_map(char::to_lowercase).collect()
+}
+
+/// A text argument under any of its names, the first that is there.
+pub(super) fn text<'a>(args: &'a Map<String, Value>, names: &[&str]) -> Result<Option<&'a str>, CallFault> {
+    for (argument, value) in args {
+        if names.contains(&plain(argument).as_str()) {
+            match value {
+                Value::Null => {}
+                Value::String(text) => return Ok(Some(text)),
+                _ => return Err(CallFault::Argument { name: argument.clone(), expected: "a string" }),
+            }
+        }
+    }
+    Ok(None)
+}

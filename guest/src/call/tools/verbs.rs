@@ -1,0 +1,264 @@
+//! Tools that no table knows, MCP tools above all: judged by the words of their names.
+
+use serde_json::{Map, Value};
+
+use super::words::words;
+
+/// What a tool's name says that it does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Verb {
+    /// Looks at its paths.
+    Reads,
+    /// Gives content to its paths.
+    Writes,
+    /// Takes its paths away.
+    Deletes,
+    /// Gives a file another name.
+    Moves,
+    /// Gives a file's content a second place.
+    Copies,
+    /// Makes folders.
+    MakesFolders,
+    /// Runs a command.
+    Runs,
+    /// Nobody can tell.
+    Unclear,
+}
+
+const READS: &[&str] = &[
+    "get",
+    "list",
+    "read",
+    "search",
+    "find",
+    "query",
+    "fetch",
+    "show",
+    "view",
+    "describe",
+    "status",
+    "count",
+    "check",
+    "lookup",
+    "grep",
+    "head",
+    "tail",
+    "cat",
+    "stat",
+    "tree",
+    "info",
+    "browse",
+    "explain",
+    "summarize",
+    "inspect",
+    "diff",
+    "blame",
+    "history",
+    "ls",
+    "glob",
+    "exists",
+    "resolve",
+    "analyze",
+    "preview",
+    "compare",
+    "validate",
+    "lint",
+];
+
+const WRITES: &[&str] = &[
+    "write",
+    "create",
+    "edit",
+    "update",
+    "modify",
+    "replace",
+    "insert",
+    "append",
+    "save",
+    "put",
+    "set",
+    "patch",
+    "apply",
+    "add",
+    "overwrite",
+    "rewrite",
+    "format",
+    "reformat",
+    "fix",
+    "touch",
+    "truncate",
+    "generate",
+    "upload",
+    "download",
+    "export",
+    "upsert",
+    "change",
+];
+
+const DELETES: &[&str] = &["delete", "remove", "rm", "unlink", "erase", "trash", "drop", "purge", "destroy", "rmdir"];
+
+const MOVES: &[&str] = &["move", "rename", "mv"];
+
+const COPIES: &[&str] = &["copy", "cp", "duplicate", "clone"];
+
+const RUNS: &[&str] = &["run", "exec", "execute", "shell", "command", "bash", "terminal", "eval", "script", "spawn", "invoke"];
+
+/// Words that change something, though nobody can tell what: a name that has one is no read, whatever else it says.
+const OTHERS: &[&str] = &[
+    "reset",
+    "clear",
+    "send",
+    "post",
+    "kill",
+    "stop",
+    "start",
+    "restart",
+    "close",
+    "click",
+    "type",
+    "press",
+    "submit",
+    "push",
+    "pull",
+    "merge",
+    "commit",
+    "revert",
+    "checkout",
+    "rebase",
+    "deploy",
+    "publish",
+    "install",
+    "uninstall",
+    "enable",
+    "disable",
+    "toggle",
+    "approve",
+    "reject",
+    "assign",
+    "lock",
+    "unlock",
+    "grant",
+    "revoke",
+    "cancel",
+    "trigger",
+    "stash",
+    "restore",
+    "init",
+    "undo",
+    "redo",
+    "sync",
+    "import",
+    "build",
+    "refactor",
+    "extract",
+    "unzip",
+    "compress",
+    "zip",
+    "gzip",
+    "migrate",
+    "out",
+    "stage",
+    "unstage",
+];
+
+/// What a name says, its server's name left out where it can be told apart.
+pub(super) fn verb(tool: &str) -> Verb {
+    let (server_known, tool) = bare(tool);
+    let words = words(tool);
+    let has = |list: &[&str]| words.iter().any(|word| list.contains(&word.as_str()));
+    let folder = has(&["directory", "directories", "dir", "folder", "folders"]);
+    if has(&["mkdir", "makedir", "mkdirs"]) || (folder && has(&["create", "make", "new", "add"]) && !has(&["file", "files"])) {
+        return Verb::MakesFolders;
+    }
+    for (list, verb) in [(MOVES, Verb::Moves), (DELETES, Verb::Deletes), (COPIES, Verb::Copies), (WRITES, Verb::Writes)] {
+        if has(list) {
+            return if has(OTHERS) { Verb::Unclear } else { verb };
+        }
+    }
+    let is_in = |list: &[&str], word: &String| list.contains(&word.as_str());
+    let acts = |word: &String| is_in(OTHERS, word) || is_in(RUNS, word);
+    match words.iter().position(|word| is_in(READS, word)) {
+        // `get_pull_request` and `list_commands` read, whatever it is that they read.
+        Some(0) => Verb::Reads,
+        // Before the verb may stand a server's name.
+        Some(at) if !server_known && !words.iter().take(at).any(acts) => Verb::Reads,
+        // `directory_tree`, `file_read`.
+        Some(at) if at + 1 == words.len() && !words.iter().any(acts) => Verb::Reads,
+        _ if has(RUNS) && !has(OTHERS) => Verb::Runs,
+        _ => Verb::Unclear,
+    }
+}
+
+/// Whether the name speaks of running something, among other things.
+pub(super) fn speaks_of_running(tool: &str) -> bool {
+    words(bare(tool).1).iter().any(|word| RUNS.contains(&word.as_str()))
+}
+
+/// The tool's own name, and whether a server's was taken off: `mcp__server__tool`, `server:tool`, `server.tool`.
+fn bare(name: &str) -> (bool, &str) {
+    if let Some((_, tool)) = name.strip_prefix("mcp__").and_then(|rest| rest.split_once("__")) {
+        return (true, tool);
+    }
+    match name.rsplit_once([':', '.', '/']) {
+        Some((_, tool)) if !tool.is_empty() => (true, tool),
+        _ => (false, name.strip_prefix("mcp_").unwrap_or(name)),
+    }
+}
+
+/// Whether an argument holds what some program would carry out.
+pub(super) fn holds_code(args: &Map<String, Value>) -> bool {
+    const CODE: &[&str] =
+        &["command", "commands", "cmd", "script", "code", "shell", "expression", "javascript", "python", "function"];
+    args.iter().any(|(argument, value)| !value.is_null() && CODE.contains(&super::arguments::plain(argument).as_str()))
+}
+
+/// Whether a shell is what carries it out.
+pub(super) fn speaks_shell(tool: &str, args: &Map<String, Value>) -> bool {
+    const SHELLS: &[&str] = &["sh", "bash", "zsh", "shell", "terminal", "command", "cmd"];
+    let says = |text: &str| words(text).iter().any(|word| SHELLS.contains(&word.as_str()));
+    match args.get("language").or_else(|| args.get("interpreter")) {
+        Some(language) => language.as_str().is_some_and(says),
+        None => says(tool),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names() {
+        for (tool, expected) in [
+            ("mcp__fs__write_file", Verb::Writes),
+            ("mcp__fs__read_text_file", Verb::Reads),
+            ("mcp__fs__directory_tree", Verb::Reads),
+            ("mcp__fs__move_file", Verb::Moves),
+            ("mcp__fs__create_directory", Verb::MakesFolders),
+            ("mcp__get__nuke", Verb::Unclear),
+            ("mcp__everything__echo", Verb::Unclear),
+            ("mcp_fs_delete_file", Verb::Deletes),
+            ("fs_copy_file", Verb::Copies),
+            ("everything_get-sum", Verb::Reads),
+            ("fs:readFile", Verb::Reads),
+            ("MCP:fs:write", Verb::Writes),
+            ("fs.listFiles", Verb::Reads),
+            ("mcp__x__execute_shell_command", Verb::Runs),
+            ("reset_count", Verb::Unclear),
+            ("git_checkout", Verb::Unclear),
+            ("git_status", Verb::Reads),
+            ("mcp__git__git_add", Verb::Writes),
+            ("mcp__jira__create_issue", Verb::Writes),
+            ("mcp__github__get_pull_request", Verb::Reads),
+            ("github_list_commits", Verb::Reads),
+            ("github_merge_pull_request", Verb::Unclear),
+            ("mcp__ide__search_in_files", Verb::Reads),
+            ("mcp__ide__replace_text_in_file", Verb::Writes),
+            ("find_and_replace", Verb::Writes),
+            ("mcp__x__getTerminalOutput", Verb::Reads),
+            ("deploy_get", Verb::Unclear),
+            ("mcp__x__deploy_status", Verb::Unclear),
+        ] {
+            assert_eq!(verb(tool), expected, "{tool}");
+        }
+    }
+}

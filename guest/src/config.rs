@@ -1,0 +1,233 @@
+//! The workspace's own settings, `.tollgate/config.json`.
+//!
+//! ```json
+//! {
+//!   "tools": {
+//!     "mcp__github__create_issue": "read",
+//!     "my_tool": {"effect": "write", "paths": ["where"]},
+//!     "deploy_*": "execute"
+//!   },
+//!   "programs": "allow",
+//!   "unknown": "ask",
+//!   "strict": false
+//! }
+//! ```
+//!
+//! | setting | what it decides |
+//! | --- | --- |
+//! | `tools` | what a tool does: `read`, `write`, `delete`, `move`, `execute`, `shell` or `unknown`; names may be globs, an exact name goes first, then the first glob that fits |
+//! | `programs` | a program whose effects cannot be seen: `allow` (under an active intent), `ask` or `deny` |
+//! | `unknown` | a call whose effects cannot be known: `allow`, `ask` or `deny` |
+//! | `strict` | whether a fault of the gate's own stops changes |
+//!
+//! Other keys are left to others. A file that cannot be used leaves the last good settings in force.
+
+use std::rc::Rc;
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use crate::glob::Glob;
+use crate::ports::{Facts, FileFault, Kind, Ports, Root};
+
+/// Where the settings stand.
+pub const PATH: &str = ".tollgate/config.json";
+
+/// A larger file is a mistake.
+const MOST_BYTES: u64 = 1 << 20;
+
+/// What becomes of a call that is neither clearly right nor clearly wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Policy {
+    /// It runs.
+    Allow,
+    /// A person decides.
+    Ask,
+    /// It does not run.
+    Deny,
+}
+
+/// What a tool does, as the workspace says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ToolEffect {
+    /// Looks at its paths.
+    Read,
+    /// Gives content to its paths.
+    Write,
+    /// Takes its paths away.
+    Delete,
+    /// Takes away its first path and gives its content to the second.
+    Move,
+    /// Runs a program.
+    Execute,
+    /// Runs a shell command.
+    Shell,
+    /// Nobody knows.
+    Unknown,
+}
+
+/// One tool of the workspace's table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToolRule {
+    /// What it does.
+    pub effect: ToolEffect,
+    /// The arguments that hold its paths; none means those whose names say so.
+    pub paths: Option<Vec<String>>,
+}
+
+/// The settings.
+#[derive(Debug, Clone)]
+pub struct Config {
+    tools: Vec<(String, Glob, ToolRule)>,
+    /// What becomes of programs.
+    pub programs: Policy,
+    /// What becomes of unknown effects.
+    pub unknown: Policy,
+    /// Whether faults of our own stop changes.
+    pub strict: bool,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self { tools: Vec::new(), programs: Policy::Allow, unknown: Policy::Ask, strict: false }
+    }
+}
+
+/// Why settings cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigFault {
+    /// It cannot be read.
+    #[error("`{PATH}` cannot be read: {0}")]
+    Unreadable(FileFault),
+    /// It is not JSON, or a setting has a value that it cannot have.
+    #[error("`{PATH}` cannot be used: {0}")]
+    Json(#[from] serde_json::Error),
+    /// A tool's entry.
+    #[error("`{PATH}` cannot be used: the tool `{tool}`: {why}")]
+    Tool {
+        /// The tool.
+        tool: String,
+        /// What is wrong with it.
+        why: String,
+    },
+}
+
+#[derive(Deserialize)]
+struct Written {
+    #[serde(default)]
+    tools: Map<String, Value>,
+    programs: Option<Policy>,
+    unknown: Option<Policy>,
+    #[serde(default)]
+    strict: bool,
+}
+
+#[derive(Deserialize)]
+#[serde(
+    untagged,
+    expecting = "say one of `read`, `write`, `delete`, `move`, `execute`, `shell`, `unknown`, or {\"effect\": …, \"paths\": […]}"
+)]
+enum WrittenTool {
+    Effect(ToolEffect),
+    Rule {
+        effect: ToolEffect,
+        #[serde(default)]
+        paths: Option<Vec<String>>,
+    },
+}
+
+impl Config {
+    /// Reads the JSON text.
+    pub fn parse(text: &[u8]) -> Result<Self, ConfigFault> {
+        let written: Written = serde_json::from_slice(text)?;
+        let mut config = Self { strict: written.strict, ..Self::default() };
+        config.programs = written.programs.unwrap_or(config.programs);
+        config.unknown = written.unknown.unwrap_or(config.unknown);
+        for (tool, rule) in written.tools {
+            let glob = Glob::compile(&tool).map_err(|why| ConfigFault::Tool { tool: tool.clone(), why: why.to_string() })?;
+            let rule = match serde_json::from_value(rule) {
+                Ok(WrittenTool::Effect(effect)) => ToolRule { effect, paths: None },
+                Ok(WrittenTool::Rule { effect, paths }) => ToolRule { effect, paths },
+                Err(why) => return Err(ConfigFault::Tool { tool, why: why.to_string() }),
+            };
+            config.tools.push((tool, glob, rule));
+        }
+        Ok(config)
+    }
+
+    /// What the workspace says about a tool.
+    pub fn tool(&self, name: &str) -> Option<&ToolRule> {
+        let exact = self.tools.iter().find(|(written, ..)| written == name);
+        exact.or_else(|| self.tools.iter().find(|(_, glob, _)| glob.matches(name))).map(|(.., rule)| rule)
+    }
+}
+
+/// The settings, parsed once and kept until the file changes.
+#[derive(Debug, Default)]
+pub struct Cache {
+    stamp: u64,
+    good: Rc<Config>,
+}
+
+impl Cache {
+    /// The settings as they were last seen.
+    pub fn last(&self) -> Rc<Config> {
+        self.good.clone()
+    }
+
+    /// Takes in what the host saw of the file, and says whether the settings were read anew.
+    pub fn refresh(&mut self, file: &Facts, ports: &Ports) -> bool {
+        let stamp = if file.kind == Kind::Missing { 0 } else { file.stamp };
+        if self.stamp == stamp {
+            return false;
+        }
+        self.stamp = stamp;
+        if stamp == 0 {
+            self.good = Rc::default();
+            return true;
+        }
+        match ports
+            .workspace
+            .read(Root::Project, PATH, MOST_BYTES)
+            .map_err(ConfigFault::Unreadable)
+            .and_then(|text| Config::parse(&text))
+        {
+            Ok(config) => self.good = Rc::new(config),
+            Err(fault) => {
+                ports.warn(&format!("{fault}; the last good settings stay in force"));
+                return false;
+            }
+        }
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_exact_name_goes_before_a_glob() {
+        let config =
+            Config::parse(br#"{"tools": {"a_*": "execute", "a_b": {"effect": "write", "paths": ["to"]}}, "later": 1}"#).unwrap();
+        assert_eq!(config.tool("a_b").unwrap(), &ToolRule { effect: ToolEffect::Write, paths: Some(vec!["to".to_owned()]) });
+        assert_eq!(config.tool("a_c").unwrap().effect, ToolEffect::Execute);
+        assert_eq!(config.tool("b"), None);
+        assert_eq!((config.programs, config.unknown, config.strict), (Policy::Allow, Policy::Ask, false));
+    }
+
+    #[test]
+    fn faults_say_where() {
+        for (text, said) in [
+            ("{\n  \"programs\": \"maybe\"}", "line 2"),
+            ("{", "line 1"),
+            (r#"{"tools": {"x": "fly"}}"#, "the tool `x`: say one of `read`"),
+            (r#"{"tools": {"x[": "read"}}"#, "the tool `x[`"),
+        ] {
+            let fault = Config::parse(text.as_bytes()).unwrap_err().to_string();
+            assert!(fault.contains(said), "{text}: {fault}");
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! What a pattern says about whole folders.
+
+use super::{Glob, Name, Piece, matches_pieces, walk};
+
+impl Glob {
+    /// Whether the pattern matches everything there is or could be below a folder, at any depth.
+    ///
+    /// True where the pattern ends in `**` and what stands before that matches the folder or one above it. It errs to no.
+    pub fn covers_tree(&self, folder: &str) -> bool {
+        let folder = names(folder);
+        self.alternatives.iter().any(|pattern| {
+            let before = match pattern.as_slice() {
+                [before @ .., Name::AnyNames] => before,
+                [before @ .., Name::AnyNames, Name::One(any)] if matches!(any.as_slice(), [Piece::AnyChars]) => before,
+                _ => return false,
+            };
+            (0..=folder.len()).any(|depth| folder.get(..depth).is_some_and(|above| matches_folder(before, above)))
+        })
+    }
+
+    /// Whether the folder is, or lies above, the one that the pattern names before its first wildcard.
+    pub fn leads_through(&self, folder: &str) -> bool {
+        let folder = names(folder);
+        self.alternatives.iter().any(|pattern| {
+            // The last name is a file's, or stands for them.
+            let folders = pattern.get(..pattern.len().saturating_sub(1)).unwrap_or_default();
+            let literal = |name: &Name, expected: &str| match name {
+                Name::AnyNames => false,
+                Name::One(pieces) => {
+                    pieces.iter().all(|piece| matches!(piece, Piece::Char(_))) && matches_pieces(pieces, expected)
+                }
+            };
+            folder.len() <= folders.len() && folders.iter().zip(&folder).all(|(name, expected)| literal(name, expected))
+        })
+    }
+}
+
+fn names(folder: &str) -> Vec<&str> {
+    folder.split('/').filter(|name| *name != ".").collect()
+}
+
+fn matches_folder(pattern: &[Name], folder: &[&str]) -> bool {
+    let one = |name: &Name, text: &&str| matches!(name, Name::One(pieces) if matches_pieces(pieces, text));
+    walk(pattern, folder, |name| *name == Name::AnyNames, one)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn trees() {
+        for (pattern, folder, covered, through) in [
+            ("src/auth/**", "src/auth", true, true),
+            ("src/auth/**", "src/auth/x/y", true, false),
+            ("src/auth/**", "src", false, true),
+            ("src/auth/**", ".", false, true),
+            ("src/auth/**", "src/authX", false, false),
+            ("src/auth/**/*", "src/auth", true, true),
+            ("src/auth/*", "src/auth", false, true),
+            ("src/auth/**/*.ts", "src/auth", false, true),
+            ("**", ".", true, true),
+            ("**", "a/b", true, false),
+            ("**/test/**", "a/test", true, false),
+            ("**/test/**", "a", false, false),
+            ("packages/*/src/**", "packages/new/src", true, false),
+            ("packages/*/src/**", "packages/new", false, false),
+            ("packages/*/src/**", "packages", false, true),
+            ("tests/billing/*.ts", "tests/billing", false, true),
+            ("docs/auth.md", "docs", false, true),
+            ("docs/auth.md", "docs/auth.md", false, false),
+            ("{a,b}/**", "b", true, true),
+        ] {
+            let glob = Glob::compile(pattern).unwrap();
+            assert_eq!(glob.covers_tree(folder), covered, "{pattern} covers {folder}");
+            assert_eq!(glob.leads_through(folder), through, "{pattern} leads through {folder}");
+        }
+    }
+}

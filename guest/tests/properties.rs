@@ -1,0 +1,227 @@
+//! What holds for every path and every patch, tried on many that nobody thought of.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
+
+use serde_json::{Value, json};
+use tollgate_guest::call::patch::{self, Dialect, unified};
+use tollgate_guest::call::path::{Location, places, written};
+use tollgate_guest::gate::Gate;
+use tollgate_guest::operations::perform;
+use tollgate_guest::ports::memory::Memory;
+use tollgate_guest::ports::{Question, Workspace};
+
+/// The same numbers on every run (SplitMix64), so that a failure can be repeated.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, most: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        usize::try_from((mixed ^ (mixed >> 31)) % most as u64).unwrap()
+    }
+
+    fn pick<'a>(&mut self, from: &[&'a str]) -> &'a str {
+        from[self.below(from.len())]
+    }
+
+    fn join(&mut self, from: &[&str], most: usize) -> String {
+        (0..=self.below(most)).map(|_| self.pick(from)).collect()
+    }
+}
+
+const PIECES: &[&str] = &[
+    "/",
+    "/",
+    "/",
+    "..",
+    ".",
+    "~",
+    "\\",
+    "a",
+    "src",
+    "auth",
+    "billing",
+    "lnk",
+    "up",
+    "loop",
+    "here",
+    ":",
+    "C:",
+    "file:",
+    " ",
+    "ü",
+    "\u{200b}",
+    "proc",
+    "self",
+    "cwd",
+    "dev",
+    "null",
+    "\0",
+    ".git",
+    "workspace",
+    "x.ts",
+];
+
+#[test]
+fn normalising_twice_changes_nothing() {
+    let mut dice = Dice(1);
+    for _ in 0..100_000 {
+        let (path, cwd) = (dice.join(PIECES, 8), dice.join(PIECES, 3));
+        let Ok(once) = written(&path, Some(&cwd)) else { continue };
+        // A working directory that is no path is found out the second time; never does it lead elsewhere.
+        if let Ok(twice) = written(&once, None) {
+            assert_eq!(once, twice, "{path:?} in {cwd:?}");
+        }
+        for place in places(&path, None).unwrap_or_default() {
+            assert!(places(&place, None).is_ok_and(|again| again.first() == Some(&place)), "{path:?}");
+        }
+    }
+}
+
+fn linked_world() -> std::rc::Rc<Memory> {
+    let world = Memory::new();
+    world.write(
+        ".orchestration/active_intents.yaml",
+        "[{id: LOGIN, name: Login, status: IN_PROGRESS, owned_scope: ['src/auth/**']}]",
+    );
+    world.write("src/auth/a", "a");
+    world.write("src/billing/a", "b");
+    world.symlink("../billing", "src/auth/lnk");
+    world.symlink("..", "src/auth/up");
+    world.symlink("loop", "src/auth/loop");
+    world.symlink(".", "src/auth/here");
+    world.symlink("/", "root");
+    world
+}
+
+#[test]
+fn no_accepted_path_escapes() {
+    let world = linked_world();
+    let mut gate = Gate::new(world.ports());
+    perform(&mut gate, br#"{"op":"select-intent","session":"s","intent":"LOGIN"}"#);
+    let mut dice = Dice(2);
+    let mut allowed = 0;
+    for _ in 0..30_000 {
+        let path = format!("{}{}", dice.pick(&["src/auth/", "src/", "", "/workspace/src/auth/"]), dice.join(PIECES, 6));
+        for facts in world.inspect(&[Question::project(path.clone())]) {
+            if let Some(Location::Inside(inside)) = facts.real_path.as_deref().map(Location::reported) {
+                assert!(inside.names().all(|name| !["", ".", ".."].contains(&name)), "{path:?}: {inside}");
+            }
+        }
+        let tool = dice.pick(&["write", "Delete", "create_directory"]);
+        let op = json!({"op": "pre-tool", "session": "s", "call": "c", "tool": tool, "args": {"path": path}});
+        let answer: Value = serde_json::from_str(&perform(&mut gate, op.to_string().as_bytes())).unwrap();
+        if answer["code"] == "in_scope" {
+            allowed += 1;
+            for effect in answer["effects"].as_array().unwrap() {
+                let at = effect["path"].as_str().unwrap();
+                let above = tool == "create_directory" && at == "src";
+                assert!(at == "src/auth" || at.starts_with("src/auth/") || above, "{tool} {path:?}: {answer}");
+                assert!(!at.split('/').any(|name| name == ".." || name == ".git"), "{tool} {path:?}: {answer}");
+            }
+        }
+    }
+    assert!(allowed > 1_000, "only {allowed} were allowed, which shows nothing");
+}
+
+const LINES: &[&str] = &[
+    "*** Begin Patch",
+    "*** End Patch",
+    "*** Add File: src/a",
+    "*** Update File: b",
+    "*** Delete File:c",
+    "*** Move to: d",
+    "*** End of File",
+    "  *** Delete File: e",
+    "+*** Delete File: f",
+    "***",
+    "@@",
+    "@@ -1,3 +1,2 @@ fn",
+    "@@ -1 +1 @@",
+    "@@ -99999999999999999999 +1 @@",
+    "--- a/x",
+    "+++ b/x",
+    "+++ /dev/null",
+    "--- \"a/\\303\\244\"",
+    "diff --git a/x b/y",
+    "diff --git \"a/x",
+    "diff --git a b",
+    "rename from x",
+    "rename to y",
+    "Binary files a/x and b/x differ",
+    "GIT binary patch",
+    "<<<<<<< SEARCH",
+    "=======",
+    ">>>>>>> REPLACE",
+    "-x",
+    "+ä",
+    " x",
+    "",
+    "\\ No newline at end of file",
+    "<<'EOF'",
+    "EOF",
+];
+
+#[test]
+fn no_patch_is_too_strange() {
+    let mut dice = Dice(3);
+    for _ in 0..30_000 {
+        let mut text: Vec<char> = (0..dice.below(12))
+            .flat_map(|_| [dice.pick(LINES), dice.pick(&["\n", "\n", "\r\n", "\r", " "])])
+            .collect::<String>()
+            .chars()
+            .collect();
+        for _ in 0..dice.below(4) {
+            let at = dice.below(text.len() + 1);
+            match dice.below(3) {
+                0 => text.truncate(at),
+                1 => text.insert(at, ['"', '\\', '\n', '\u{feff}', '\0', '*'][dice.below(6)]),
+                _ => drop((at < text.len()).then(|| text.remove(at))),
+            }
+        }
+        let text: String = text.into_iter().collect();
+        let any = patch::envelope::changes(&text, Dialect::Any);
+        for dialect in [Dialect::Codex, Dialect::OpenCode] {
+            // Whatever one parser would change is among what counts when nobody knows which one it is.
+            if let (Ok(any), Ok(one)) = (&any, patch::envelope::changes(&text, dialect)) {
+                assert!(one.iter().all(|change| any.iter().any(|counted| counted.path == change.path)), "{text:?}");
+            }
+        }
+        drop(unified::read(&text));
+    }
+}
+
+/// Megabytes of the worst lines take no longer than reading them.
+#[test]
+fn hostile_patches_take_linear_time() {
+    let begun = std::time::Instant::now();
+    let fill = |line: &str| line.repeat((4 << 20) / line.len());
+    for text in [
+        fill("*** Update File: x\n"),
+        fill("--- a/x\n+++ b/x\n@@ -1 +1 @@\n"),
+        fill("diff --git a/x b/x b/x b/x\n"),
+        fill("\"\\303"),
+        fill("--- \"\\\\"),
+        fill("<<<<<<< SEARCH\n"),
+        fill(" 2026-01-0"),
+        fill("*"),
+        fill("\r"),
+    ] {
+        let wrapped = format!("*** Begin Patch\n{text}\n*** End Patch");
+        drop(patch::changes(&wrapped, Dialect::Any));
+        drop(unified::read(&format!("--- {text}")));
+    }
+    let long = format!("*** Begin Patch\n*** Add File: x\n{}*** End Patch", "+text\n".repeat(4 << 20));
+    assert_eq!(patch::changes(&long, Dialect::Any).unwrap().len(), 1);
+    assert!(begun.elapsed().as_secs() < 60, "{:?}", begun.elapsed());
+}
+
+/// More files than anybody looks at are refused before the host is asked about them.
+#[test]
+fn too_many_files() {
+    let files: String = (0..20_000).map(|number| format!("*** Delete File: {number}\n")).collect();
+    let fault = patch::changes(&format!("*** Begin Patch\n{files}*** End Patch"), Dialect::Any).unwrap_err();
+    assert!(fault.to_string().contains("more than 10000 files"), "{fault}");
+}

@@ -1,0 +1,114 @@
+//! How long it takes to know what a call touches, natively and in wasmtime, in one run: `cargo xtask bench`.
+//!
+//! Every line is a whole ruling: the call is understood, its files are looked at, and it is judged. Both columns look at
+//! the same real files through the same host code, so their ratio is the price of the component.
+
+#![allow(clippy::unwrap_used, missing_docs)]
+
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use tollgate::Tollgate;
+use tollgate::native::NativeGate;
+
+fn main() {
+    let folder = tempfile::tempdir().unwrap();
+    workspace(folder.path());
+    let native = NativeGate::open(folder.path()).unwrap();
+    let mut component = Tollgate::builder().workspace(folder.path()).home(folder.path()).open().unwrap();
+    let select = json!({"op": "select-intent", "session": "s", "intent": "INT-1"}).to_string();
+    native.perform(select.as_bytes());
+    component.perform(select.as_bytes()).unwrap();
+
+    println!("{:<44} {:>12} {:>12} {:>7}", "", "native", "wasmtime", "ratio");
+    for (what, call) in [
+        ("a write", json!({"tool": "write", "args": {"path": "src/a0.ts"}})),
+        ("a shell line of 50 commands", json!({"tool": "bash", "args": {"command": shell_line()}})),
+        ("a shell line of 50 commands that only read", json!({"tool": "bash", "args": {"command": read_line()}})),
+        ("a patch of 1,000 lines, 20 files", json!({"tool": "apply_patch", "args": {"patchText": patch()}})),
+    ] {
+        let line = line(&call);
+        let mut ours = || drop(std::hint::black_box(native.perform(&line)));
+        let mut theirs = || drop(std::hint::black_box(component.perform(&line).unwrap()));
+        let (native, wasmtime) = race(&mut ours, &mut theirs);
+        let ratio = wasmtime.as_secs_f64() / native.as_secs_f64();
+        println!("{what:<44} {native:>12.1?} {wasmtime:>12.1?} {ratio:>6.2}x");
+    }
+    alone();
+}
+
+/// The understanding by itself, natively, in a world in memory.
+fn alone() {
+    use tollgate_guest::call::{patch, shell};
+    let world = tollgate_guest::ports::memory::Memory::new();
+    (0..50).for_each(|number| world.write(&format!("src/a{number}.ts"), "export const a = 1;\n"));
+    let (line, text) = (shell_line(), patch());
+    let mut commands = || drop(std::hint::black_box(shell::footprint(&line, "", &*world)));
+    let mut files = || drop(std::hint::black_box(patch::changes(&text, patch::Dialect::Any)));
+    let (commands, files) = race(&mut commands, &mut files);
+    println!("\neffects alone, natively: {commands:.1?} for 50 commands, {files:.1?} for a patch of 1,000 lines");
+}
+
+fn workspace(root: &Path) {
+    fs::create_dir_all(root.join(".orchestration")).unwrap();
+    fs::create_dir_all(root.join("src")).unwrap();
+    let intents = "[{id: INT-1, name: Bench, status: IN_PROGRESS, owned_scope: ['src/**']}]";
+    fs::write(root.join(".orchestration/active_intents.yaml"), intents).unwrap();
+    for number in 0..50 {
+        fs::write(root.join(format!("src/a{number}.ts")), "export const a = 1;\n").unwrap();
+    }
+}
+
+fn line(call: &Value) -> Vec<u8> {
+    let mut line = json!({"op": "pre-tool", "session": "s", "call": "c"});
+    for (name, value) in call.as_object().unwrap() {
+        line[name] = value.clone();
+    }
+    line.to_string().into_bytes()
+}
+
+fn shell_line() -> String {
+    let command = |number: usize| match number % 5 {
+        0 => format!("echo \"export const a = {number};\" > src/a{number}.ts"),
+        1 => format!("sed -i 's/1/{number}/' src/a{number}.ts"),
+        2 => format!("if [ -f src/a{number}.ts ]; then cp src/a{number}.ts src/b{number}.ts; fi"),
+        3 => format!("grep -n export src/a{number}.ts | head -{number} >> src/log.txt"),
+        _ => format!("(cd src && rm -f c{number}.ts)"),
+    };
+    (0..50).map(command).collect::<Vec<_>>().join(" && ")
+}
+
+fn read_line() -> String {
+    (0..50).map(|number| format!("grep -n 'a = {number}' src/a{number}.ts | sort | uniq -c")).collect::<Vec<_>>().join("; ")
+}
+
+fn patch() -> String {
+    let mut text = String::from("*** Begin Patch\n");
+    for file in 0..20 {
+        text.push_str(&format!("*** Update File: src/a{file}.ts\n@@\n"));
+        (0..24).for_each(|line| text.push_str(&format!("-const before{line} = {line};\n+const after{line} = {line};\n")));
+    }
+    text + "*** End Patch\n"
+}
+
+/// The median time of each, taken in turns so that whatever else the machine does falls on both.
+fn race(one: &mut dyn FnMut(), other: &mut dyn FnMut()) -> (Duration, Duration) {
+    let timed = |work: &mut dyn FnMut()| {
+        let start = Instant::now();
+        work();
+        start.elapsed()
+    };
+    let (mut ones, mut others) = (Vec::new(), Vec::new());
+    for round in 0..220 {
+        let (first, second) = (timed(one), timed(other));
+        if round >= 20 {
+            ones.push(first);
+            others.push(second);
+        }
+    }
+    ones.sort();
+    others.sort();
+    (ones.swap_remove(ones.len() / 2), others.swap_remove(others.len() / 2))
+}

@@ -1,0 +1,44 @@
+//! A gate in a program of your own: `cargo run --release -p tollgate --example embed`.
+
+use std::fs;
+
+use tollgate::{Error, Outcome, Tollgate, ToolCall, Verdict};
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let folder = std::env::temp_dir().join(format!("tollgate-embed-{}", std::process::id()));
+    fs::create_dir_all(folder.join(".orchestration"))?;
+    fs::create_dir_all(folder.join("src"))?;
+    let intents = "active_intents:\n  - {id: INT-001, name: Login, status: IN_PROGRESS, owned_scope: ['src/**']}\n";
+    fs::write(folder.join(".orchestration/active_intents.yaml"), intents)?;
+
+    let mut gate = Tollgate::builder().workspace(&folder).home(&folder).open()?;
+    gate.select_intent("session-1", "INT-001")?;
+    for path in ["src/login.rs", "README.md"] {
+        let call = write(path, "fn login() {}\n");
+        let ruling = gate.pre_tool(&call)?;
+        if ruling.verdict == Verdict::Allow {
+            fs::write(folder.join(path), "fn login() {}\n")?;
+            let settlement = gate.post_tool(&call, &Outcome::Done(Vec::new()))?;
+            println!("{path}: allowed\n  {}", settlement.entries.join("\n  "));
+        } else {
+            println!("{path}: {:?}, {}\n  {}", ruling.verdict, ruling.code, ruling.reason);
+        }
+    }
+    if let Err(Error::Refused { code, message }) = gate.select_intent("session-1", "INT-404") {
+        println!("{code}: {message}");
+    }
+    fs::remove_dir_all(folder)?;
+    Ok(())
+}
+
+fn write(path: &str, content: &str) -> ToolCall {
+    ToolCall {
+        session: "session-1".to_owned(),
+        agent: None,
+        call: format!("write {path}"),
+        host: None,
+        tool: "write_to_file".to_owned(),
+        args: format!(r#"{{"path":"{path}","content":"{}"}}"#, content.escape_default()).into_bytes(),
+        cwd: None,
+    }
+}

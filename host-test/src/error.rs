@@ -1,0 +1,80 @@
+//! Why a call of the host came to nothing.
+
+use std::io;
+use std::path::PathBuf;
+
+use crate::bindings::exports::tollgate::hooks::sessions::Refusal;
+use crate::bindings::tollgate::hooks::types::Fault;
+
+/// Why a call of the host came to nothing. A ruling is never an error.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The workspace is not there, or is no folder.
+    #[error("cannot open the workspace `{}`: {why}; name an existing folder", path.display())]
+    Workspace {
+        /// The folder that was named.
+        path: PathBuf,
+        /// What the operating system says.
+        why: io::Error,
+    },
+    /// The engine could not be set up.
+    #[error("the engine cannot be set up: {0}")]
+    Engine(String),
+    /// The guest trapped, ran too long or ran out of memory. The next call works on a fresh instance.
+    #[error("the gate failed on this call and was restarted: {0}")]
+    Trap(String),
+    /// The caller sent something unusable.
+    #[error("{0}")]
+    InvalidInput(String),
+    /// The workspace could not be read or written.
+    #[error("{0}")]
+    Files(String),
+    /// A defect of the component itself.
+    #[error("{0}")]
+    Internal(String),
+    /// The intent cannot be selected.
+    #[error("{message}")]
+    Refused {
+        /// `unknown_intent`, `intent_closed` or `not_governed`.
+        code: &'static str,
+        /// What to do instead.
+        message: String,
+    },
+}
+
+impl Error {
+    /// Stable, for programs.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Workspace { .. } => "workspace_missing",
+            Self::Engine(_) => "engine_fault",
+            Self::Trap(_) => "guest_trap",
+            Self::InvalidInput(_) => "invalid_input",
+            Self::Files(_) => "workspace_fault",
+            Self::Internal(_) => "internal",
+            Self::Refused { code, .. } => code,
+        }
+    }
+}
+
+impl From<Fault> for Error {
+    fn from(fault: Fault) -> Self {
+        match fault {
+            Fault::InvalidInput(message) => Self::InvalidInput(message),
+            Fault::Workspace(message) => Self::Files(message),
+            Fault::Internal(message) => Self::Internal(message),
+        }
+    }
+}
+
+impl From<Refusal> for Error {
+    fn from(refusal: Refusal) -> Self {
+        match refusal {
+            Refusal::UnknownIntent(message) => Self::Refused { code: "unknown_intent", message },
+            Refusal::IntentClosed(message) => Self::Refused { code: "intent_closed", message },
+            Refusal::NotGoverned(message) => Self::Refused { code: "not_governed", message },
+            Refusal::Fault(fault) => fault.into(),
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! The names below a folder.
+
+use cap_std::fs::Dir;
+
+use super::facts::{kind, marks};
+use super::walk::{Look, joined};
+use super::{FileError, Files};
+use crate::bindings::tollgate::hooks::workspace::{Entry, Fault, Listing, Reach, Root};
+
+impl Files {
+    /// The names below a folder, sorted by path, byte by byte. A name that is not UTF-8 is left out: nobody can spell it.
+    pub(crate) fn list(&self, root: Root, directory: &str, reach: &Reach) -> Result<Listing, FileError> {
+        let walked = self.walk(root, directory);
+        let real = walked.real.ok_or(Fault::Other)?;
+        let (dir, below) = self.readable(root, &real)?;
+        match walked.found {
+            Look::Missing => return Err(Fault::Missing.into()),
+            Look::Refused => return Err(Fault::Denied.into()),
+            Look::Found(metadata) if !metadata.is_dir() => return Err(Fault::Other.into()),
+            Look::Found(_) => {}
+        }
+        let folder = if below.is_empty() { dir.try_clone()? } else { dir.open_dir(joined(below))? };
+        let mut listing = Listing { entries: Vec::new(), truncated: false };
+        if reach.depth > 0 {
+            descend(&folder, "", reach.depth, reach, &mut listing)?;
+        }
+        Ok(listing)
+    }
+}
+
+/// What comes next in a folder: a name, or what is in the folder of that name.
+enum Next {
+    Name(cap_std::fs::Metadata),
+    Inside,
+}
+
+fn descend(folder: &Dir, prefix: &str, depth: u32, reach: &Reach, listing: &mut Listing) -> Result<(), FileError> {
+    let mut next = Vec::new();
+    for entry in folder.entries()? {
+        let entry = entry?;
+        let Ok(name) = entry.file_name().into_string() else { continue };
+        // A name that has gone since is no name any more.
+        let Ok(metadata) = folder.symlink_metadata(&name) else { continue };
+        if metadata.is_dir() && depth > 1 && !reach.skip.contains(&name) {
+            next.push((format!("{name}/"), Next::Inside));
+        }
+        next.push((name, Next::Name(metadata)));
+    }
+    // With its slash, a folder's content sorts where its full paths do: behind `a-b`, before `a0`.
+    next.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
+    for (name, next) in next {
+        if listing.truncated {
+            break;
+        }
+        match next {
+            Next::Inside => {
+                let inside = folder.open_dir(name.trim_end_matches('/'));
+                if let Ok(inside) = inside {
+                    descend(&inside, &format!("{prefix}{name}"), depth - 1, reach, listing)?;
+                }
+            }
+            Next::Name(_) if listing.entries.len() as u64 >= u64::from(reach.limit) => listing.truncated = true,
+            Next::Name(metadata) => {
+                let marks = marks(&metadata);
+                listing.entries.push(Entry {
+                    path: format!("{prefix}{name}"),
+                    kind: kind(&metadata),
+                    identity: marks.identity,
+                    stamp: marks.stamp,
+                    size: if metadata.is_file() { metadata.len() } else { 0 },
+                });
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,70 @@
+//! Reading what is lent.
+
+use std::io::{Read as _, Seek as _, SeekFrom};
+
+use cap_std::fs::{Dir, File};
+
+use super::walk::{Look, Names, joined};
+use super::{FileError, Files};
+use crate::bindings::tollgate::hooks::workspace::{Fault, Root, Tail};
+
+/// Of the home folder, only these are lent.
+const LENT_OF_HOME: &[&str] = &[".tollgate", ".ollm"];
+
+impl Files {
+    /// A whole file, if it is no longer than the limit.
+    pub(crate) fn read(&self, root: Root, path: &str, limit_bytes: u64) -> Result<Vec<u8>, FileError> {
+        let mut file = self.open_file(root, path)?;
+        let length = file.metadata()?.len();
+        if length > limit_bytes {
+            return Err(Fault::TooLarge.into());
+        }
+        let bytes = take(&mut file, limit_bytes.saturating_add(1))?;
+        if bytes.len() as u64 > limit_bytes { Err(Fault::TooLarge.into()) } else { Ok(bytes) }
+    }
+
+    /// A part of a file, shorter where the file ends.
+    pub(crate) fn read_range(&self, root: Root, path: &str, offset: u64, limit_bytes: u64) -> Result<Vec<u8>, FileError> {
+        let mut file = self.open_file(root, path)?;
+        file.seek(SeekFrom::Start(offset))?;
+        take(&mut file, limit_bytes)
+    }
+
+    /// The last bytes of a file.
+    pub(crate) fn read_tail(&self, root: Root, path: &str, limit_bytes: u64) -> Result<Tail, FileError> {
+        let mut file = self.open_file(root, path)?;
+        let offset = file.metadata()?.len().saturating_sub(limit_bytes);
+        file.seek(SeekFrom::Start(offset))?;
+        Ok(Tail { offset, bytes: take(&mut file, limit_bytes)? })
+    }
+
+    fn open_file(&self, root: Root, path: &str) -> Result<File, FileError> {
+        let walked = self.walk(root, path);
+        let real = walked.real.ok_or(Fault::Other)?;
+        let (dir, below) = self.readable(root, &real)?;
+        match walked.found {
+            Look::Missing => Err(Fault::Missing.into()),
+            Look::Refused => Err(Fault::Denied.into()),
+            // A pipe is never opened: it would wait for somebody to write.
+            Look::Found(metadata) if !metadata.is_file() => Err(Fault::Other.into()),
+            Look::Found(_) => Ok(dir.open(joined(below))?),
+        }
+    }
+
+    /// The handle and the path below it through which a place may be read.
+    pub(super) fn readable<'a>(&'a self, root: Root, real: &'a Names) -> Result<(&'a Dir, &'a [String]), FileError> {
+        let lent = self.lent(root).ok_or(Fault::Missing)?;
+        let below = real.below(&lent.real).ok_or(Fault::Denied)?;
+        let of_home = || below.first().is_some_and(|first| LENT_OF_HOME.contains(&first.as_str()));
+        if root == Root::Home && !of_home() {
+            return Err(Fault::Denied.into());
+        }
+        Ok((&lent.dir, below))
+    }
+}
+
+fn take(file: &mut File, limit_bytes: u64) -> Result<Vec<u8>, FileError> {
+    let mut bytes = Vec::new();
+    file.take(limit_bytes).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}

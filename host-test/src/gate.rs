@@ -1,0 +1,140 @@
+//! One workspace's gate.
+
+use wasmtime::{Store, StoreLimits, StoreLimitsBuilder};
+
+use crate::bindings::Plugin;
+use crate::bindings::exports::tollgate::hooks::augment::{Augmented, Finding, Plan};
+use crate::bindings::exports::tollgate::hooks::engine::Turn;
+use crate::bindings::exports::tollgate::hooks::post_tool::{Outcome, Settlement};
+use crate::bindings::exports::tollgate::hooks::sessions::Intent;
+use crate::bindings::tollgate::hooks::types::{Ruling, ToolCall};
+use crate::builder::Builder;
+use crate::error::Error;
+use crate::files::Files;
+use crate::imports::{Imports, World};
+use crate::runtime::Runtime;
+
+/// One workspace's gate. See the [crate's page](crate) for an example.
+pub struct Tollgate {
+    runtime: Runtime,
+    /// What the next instance is given; in use while there is one.
+    idle: Option<Imports>,
+    instance: Option<Instance>,
+}
+
+struct Instance {
+    store: Store<Imports>,
+    plugin: Plugin,
+}
+
+impl Tollgate {
+    /// How a gate is opened.
+    pub fn builder() -> Builder {
+        Builder::new()
+    }
+
+    pub(crate) fn new(runtime: Runtime, files: Files, world: World) -> Self {
+        let limits = limits(runtime.limits().memory_bytes);
+        Self { runtime, idle: Some(Imports::new(files, world, limits)), instance: None }
+    }
+
+    /// Whether a call may run. Do not run it on `deny`, and only with a person's word on `ask`.
+    pub fn pre_tool(&mut self, call: &ToolCall) -> Result<Ruling, Error> {
+        Ok(self.run(|plugin, store| plugin.tollgate_hooks_pre_tool().call_check(store, call))??)
+    }
+
+    /// Enters in the ledger what a call that has ended changed.
+    pub fn post_tool(&mut self, call: &ToolCall, outcome: &Outcome) -> Result<Settlement, Error> {
+        Ok(self.run(|plugin, store| plugin.tollgate_hooks_post_tool().call_settle(store, call, outcome))??)
+    }
+
+    /// What to look up before [`augment`](Self::augment).
+    pub fn plan_lookups(&mut self, call: &ToolCall) -> Result<Plan, Error> {
+        Ok(self.run(|plugin, store| plugin.tollgate_hooks_augment().call_plan_lookups(store, call))??)
+    }
+
+    /// What is known about the concepts that a call names.
+    pub fn augment(&mut self, call: &ToolCall, found: &[Finding]) -> Result<Augmented, Error> {
+        Ok(self.run(|plugin, store| plugin.tollgate_hooks_augment().call_apply(store, call, found))??)
+    }
+
+    /// Makes an intent the session's only active one.
+    pub fn select_intent(&mut self, session: &str, intent: &str) -> Result<Intent, Error> {
+        Ok(self.run(|plugin, store| plugin.tollgate_hooks_sessions().call_select(store, session, intent))??)
+    }
+
+    /// Leaves the session without an intent.
+    pub fn clear_intent(&mut self, session: &str) -> Result<(), Error> {
+        Ok(self.run(|plugin, store| plugin.tollgate_hooks_sessions().call_clear(store, session))??)
+    }
+
+    /// The session's intent, its own or its parent's.
+    pub fn current_intent(&mut self, session: &str) -> Result<Option<Intent>, Error> {
+        Ok(self.run(|plugin, store| plugin.tollgate_hooks_sessions().call_current(store, session))??)
+    }
+
+    /// Lets a sub-agent's session work for its parent's intent until it selects one of its own.
+    pub fn inherit_intent(&mut self, session: &str, parent: &str) -> Result<(), Error> {
+        Ok(self.run(|plugin, store| plugin.tollgate_hooks_sessions().call_inherit(store, session, parent))??)
+    }
+
+    /// What the model should know about the session's intent; empty where there is none.
+    pub fn context(&mut self, session: &str, limit_chars: u32) -> Result<String, Error> {
+        Ok(self.run(|plugin, store| plugin.tollgate_hooks_sessions().call_context(store, session, limit_chars))??)
+    }
+
+    /// Takes in what happened and says what to do about it, at a monotonic time of the caller's choosing.
+    pub fn step(&mut self, now_ms: u64, inputs: &[Vec<u8>]) -> Result<Turn, Error> {
+        Ok(self.run(|plugin, store| plugin.tollgate_hooks_engine().call_step(store, now_ms, inputs))??)
+    }
+
+    /// Answers one JSON line, as `tollgate eval` does.
+    pub fn perform(&mut self, line: &[u8]) -> Result<Vec<u8>, Error> {
+        self.run(|plugin, store| plugin.tollgate_hooks_operations().call_perform(store, line))
+    }
+
+    /// The longest JSON line that is understood, in bytes.
+    pub fn longest_line(&mut self) -> Result<u64, Error> {
+        self.run(|plugin, store| plugin.tollgate_hooks_operations().call_longest_line(store))
+    }
+
+    /// Calls into the guest within its deadline. An instance that failed is thrown away: nothing can be said of the state
+    /// of its memory.
+    fn run<T>(&mut self, call: impl FnOnce(&Plugin, &mut Store<Imports>) -> wasmtime::Result<T>) -> Result<T, Error> {
+        let mut instance = match self.instance.take() {
+            Some(instance) => instance,
+            None => self.start()?,
+        };
+        instance.store.set_epoch_deadline(self.runtime.deadline_ticks());
+        match call(&instance.plugin, &mut instance.store) {
+            Ok(answer) => {
+                self.instance = Some(instance);
+                Ok(answer)
+            }
+            Err(fault) => {
+                self.idle = Some(instance.store.into_data());
+                Err(Error::Trap(format!("{fault:#}")))
+            }
+        }
+    }
+
+    fn start(&mut self) -> Result<Instance, Error> {
+        let Some(imports) = self.idle.take() else {
+            return Err(Error::Internal("the gate was lost in an earlier fault; open it again".to_owned()));
+        };
+        let mut store = Store::new(self.runtime.engine(), imports);
+        store.limiter(|imports| imports.limits());
+        store.set_epoch_deadline(self.runtime.deadline_ticks());
+        match self.runtime.plugin().instantiate(&mut store) {
+            Ok(plugin) => Ok(Instance { store, plugin }),
+            Err(fault) => {
+                self.idle = Some(store.into_data());
+                Err(Error::Trap(format!("the gate does not start: {fault:#}")))
+            }
+        }
+    }
+}
+
+fn limits(memory_bytes: usize) -> StoreLimits {
+    StoreLimitsBuilder::new().memory_size(memory_bytes).build()
+}

@@ -1,0 +1,144 @@
+//! The contract's imports: what a guest reaches the world through.
+
+use std::time::{Duration, SystemTime};
+
+use wasmtime::StoreLimits;
+
+use crate::bindings::tollgate::hooks::log::{self, Level};
+use crate::bindings::tollgate::hooks::records::{self, Expectation};
+use crate::bindings::tollgate::hooks::types;
+use crate::bindings::tollgate::hooks::workspace::{self, Facts, Fault, Listing, Question, Reach, Root, Tail};
+use crate::files::Files;
+
+/// Random bytes a guest may draw at once; it wants sixteen.
+const MOST_RANDOM: u64 = 1 << 16;
+
+/// Takes a level, a message and details as JSON.
+pub(crate) type LogSink = Box<dyn FnMut(Level, &str, &str) + Send>;
+
+/// Fills a slice with random bytes.
+pub(crate) type RandomSource = Box<dyn FnMut(&mut [u8]) -> wasmtime::Result<()> + Send>;
+
+/// The clock, the random bytes and the log.
+pub(crate) struct World {
+    pub(crate) log: LogSink,
+    pub(crate) clock: Box<dyn Fn() -> Duration + Send>,
+    pub(crate) random: RandomSource,
+}
+
+impl Default for World {
+    fn default() -> Self {
+        Self {
+            log: Box::new(|_, _, _| ()),
+            clock: Box::new(|| SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default()),
+            random: Box::new(system_random),
+        }
+    }
+}
+
+fn system_random(bytes: &mut [u8]) -> wasmtime::Result<()> {
+    getrandom::fill(bytes).map_err(|fault| wasmtime::format_err!("no random bytes: {fault}"))
+}
+
+/// Everything one instance is given.
+pub(crate) struct Imports {
+    files: Files,
+    world: World,
+    limits: StoreLimits,
+}
+
+impl Imports {
+    pub(crate) fn new(files: Files, world: World, limits: StoreLimits) -> Self {
+        Self { files, world, limits }
+    }
+
+    pub(crate) fn limits(&mut self) -> &mut StoreLimits {
+        &mut self.limits
+    }
+
+    pub(crate) fn now(&self) -> Duration {
+        (self.world.clock)()
+    }
+
+    pub(crate) fn random(&mut self, length: u64) -> wasmtime::Result<Vec<u8>> {
+        wasmtime::ensure!(length <= MOST_RANDOM, "the guest draws {length} random bytes at once");
+        let mut bytes = vec![0; usize::try_from(length)?];
+        (self.world.random)(&mut bytes)?;
+        Ok(bytes)
+    }
+
+    pub(crate) fn random_number(&mut self) -> wasmtime::Result<u64> {
+        let mut bytes = [0; 8];
+        (self.world.random)(&mut bytes)?;
+        Ok(u64::from_le_bytes(bytes))
+    }
+
+    /// Not from the world's random bytes: those may be pinned, and a hash map's seed is nobody's id.
+    pub(crate) fn seed(&mut self) -> wasmtime::Result<(u64, u64)> {
+        let (mut low, mut high) = ([0; 8], [0; 8]);
+        system_random(&mut low)?;
+        system_random(&mut high)?;
+        Ok((u64::from_le_bytes(low), u64::from_le_bytes(high)))
+    }
+
+    /// What the operating system said, for whoever looks into a fault that the contract has no name for.
+    fn tell<T>(&mut self, result: Result<T, crate::files::FileError>) -> Result<T, Fault> {
+        result.map_err(|error| {
+            if error.fault == Fault::Other {
+                (self.world.log)(Level::Debug, &error.message, "");
+            }
+            error.fault
+        })
+    }
+}
+
+impl types::Host for Imports {}
+
+impl workspace::Host for Imports {
+    fn inspect(&mut self, questions: Vec<Question>) -> Vec<Facts> {
+        questions.iter().map(|question| self.files.inspect(question)).collect()
+    }
+
+    fn read(&mut self, root: Root, path: String, limit_bytes: u64) -> Result<Vec<u8>, Fault> {
+        let read = self.files.read(root, &path, limit_bytes);
+        self.tell(read)
+    }
+
+    fn read_range(&mut self, root: Root, path: String, offset: u64, limit_bytes: u64) -> Result<Vec<u8>, Fault> {
+        let read = self.files.read_range(root, &path, offset, limit_bytes);
+        self.tell(read)
+    }
+
+    fn read_tail(&mut self, root: Root, path: String, limit_bytes: u64) -> Result<Tail, Fault> {
+        let read = self.files.read_tail(root, &path, limit_bytes);
+        self.tell(read)
+    }
+
+    fn list(&mut self, root: Root, directory: String, reach: Reach) -> Result<Listing, Fault> {
+        let listing = self.files.list(root, &directory, &reach);
+        self.tell(listing)
+    }
+}
+
+impl records::Host for Imports {
+    fn append(&mut self, root: Root, path: String, bytes: Vec<u8>) -> Result<(), Fault> {
+        let appended = self.files.append(root, &path, &bytes);
+        self.tell(appended)
+    }
+
+    fn replace(&mut self, root: Root, path: String, bytes: Vec<u8>, expected: Expectation) -> Result<(), Fault> {
+        let replaced = self.files.replace(root, &path, &bytes, &expected);
+        self.tell(replaced)
+    }
+
+    fn remove(&mut self, root: Root, path: String) -> Result<(), Fault> {
+        let removed = self.files.remove(root, &path);
+        self.tell(removed)
+    }
+}
+
+impl log::Host for Imports {
+    fn write(&mut self, level: Level, message: String, details: Vec<u8>) {
+        (self.world.log)(level, &message, &String::from_utf8_lossy(&details));
+    }
+}

@@ -1,0 +1,152 @@
+//! The gate's logic natively, over the same files, without the component: what the component is measured against.
+//!
+//! Only with the feature `native`, for benchmarks. A host that decides with this runs other bytes than everybody else.
+
+use std::cell::RefCell;
+use std::path::Path;
+use std::rc::Rc;
+use std::time::SystemTime;
+
+use tollgate_guest::gate::Gate;
+use tollgate_guest::ports::{
+    Clock, Entry, Expectation, Facts, FileFault, Kind, Level, Listing, Log, Ports, Question, Random, Reach, Records, Root, Tail,
+    Timestamp, Workspace,
+};
+
+use crate::bindings::tollgate::hooks::{records, workspace};
+use crate::error::Error;
+use crate::files::{FileError, Files};
+
+/// The gate of a workspace, natively.
+pub struct NativeGate(RefCell<Gate>);
+
+impl NativeGate {
+    /// Opens it.
+    pub fn open(folder: &Path) -> Result<Self, Error> {
+        let files = Rc::new(Native(Files::open(folder, None)?));
+        let ports =
+            Ports { workspace: files.clone(), records: files.clone(), log: files.clone(), clock: files.clone(), random: files };
+        Ok(Self(RefCell::new(Gate::new(ports))))
+    }
+
+    /// Answers one JSON line.
+    pub fn perform(&self, line: &[u8]) -> String {
+        tollgate_guest::operations::perform(&mut self.0.borrow_mut(), line)
+    }
+}
+
+struct Native(Files);
+
+impl Workspace for Native {
+    fn inspect(&self, questions: &[Question]) -> Vec<Facts> {
+        let look = |question: &Question| {
+            let asked = workspace::Question { root: root(question.root), path: question.path.clone(), digest: question.digest };
+            let facts = self.0.inspect(&asked);
+            Facts {
+                kind: kind(facts.kind),
+                real_path: facts.real_path,
+                entry_path: facts.entry_path,
+                hard_links: facts.hard_links,
+                identity: facts.identity,
+                stamp: facts.stamp,
+                size: facts.size,
+                digest: facts.digest.and_then(|digest| digest.parse().ok()),
+            }
+        };
+        questions.iter().map(look).collect()
+    }
+
+    fn read(&self, at: Root, path: &str, limit_bytes: u64) -> Result<Vec<u8>, FileFault> {
+        self.0.read(root(at), path, limit_bytes).map_err(fault)
+    }
+
+    fn read_range(&self, at: Root, path: &str, offset: u64, limit_bytes: u64) -> Result<Vec<u8>, FileFault> {
+        self.0.read_range(root(at), path, offset, limit_bytes).map_err(fault)
+    }
+
+    fn read_tail(&self, at: Root, path: &str, limit_bytes: u64) -> Result<Tail, FileFault> {
+        let tail = self.0.read_tail(root(at), path, limit_bytes).map_err(fault)?;
+        Ok(Tail { offset: tail.offset, bytes: tail.bytes })
+    }
+
+    fn list(&self, at: Root, directory: &str, reach: &Reach) -> Result<Listing, FileFault> {
+        let reach = workspace::Reach { depth: reach.depth, limit: reach.limit, skip: reach.skip.clone() };
+        let listing = self.0.list(root(at), directory, &reach).map_err(fault)?;
+        let entry = |entry: workspace::Entry| Entry {
+            path: entry.path,
+            kind: kind(entry.kind),
+            identity: entry.identity,
+            stamp: entry.stamp,
+            size: entry.size,
+        };
+        Ok(Listing { entries: listing.entries.into_iter().map(entry).collect(), truncated: listing.truncated })
+    }
+}
+
+impl Records for Native {
+    fn append(&self, at: Root, path: &str, bytes: &[u8]) -> Result<(), FileFault> {
+        self.0.append(root(at), path, bytes).map_err(fault)
+    }
+
+    fn replace(&self, at: Root, path: &str, bytes: &[u8], expected: Expectation) -> Result<(), FileFault> {
+        let expected = match expected {
+            Expectation::Anything => records::Expectation::Anything,
+            Expectation::Absent => records::Expectation::Absent,
+            Expectation::Digest(digest) => records::Expectation::Digest(digest.to_string()),
+        };
+        self.0.replace(root(at), path, bytes, &expected).map_err(fault)
+    }
+
+    fn remove(&self, at: Root, path: &str) -> Result<(), FileFault> {
+        self.0.remove(root(at), path).map_err(fault)
+    }
+}
+
+impl Log for Native {
+    fn write(&self, _level: Level, _message: &str, _details: &serde_json::Value) {}
+}
+
+impl Clock for Native {
+    fn now(&self) -> Timestamp {
+        let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        Timestamp(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
+    }
+}
+
+impl Random for Native {
+    fn sixteen(&self) -> [u8; 16] {
+        let mut bytes = [0; 16];
+        let _ = getrandom::fill(&mut bytes);
+        bytes
+    }
+}
+
+fn root(root: Root) -> workspace::Root {
+    match root {
+        Root::Project => workspace::Root::Project,
+        Root::Home => workspace::Root::Home,
+    }
+}
+
+fn kind(kind: workspace::Kind) -> Kind {
+    match kind {
+        workspace::Kind::Missing => Kind::Missing,
+        workspace::Kind::File => Kind::File,
+        workspace::Kind::Directory => Kind::Directory,
+        workspace::Kind::Other => Kind::Other,
+        workspace::Kind::Unreadable => Kind::Unreadable,
+    }
+}
+
+fn fault(error: FileError) -> FileFault {
+    match error.fault {
+        workspace::Fault::Denied => FileFault::Denied,
+        workspace::Fault::Missing => FileFault::Missing,
+        workspace::Fault::Exists => FileFault::Exists,
+        workspace::Fault::Changed => FileFault::Changed,
+        workspace::Fault::TooLarge => FileFault::TooLarge,
+        workspace::Fault::Busy => FileFault::Busy,
+        workspace::Fault::Full => FileFault::Full,
+        workspace::Fault::Other => FileFault::Other,
+    }
+}

@@ -1,0 +1,179 @@
+//! The engine with the component in it: made once, shared by every workspace.
+
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use wasmtime::component::{Component, ComponentType, Lift, Linker, Lower};
+use wasmtime::{Engine, InstanceAllocationStrategy, PoolingAllocationConfig, StoreContextMut};
+
+use crate::bindings::{Plugin, PluginPre};
+use crate::engine_config::engine_config;
+use crate::error::Error;
+use crate::imports::Imports;
+
+/// The version of this host and of the component in it.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// The SHA-256 of the component: `sha256:` and 64 hex digits. The npm package of the same version has the same.
+pub const DIGEST: &str = env!("TOLLGATE_DIGEST");
+
+static COMPILED: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/tollgate.cwasm"));
+
+/// How often the epoch advances, and so how finely a deadline is kept.
+const TICK: Duration = Duration::from_millis(10);
+
+/// What a guest may use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// One call may take this long. A gate that is late is no gate, so this is short.
+    pub call: Duration,
+    /// Linear memory of one instance, in bytes. The component itself asks for at most 256 MiB.
+    pub memory_bytes: usize,
+    /// Workspaces that can be open at the same time.
+    pub instances: u32,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { call: Duration::from_secs(5), memory_bytes: 256 << 20, instances: 16 }
+    }
+}
+
+/// The engine with the component in it. Cheap to clone; clones share everything.
+#[derive(Clone)]
+pub struct Runtime {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    engine: Engine,
+    plugin: PluginPre<Imports>,
+    limits: Limits,
+}
+
+impl Runtime {
+    /// Sets up the engine. Compiles nothing.
+    pub fn new(limits: Limits) -> Result<Self, Error> {
+        let set_up = || -> wasmtime::Result<Inner> {
+            let mut config = engine_config();
+            config.allocation_strategy(InstanceAllocationStrategy::Pooling(pool(limits)));
+            let engine = Engine::new(&config)?;
+            let component = component(&engine)?;
+            let mut linker = Linker::new(&engine);
+            Plugin::add_to_linker::<_, wasmtime::component::HasSelf<_>>(&mut linker, |imports| imports)?;
+            linker.define_unknown_imports_as_traps(&component)?;
+            linker.allow_shadowing(true);
+            add_wasi(&mut linker, &component)?;
+            let plugin = PluginPre::new(linker.instantiate_pre(&component)?)?;
+            Ok(Inner { engine, plugin, limits })
+        };
+        let inner = set_up().map_err(|fault| Error::Engine(format!("{fault:#}")))?;
+        tick(&inner.engine).map_err(|fault| Error::Engine(format!("no thread for the deadline: {fault}")))?;
+        Ok(Self { inner: Arc::new(inner) })
+    }
+
+    pub(crate) fn engine(&self) -> &Engine {
+        &self.inner.engine
+    }
+
+    pub(crate) fn plugin(&self) -> &PluginPre<Imports> {
+        &self.inner.plugin
+    }
+
+    pub(crate) fn limits(&self) -> Limits {
+        self.inner.limits
+    }
+
+    /// A call's deadline, in ticks from now. The tick under way does not count in full.
+    pub(crate) fn deadline_ticks(&self) -> u64 {
+        let ticks = self.inner.limits.call.as_millis().div_ceil(TICK.as_millis()) + 1;
+        u64::try_from(ticks).unwrap_or(u64::MAX)
+    }
+}
+
+impl std::fmt::Debug for Runtime {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.debug_struct("Runtime").field("limits", &self.inner.limits).finish_non_exhaustive()
+    }
+}
+
+#[allow(unsafe_code)]
+fn component(engine: &Engine) -> wasmtime::Result<Component> {
+    // SAFETY: the bytes were made by `build.rs` with the same wasmtime and are part of this program. wasmtime itself
+    // refuses them where its version or the configuration differs.
+    unsafe { Component::deserialize(engine, COMPILED) }
+}
+
+/// Slots for instances, made before they are needed. Our component is one core module with its shims.
+fn pool(limits: Limits) -> PoolingAllocationConfig {
+    let mut pool = PoolingAllocationConfig::new();
+    pool.total_component_instances(limits.instances)
+        .total_core_instances(limits.instances.saturating_mul(16))
+        .total_memories(limits.instances)
+        .total_tables(limits.instances.saturating_mul(4))
+        .max_memory_size(limits.memory_bytes)
+        .max_memories_per_component(1)
+        .max_tables_per_component(4)
+        .max_core_instances_per_component(16);
+    pool
+}
+
+/// Advances the epoch for as long as somebody holds the engine.
+fn tick(engine: &Engine) -> std::io::Result<()> {
+    let engine = engine.weak();
+    let beat = move || {
+        while let Some(engine) = engine.upgrade() {
+            engine.increment_epoch();
+            drop(engine);
+            thread::sleep(TICK);
+        }
+    };
+    thread::Builder::new().name("tollgate-ticker".to_owned()).spawn(beat).map(drop)
+}
+
+/// What WASI calls a time of day.
+#[derive(Clone, Copy, ComponentType, Lift, Lower)]
+#[component(record)]
+struct Datetime {
+    seconds: u64,
+    nanoseconds: u32,
+}
+
+/// Of WASI the guest gets the time of day and random bytes. What else Rust's standard library names is there in name
+/// only: a guest that called it would trap.
+fn add_wasi(linker: &mut Linker<Imports>, component: &Component) -> wasmtime::Result<()> {
+    let kind = component.component_type();
+    let imports: Vec<String> = kind.imports(component.engine()).map(|(name, _)| name.to_owned()).collect();
+    for name in &imports {
+        // The release of WASI 0.2 that the guest was built with does not matter here.
+        match name.split_once('@').map_or(name.as_str(), |(interface, _)| interface) {
+            "wasi:clocks/wall-clock" => linker.instance(name)?.func_wrap("now", wall_clock)?,
+            "wasi:random/random" => {
+                let mut random = linker.instance(name)?;
+                random.func_wrap("get-random-bytes", random_bytes)?;
+                random.func_wrap("get-random-u64", random_number)?;
+            }
+            "wasi:random/insecure-seed" => linker.instance(name)?.func_wrap("insecure-seed", hash_seed)?,
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn wall_clock(store: StoreContextMut<'_, Imports>, (): ()) -> wasmtime::Result<(Datetime,)> {
+    let now = store.data().now();
+    Ok((Datetime { seconds: now.as_secs(), nanoseconds: now.subsec_nanos() },))
+}
+
+fn random_bytes(mut store: StoreContextMut<'_, Imports>, (length,): (u64,)) -> wasmtime::Result<(Vec<u8>,)> {
+    Ok((store.data_mut().random(length)?,))
+}
+
+fn random_number(mut store: StoreContextMut<'_, Imports>, (): ()) -> wasmtime::Result<(u64,)> {
+    Ok((store.data_mut().random_number()?,))
+}
+
+fn hash_seed(mut store: StoreContextMut<'_, Imports>, (): ()) -> wasmtime::Result<((u64, u64),)> {
+    Ok((store.data_mut().seed()?,))
+}

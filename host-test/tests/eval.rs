@@ -1,0 +1,72 @@
+//! `tollgate eval`, as a program that starts it sees it.
+
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::process::{Command, Stdio};
+
+fn tollgate() -> Command {
+    Command::new(env!("CARGO_BIN_EXE_tollgate"))
+}
+
+#[test]
+fn a_missing_workspace_is_exit_2_and_named() {
+    let output = tollgate().args(["eval", "--workspace", "/no/such/folder"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.contains("`/no/such/folder`") && said.contains("--workspace"), "{said}");
+}
+
+#[test]
+fn empty_input_is_exit_0() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = tollgate().args(["eval", "--workspace"]).arg(folder.path()).stdin(Stdio::null()).output().unwrap();
+    assert_eq!((output.status.code(), output.stdout.len()), (Some(0), 0));
+}
+
+#[test]
+fn every_answer_comes_before_the_next_line_is_sent() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = tollgate();
+    command.args(["eval", "--workspace"]).arg(folder.path()).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut input = child.stdin.take().unwrap();
+    let mut output = BufReader::new(child.stdout.take().unwrap()).lines();
+    for line in [r#"{"op":"context","session":"s"}"#, "nonsense", "\u{1}", r#"{"op":"context","session":"s"}"#] {
+        writeln!(input, "{line}").unwrap();
+        let answer = output.next().unwrap().unwrap();
+        assert!(answer.starts_with('{') && answer.ends_with('}'), "{answer}");
+    }
+    // Blank lines are not answered, and the last line needs no end.
+    write!(input, "\n  \n{{\"op\":\"context\",\"session\":\"s\"}}").unwrap();
+    drop(input);
+    assert_eq!(output.next().unwrap().unwrap(), r#"{"text":""}"#);
+    assert!(output.next().is_none());
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn a_line_that_is_too_long_is_answered_and_the_next_one_works() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = tollgate();
+    command.args(["eval", "--workspace"]).arg(folder.path()).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut input = child.stdin.take().unwrap();
+    let writer = std::thread::spawn(move || {
+        let piece = vec![b'x'; 1 << 20];
+        (0..40).for_each(|_| input.write_all(&piece).unwrap());
+        input.write_all(b"\n{\"op\":\"context\",\"session\":\"s\"}\n").unwrap();
+    });
+    let output = child.wait_with_output().unwrap();
+    writer.join().unwrap();
+    let answers = String::from_utf8(output.stdout).unwrap();
+    let lines: Vec<_> = answers.lines().collect();
+    assert!(matches!(lines.as_slice(), [first, r#"{"text":""}"#] if first.contains("too_long")), "{answers}");
+}
+
+#[test]
+fn the_version_names_the_component() {
+    let output = tollgate().arg("--version").output().unwrap();
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(said, format!("tollgate {} (component {})\n", tollgate::VERSION, tollgate::DIGEST));
+}

@@ -1,0 +1,76 @@
+//! The hosts' files, as a guest sees them through rulings: what is lent, and what is not.
+
+#![allow(clippy::unwrap_used, clippy::panic)]
+#![cfg(unix)]
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::process::Command;
+
+use tollgate::Tollgate;
+
+const INTENTS: &str = "[{id: INT-1, name: Login, status: IN_PROGRESS, owned_scope: ['src/**']}]";
+
+fn perform(gate: &mut Tollgate, line: &str) -> String {
+    String::from_utf8(gate.perform(line.as_bytes()).unwrap()).unwrap()
+}
+
+fn pre_tool(gate: &mut Tollgate, path: &str) -> String {
+    perform(gate, &format!(r#"{{"op":"pre-tool","session":"s","call":"c","tool":"write","args":{{"path":"{path}"}}}}"#))
+}
+
+#[test]
+fn state_is_never_written_through_a_link_that_leads_out() {
+    let place = tempfile::tempdir().unwrap();
+    let (root, outside) = (place.path().join("repo"), place.path().join("outside"));
+    fs::create_dir_all(root.join(".orchestration")).unwrap();
+    fs::create_dir(&outside).unwrap();
+    fs::write(root.join(".orchestration/active_intents.yaml"), INTENTS).unwrap();
+    symlink(&outside, root.join(".tollgate")).unwrap();
+    let mut gate = Tollgate::builder().workspace(&root).home(&outside).open().unwrap();
+    let answer = perform(&mut gate, r#"{"op":"select-intent","session":"s","intent":"INT-1"}"#);
+    assert!(answer.contains("workspace_fault"), "{answer}");
+    assert_eq!(fs::read_dir(&outside).unwrap().count(), 0);
+}
+
+#[test]
+fn a_pipe_is_neither_read_nor_waited_for() {
+    let root = tempfile::tempdir().unwrap();
+    fs::create_dir_all(root.path().join(".orchestration")).unwrap();
+    let pipe = root.path().join(".orchestration/active_intents.yaml");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let mut gate = Tollgate::builder().workspace(root.path()).open().unwrap();
+    let answer = pre_tool(&mut gate, "src/a");
+    assert!(answer.contains("intents_unreadable"), "{answer}");
+}
+
+#[test]
+fn a_workspace_behind_a_link_is_the_same_workspace() {
+    let place = tempfile::tempdir().unwrap();
+    let root = place.path().join("repo");
+    fs::create_dir_all(root.join(".orchestration")).unwrap();
+    fs::write(root.join(".orchestration/active_intents.yaml"), INTENTS).unwrap();
+    let link = place.path().join("link");
+    symlink(&root, &link).unwrap();
+    let mut gate = Tollgate::builder().workspace(&link).open().unwrap();
+    perform(&mut gate, r#"{"op":"select-intent","session":"s","intent":"INT-1"}"#);
+    let answer = pre_tool(&mut gate, link.join("src/a").to_str().unwrap());
+    assert!(answer.contains(r#""verdict":"allow""#) && answer.contains(r#""path":"src/a""#), "{answer}");
+}
+
+#[test]
+fn a_ledger_that_is_a_pipe_holds_nobody_up() {
+    let root = tempfile::tempdir().unwrap();
+    fs::create_dir_all(root.path().join(".orchestration")).unwrap();
+    fs::write(root.path().join(".orchestration/active_intents.yaml"), INTENTS).unwrap();
+    let pipe = root.path().join(".orchestration/agent_trace.jsonl");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let mut gate = Tollgate::builder().workspace(root.path()).open().unwrap();
+    perform(&mut gate, r#"{"op":"select-intent","session":"s","intent":"INT-1"}"#);
+    assert!(pre_tool(&mut gate, "src/a").contains(r#""verdict":"allow""#));
+    let settled = perform(
+        &mut gate,
+        r#"{"op":"post-tool","session":"s","call":"c","tool":"write","args":{"path":"src/a"},"success":true}"#,
+    );
+    assert_eq!(settled, r#"{"entries":[]}"#);
+}

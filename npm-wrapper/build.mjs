@@ -1,0 +1,92 @@
+// Makes dist/ from the component: `node build.mjs --component PATH`.
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { transpile } from '@bytecodealliance/jco';
+import * as esbuild from 'esbuild';
+
+const here = path.dirname(fileURLToPath(import.meta.url));
+const at = (...names) => path.join(here, ...names);
+
+const { values } = parseArgs({ options: { component: { type: 'string', default: at('..', 'target', 'tollgate.wasm') } } });
+const component = readComponent(path.resolve(values.component));
+const digest = `sha256:${createHash('sha256').update(component).digest('hex')}`;
+const { version } = JSON.parse(fs.readFileSync(at('package.json'), 'utf8'));
+
+const modules = await writeGlue(component);
+fs.rmSync(at('dist'), { recursive: true, force: true });
+await bundle();
+for (const name of modules) fs.copyFileSync(at('generated', name), at('dist', name));
+writeTypes();
+console.log(`dist/ holds tollgate ${version} (component ${digest})`);
+
+function readComponent(file) {
+  try {
+    return fs.readFileSync(file);
+  } catch (error) {
+    console.error(`cannot read the component: ${error.message}; build it first, or name it with --component`);
+    process.exit(2);
+  }
+}
+
+/** Writes what the transpiler makes of the component to generated/, and returns the names of the core modules. */
+async function writeGlue(bytes) {
+  // Imports come from the sources beside, so nothing is mapped to the transpiler's own WASI packages.
+  const options = { name: 'tollgate', instantiation: 'sync', wasiShim: false, nodejsCompat: false };
+  const { files } = await transpile(bytes, options);
+  fs.rmSync(at('generated'), { recursive: true, force: true });
+  const modules = [];
+  for (const [name, content] of Object.entries(files)) {
+    const file = path.resolve(at('generated'), name);
+    fs.mkdirSync(path.dirname(file), { recursive: true });
+    fs.writeFileSync(file, name === 'tollgate.js' ? keepingMarks(Buffer.from(content).toString()) : content);
+    if (name.endsWith('.wasm')) modules.push(name);
+  }
+  return modules;
+}
+
+/** The glue's decoder would drop a byte order mark that begins a string, and so turn one path into another. */
+function keepingMarks(glue) {
+  const patched = glue.replaceAll('new TextDecoder()', "new TextDecoder('utf-8', { ignoreBOM: true })");
+  if (patched === glue) throw new Error('the glue decodes text in a new way; make sure that it keeps byte order marks');
+  return patched;
+}
+
+async function bundle() {
+  const common = {
+    absWorkingDir: here,
+    bundle: true,
+    platform: 'node',
+    target: 'node20',
+    define: { TOLLGATE_VERSION: JSON.stringify(version), TOLLGATE_DIGEST: JSON.stringify(digest) },
+    logLevel: 'warning',
+  };
+  await esbuild.build({ ...common, entryPoints: ['src/index.ts'], format: 'esm', outfile: 'dist/index.js' });
+  await esbuild.build({ ...common, entryPoints: ['src/eval.ts'], format: 'esm', outfile: 'dist/eval.js', external: ['./index.js'] });
+  await esbuild.build({
+    ...common,
+    entryPoints: ['src/index.ts'],
+    format: 'cjs',
+    outfile: 'dist/index.cjs',
+    define: { ...common.define, 'import.meta.url': 'bundleUrl' },
+    banner: { js: "const bundleUrl = require('node:url').pathToFileURL(__filename).href;" },
+  });
+}
+
+/** Writes the declarations that the two entry points need, once for each module system. */
+function writeTypes() {
+  const tsc = at('node_modules', 'typescript', 'bin', 'tsc');
+  const emit = ['--noEmit', 'false', '--declaration', '--emitDeclarationOnly', '--stripInternal', '--outDir', 'generated/types'];
+  execFileSync(process.execPath, [tsc, '--project', here, ...emit], { cwd: here, stdio: 'inherit' });
+  const queue = ['index', 'eval'];
+  for (const name of queue) {
+    const text = fs.readFileSync(at('generated', 'types', 'src', `${name}.d.ts`), 'utf8');
+    if (text.includes('generated/')) throw new Error(`the public types in src/${name}.ts depend on generated ones`);
+    for (const [, other] of text.matchAll(/from '\.\/(\w+)\.js'/g)) if (!queue.includes(other)) queue.push(other);
+    fs.writeFileSync(at('dist', `${name}.d.ts`), text);
+    if (name !== 'eval') fs.writeFileSync(at('dist', `${name}.d.cts`), text.replaceAll(/from '(\.\/\w+)\.js'/g, "from '$1.cjs'"));
+  }
+}

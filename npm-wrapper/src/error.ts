@@ -1,0 +1,38 @@
+/**
+ * Why a call of this package failed, for programs.
+ *
+ * | code | what it means |
+ * | --- | --- |
+ * | `workspace_missing` | the workspace does not exist, is no folder or cannot be looked at |
+ * | `component_missing` | the `.wasm` files of the package are not beside its code |
+ * | `invalid_input` | the caller passed something unusable; the message names it |
+ * | `unknown_intent`, `intent_closed`, `not_governed` | why an intent could not be selected |
+ * | `workspace_fault` | a file of the workspace could not be read or written |
+ * | `internal` | a defect of the component, told by itself |
+ * | `guest_trap` | the component failed; the next call works on a fresh one |
+ * | `reentrant` | a callback called back into the gate that was calling it |
+ */
+export type ErrorCode =
+  | 'workspace_missing'
+  | 'component_missing'
+  | 'invalid_input'
+  | 'unknown_intent'
+  | 'intent_closed'
+  | 'not_governed'
+  | 'workspace_fault'
+  | 'internal'
+  | 'guest_trap'
+  | 'reentrant';
+
+/** The only error that this package throws. */
+export class TollgateError extends Error {
+  override readonly name = 'TollgateError';
+
+  /** Stable, for programs. */
+  readonly code: ErrorCode;
+
+  constructor(code: ErrorCode, message: string, cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.code = code;
+  }
+}

@@ -1,0 +1,125 @@
+// Every fixture, through the npm package, on real files. Run by Node 20, 22, 24 and Bun alike: `node test/fixtures.mjs`.
+import * as fs from 'node:fs';
+import * as os from 'node:os';
+import * as path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { createTollgate } from '../dist/index.js';
+
+const top = fileURLToPath(new URL('../../fixtures/', import.meta.url));
+const names = fs.readdirSync(top).filter((name) => fs.existsSync(path.join(top, name, 'calls.jsonl')));
+const rows = fs.readdirSync(path.join(top, 'rows')).filter((name) => name.endsWith('.jsonl')).flatMap(rowsOf);
+let [passed, failed] = [0, 0];
+for (const name of names.sort()) count(inPlace((root, home) => compareRun(name, root, home)));
+for (const [name, row] of rows) count(inPlace((root, home) => faultsOf(name, row, root, home)));
+console.log(`${passed} passed, ${failed} failed`);
+process.exitCode = failed > 0 || passed < 300 ? 1 : 0;
+
+function count(faults) {
+  if (faults.length > 0) failed += 1;
+  else passed += 1;
+  for (const fault of faults) console.error(fault);
+}
+
+function inPlace(run) {
+  const place = fs.realpathSync(fs.mkdtempSync(path.join(os.tmpdir(), 'tollgate-fixture-')));
+  try {
+    const [root, home] = [path.join(place, 'repo'), path.join(place, 'home')];
+    fs.mkdirSync(root);
+    fs.mkdirSync(home);
+    return run(root, home);
+  } finally {
+    fs.rmSync(place, { recursive: true, force: true });
+  }
+}
+
+function rowsOf(file) {
+  const lines = fs.readFileSync(path.join(top, 'rows', file), 'utf8').split('\n').filter((line) => line !== '');
+  return lines.map((line) => JSON.parse(line)).map((row) => [`${path.basename(file, '.jsonl')}/${row.id}`, row]);
+}
+
+/** What is wrong with the gate's answers to a row, which it is asked twice. */
+function faultsOf(name, row, root, home) {
+  const filled = (value) => (value === undefined ? undefined : JSON.parse(JSON.stringify(value).replaceAll('{root}', root)));
+  const base = JSON.parse(fs.readFileSync(path.join(top, 'rows/base.json'), 'utf8'));
+  for (const step of [...base, ...(filled(row.setup) ?? [])]) carryOut(root, step);
+  const gate = createTollgate({ workspace: root, home });
+  const ask = (op) => JSON.parse(textOf(gate.perform(Buffer.from(JSON.stringify(op)))));
+  const intent = row.intent === undefined ? 'LOGIN' : row.intent;
+  if (intent !== null) ask({ op: 'select-intent', session: 's', intent });
+  const { tool, args, host, cwd } = filled(row);
+  const op = { op: 'pre-tool', session: 's', call: 'c', tool, args, host, cwd };
+  const [answer, again] = [ask(op), ask(op)];
+  const effects = answer.effects?.map((effect) => `${effect.operation} ${effect.path}`);
+  const expected = [row.verdict, row.code, row.effects ? filled(row.effects) : effects];
+  if (JSON.stringify(expected) === JSON.stringify([answer.verdict, answer.code, effects])) {
+    return JSON.stringify(answer) === JSON.stringify(again) ? [] : [`${name}: ${JSON.stringify(answer)} and then ${JSON.stringify(again)}`];
+  }
+  return [`${name}: expected ${JSON.stringify(expected)}, found ${JSON.stringify(answer)}`];
+}
+
+function compareRun(name, root, home) {
+  const read = (...file) => {
+    const at = path.join(top, ...file);
+    return fs.existsSync(at) ? fs.readFileSync(at) : Buffer.alloc(0);
+  };
+  // Latin-1 keeps every byte, so that lines which are no UTF-8 reach the gate as they are.
+  const filled = (bytes) => bytes.toString('latin1').replaceAll('{root}', root);
+  const steps = (bytes) => (bytes.length > 0 ? JSON.parse(Buffer.from(filled(bytes), 'latin1').toString()) : []);
+  for (const step of [...steps(read('base.json')), ...steps(read(name, 'setup.json'))]) carryOut(root, step);
+
+  let [ticks, drawn] = [0, 0];
+  const gate = createTollgate({
+    workspace: root,
+    home,
+    clock: () => 1_767_225_600_000 + 1000 * ticks++,
+    random: (length) => Uint8Array.from({ length }, () => Math.floor(drawn++ / 16)),
+  });
+  let answers = '';
+  for (const text of filled(read(name, 'calls.jsonl')).split('\n').filter((line) => line !== '')) {
+    const line = Buffer.from(text, 'latin1');
+    const step = stepOf(line);
+    if (step) carryOut(root, step);
+    else answers += `${textOf(gate.perform(line))}\n`;
+  }
+  const ledger = path.join(root, '.orchestration/agent_trace.jsonl');
+  const entered = fs.existsSync(ledger) ? fs.readFileSync(ledger, 'utf8') : '';
+  return [
+    ...compare(name, 'answers.jsonl', read(name, 'answers.jsonl').toString(), answers.replaceAll(root, '{root}')),
+    ...compare(name, 'ledger.jsonl', read(name, 'ledger.jsonl').toString(), entered.replaceAll(root, '{root}')),
+  ];
+}
+
+function stepOf(line) {
+  try {
+    return JSON.parse(line.toString()).do;
+  } catch {
+    return undefined;
+  }
+}
+
+function textOf(answer) {
+  return typeof answer === 'string' ? answer : Buffer.from(answer).toString();
+}
+
+function carryOut(root, step) {
+  const [[kind, value]] = Object.entries(step);
+  const at = (name) => {
+    const file = path.join(root, name);
+    fs.mkdirSync(path.dirname(file), { recursive: true });
+    return file;
+  };
+  if (kind === 'write') fs.writeFileSync(at(value[0]), value[1]);
+  else if (kind === 'mkdir') fs.mkdirSync(at(value), { recursive: true });
+  else if (kind === 'symlink') fs.symlinkSync(value[0], at(value[1]));
+  else if (kind === 'hardlink') fs.linkSync(at(value[0]), at(value[1]));
+  else if (kind === 'remove') fs.rmSync(at(value), { recursive: true });
+  else throw new Error(`unknown step ${kind}`);
+}
+
+function compare(name, what, expected, found) {
+  const [left, right] = [expected.split('\n'), found.split('\n')];
+  const at = left.findIndex((line, number) => line !== right[number]);
+  const line = at < 0 && right.length > left.length ? left.length : at;
+  if (line < 0) return [];
+  return [`${name}, ${what} line ${line + 1}\n  expected ${left[line] ?? '(nothing)'}\n  found    ${right[line] ?? '(nothing)'}`];
+}

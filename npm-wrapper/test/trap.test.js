@@ -1,0 +1,81 @@
+// An instance that fails is replaced, and what was selected is still selected.
+import assert from 'node:assert/strict';
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { after, test } from 'node:test';
+import { createTollgate } from 'tollgate';
+import { governed } from './workspace_folder.js';
+
+const discards = [];
+after(() => discards.forEach((discard) => discard()));
+
+const write = { session: 's1', call: 'c1', tool: 'write_to_file', args: { path: 'src/auth/login.ts', content: 'x' } };
+
+function gateWith(options) {
+  const { workspace, home, discard } = governed();
+  discards.push(discard);
+  return { workspace, gate: createTollgate({ workspace, home, ...options }) };
+}
+
+for (const [what, thrown] of [
+  ['an error', new Error('broken')],
+  ['a text', 'denied'],
+  ['something that looks like the contract', Object.assign(new Error('broken'), { payload: { tag: 'internal', val: 'x' } })],
+]) {
+  test(`a clock that throws ${what} fails one call`, () => {
+    let broken = false;
+    const clock = () => {
+      if (broken) throw thrown;
+      return 0;
+    };
+    const { gate } = gateWith({ clock });
+    gate.selectIntent('s1', 'INT-001');
+    gate.preTool(write);
+    broken = true;
+    assert.throws(
+      () => gate.postTool(write, { status: 'done' }),
+      (error) => error.code === 'guest_trap' && error.cause.cause === thrown,
+    );
+    broken = false;
+    assert.equal(gate.preTool(write).code, 'in_scope');
+    assert.equal(gate.postTool(write, { status: 'done' }).entries.length, 1);
+  });
+}
+
+test('a log function that throws fails one call', () => {
+  let broken = true;
+  const heard = [];
+  const log = (level, message) => {
+    if (broken) throw new Error('broken');
+    heard.push([level, message]);
+  };
+  const { gate, workspace } = gateWith({ log });
+  const intents = path.join(workspace, '.orchestration/active_intents.yaml');
+  const good = fs.readFileSync(intents);
+  gate.selectIntent('s1', 'INT-001');
+  fs.writeFileSync(intents, 'active_intents: [');
+  assert.throws(() => gate.preTool(write), { name: 'TollgateError', code: 'guest_trap' });
+  broken = false;
+  assert.equal(gate.preTool(write).code, 'intents_unreadable');
+  assert.equal(heard[0][0], 'warn');
+  fs.writeFileSync(intents, good);
+  assert.equal(gate.preTool(write).code, 'in_scope');
+});
+
+test('a callback cannot call the gate that is calling it', () => {
+  let seen;
+  const { gate } = gateWith({
+    clock: () => {
+      try {
+        gate.context('s1');
+      } catch (error) {
+        seen = error;
+      }
+      return 0;
+    },
+  });
+  gate.selectIntent('s1', 'INT-001');
+  gate.preTool(write);
+  assert.equal(gate.postTool(write, { status: 'done' }).entries.length, 1);
+  assert.equal(seen.code, 'reentrant');
+});

@@ -1,0 +1,36 @@
+// Workspaces for tests: a fresh folder each, gone when the test ends.
+import * as fs from 'node:fs';
+import * as os from 'node:os';
+import * as path from 'node:path';
+
+const INTENTS = `active_intents:
+  - id: INT-001
+    name: Login hardening
+    status: IN_PROGRESS
+    owned_scope: ["src/auth/**"]
+`;
+
+/** A fresh folder with a real path, and a function that takes it away. */
+export function freshFolder(prefix = 'tollgate test ') {
+  const folder = fs.mkdtempSync(path.join(fs.realpathSync(os.tmpdir()), prefix));
+  return { folder, discard: () => fs.rmSync(folder, { recursive: true, force: true }) };
+}
+
+/** Writes files, given as `{ path: content }`. */
+export function writeFiles(folder, files) {
+  for (const [name, content] of Object.entries(files)) {
+    const file = path.join(folder, name);
+    fs.mkdirSync(path.dirname(file), { recursive: true });
+    fs.writeFileSync(file, content);
+  }
+}
+
+/** A workspace governed by the intent INT-001, which owns `src/auth/**`, and a home folder beside it. */
+export function governed() {
+  const { folder, discard } = freshFolder();
+  const workspace = path.join(folder, 'work space');
+  const home = path.join(folder, 'home');
+  fs.mkdirSync(home);
+  writeFiles(workspace, { '.orchestration/active_intents.yaml': INTENTS, 'src/auth/login.ts': 'login' });
+  return { workspace, home, discard };
+}

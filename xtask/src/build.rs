@@ -1,0 +1,54 @@
+//! `cargo xtask build`.
+
+use std::fs;
+use std::io::BufReader;
+use std::path::PathBuf;
+use std::process::Stdio;
+
+use anyhow::{Context as _, Result, ensure};
+use serde_json::Value;
+
+use crate::house::{cargo, command, component, run};
+use crate::npm;
+
+/// The command, the component and the npm package.
+pub(crate) fn build() -> Result<()> {
+    host()?;
+    npm::build()
+}
+
+/// The command, and beside it the component that it carries.
+pub(crate) fn host() -> Result<()> {
+    add_target()?;
+    run(&mut cargo(&["build", "--release", "--locked", "--package", "tollgate"]))?;
+    let built = out_folder()?.join("tollgate.wasm");
+    fs::copy(&built, component()).with_context(|| format!("copying {}", built.display()))?;
+    Ok(())
+}
+
+/// Where the host's build script left the component. Cargo tells.
+fn out_folder() -> Result<PathBuf> {
+    let mut asked = cargo(&["build", "--release", "--locked", "--package", "tollgate", "--quiet", "--message-format=json"]);
+    let mut child = asked.stdout(Stdio::piped()).spawn()?;
+    let output = child.stdout.take().context("cargo's messages")?;
+    let mut folder = None;
+    for message in serde_json::Deserializer::from_reader(BufReader::new(output)).into_iter::<Value>() {
+        let message = message?;
+        let field = |name: &str| message.get(name).and_then(Value::as_str).unwrap_or_default();
+        if field("reason") == "build-script-executed" && field("package_id").contains("host-test") {
+            folder = Some(PathBuf::from(field("out_dir")));
+        }
+    }
+    ensure!(child.wait()?.success(), "cargo failed");
+    folder.context("cargo did not say where the component is")
+}
+
+/// Rust's own toolchain manager adds the target; without it, whoever installed Rust has to.
+pub(crate) fn add_target() -> Result<()> {
+    let rustup = command("rustup", &["target", "add", "wasm32-wasip2"]).stderr(Stdio::null()).status();
+    match rustup {
+        Ok(status) => ensure!(status.success(), "`rustup target add wasm32-wasip2` failed; is the network there?"),
+        Err(_) => println!("rustup is not here; make sure that this Rust has the target wasm32-wasip2"),
+    }
+    Ok(())
+}

@@ -1,0 +1,135 @@
+//! `cargo xtask check`: what can be said of the project without running it.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Write as _;
+use std::path::Path;
+
+use anyhow::{Context as _, Result, bail, ensure};
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use wasmparser::{Parser, Payload};
+
+use crate::build;
+use crate::house::{cargo, command, component, house, run};
+use crate::npm;
+
+/// The component's size, as it is and compressed.
+const MOST_BYTES: usize = 1_200_000;
+const MOST_BYTES_COMPRESSED: usize = 450_000;
+
+/// Everything that the component may import, whatever the patch release of WASI. The names below `wasi:cli` and `wasi:io`
+/// come with Rust's standard library; no host gives them anything to do.
+const ALLOWED_IMPORTS: &[&str] = &[
+    "tollgate:hooks/log",
+    "tollgate:hooks/records",
+    "tollgate:hooks/types",
+    "tollgate:hooks/workspace",
+    "wasi:cli/environment",
+    "wasi:cli/exit",
+    "wasi:cli/stderr",
+    "wasi:cli/stdin",
+    "wasi:cli/stdout",
+    "wasi:cli/terminal-input",
+    "wasi:cli/terminal-output",
+    "wasi:cli/terminal-stderr",
+    "wasi:cli/terminal-stdin",
+    "wasi:cli/terminal-stdout",
+    "wasi:clocks/monotonic-clock",
+    "wasi:clocks/wall-clock",
+    "wasi:io/error",
+    "wasi:io/poll",
+    "wasi:io/streams",
+    "wasi:random/insecure-seed",
+    "wasi:random/random",
+];
+
+/// Format, lints, docs, types, contract, imports and size.
+pub(crate) fn check() -> Result<()> {
+    run(&mut cargo(&["fmt", "--all", "--check"]))?;
+    contract()?;
+    build::build()?;
+    // The release profile, because what it takes is built already.
+    run(&mut cargo(&[
+        "clippy",
+        "--release",
+        "--locked",
+        "--workspace",
+        "--all-targets",
+        "--all-features",
+        "--",
+        "--deny",
+        "warnings",
+    ]))?;
+    run(cargo(&["doc", "--release", "--locked", "--workspace", "--no-deps"]).env("RUSTDOCFLAGS", "--deny warnings"))?;
+    npm::install()?;
+    run(command("npm", &["run", "--silent", "check"]).current_dir(house().join("npm-wrapper")))?;
+    let bytes = fs::read(component())?;
+    imports(&bytes)?;
+    size(&bytes)
+}
+
+/// The contract of a released version does not change: it must be the frozen copy of its version, to the letter.
+fn contract() -> Result<()> {
+    let wit = house().join("wit");
+    let now = texts(&wit)?;
+    let worlds = now.get("worlds.wit").context("wit/worlds.wit is missing")?;
+    let version = worlds.split_once("tollgate:hooks@").and_then(|(_, rest)| rest.split_once(';')).map(|(version, _)| version);
+    let version = version.context("wit/worlds.wit does not name the package's version")?;
+    let frozen = texts(&wit.join("released").join(version)).with_context(|| {
+        format!("wit/released/{version} is missing: a new version of the contract is frozen when it is released")
+    })?;
+    for name in now.keys().chain(frozen.keys()) {
+        if now.get(name) != frozen.get(name) {
+            bail!("wit/{name} is not what was released as {version}: give the contract a new version, and freeze that");
+        }
+    }
+    println!("contract: {} files as released in {version}", now.len());
+    Ok(())
+}
+
+fn texts(folder: &Path) -> Result<BTreeMap<String, String>> {
+    let mut texts = BTreeMap::new();
+    for entry in fs::read_dir(folder).with_context(|| format!("reading {}", folder.display()))? {
+        let path = entry?.path();
+        if path.extension().is_some_and(|extension| extension == "wit") {
+            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            texts.insert(name, fs::read_to_string(&path)?);
+        }
+    }
+    Ok(texts)
+}
+
+fn imports(component: &[u8]) -> Result<()> {
+    let mut depth = 0;
+    let mut found = Vec::new();
+    for payload in Parser::new(0).parse_all(component) {
+        match payload? {
+            Payload::ModuleSection { .. } | Payload::ComponentSection { .. } => depth += 1,
+            Payload::End(_) => depth -= 1,
+            Payload::ComponentImportSection(section) if depth == 0 => {
+                for import in section {
+                    found.push(import?.name.name.to_owned());
+                }
+            }
+            _ => {}
+        }
+    }
+    ensure!(!found.is_empty(), "no import was found; this check would pass anything");
+    for name in &found {
+        let interface = name.split('@').next().unwrap_or(name);
+        ensure!(ALLOWED_IMPORTS.contains(&interface), "the component imports `{name}`, which no host lends");
+    }
+    println!("imports: {} interfaces, all allowed", found.len());
+    Ok(())
+}
+
+fn size(component: &[u8]) -> Result<()> {
+    let mut compressed = GzEncoder::new(Vec::new(), Compression::best());
+    compressed.write_all(component)?;
+    let compressed = compressed.finish()?.len();
+    println!("size: {} bytes, {compressed} compressed", component.len());
+    ensure!(component.len() <= MOST_BYTES, "the component is larger than {MOST_BYTES} bytes");
+    ensure!(compressed <= MOST_BYTES_COMPRESSED, "the compressed component is larger than {MOST_BYTES_COMPRESSED} bytes");
+    Ok(())
+}

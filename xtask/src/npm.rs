@@ -1,0 +1,63 @@
+//! The npm package and the runtimes that it is tried in.
+
+use std::fs;
+use std::path::PathBuf;
+
+use anyhow::{Context as _, Result};
+
+use crate::house::{command, component, house, run, target};
+
+/// Installs what the package is built with, if its lock file changed since.
+pub(crate) fn install() -> Result<()> {
+    install_in(&house().join("npm-wrapper"), &["install", "--no-save"])
+}
+
+/// Makes `npm-wrapper/dist/` from the component.
+pub(crate) fn build() -> Result<()> {
+    install()?;
+    let mut build = command("node", &["build.mjs", "--component"]);
+    run(build.arg(component()).current_dir(house().join("npm-wrapper")))
+}
+
+/// A JavaScript runtime by name.
+pub(crate) struct Runtime {
+    pub(crate) name: &'static str,
+    pub(crate) program: PathBuf,
+}
+
+/// Node as installed, Node 22 and 24, and Bun: those that can be had on this machine. What cannot is said.
+pub(crate) fn runtimes() -> Result<Vec<Runtime>> {
+    let mut runtimes = vec![Runtime { name: "node", program: PathBuf::from("node") }];
+    if !cfg!(all(target_os = "linux", target_arch = "x86_64")) {
+        println!("skipped: Node 22, Node 24 and Bun come as packages for Linux on x86-64 only");
+        return Ok(runtimes);
+    }
+    let folder = target().join("runtimes");
+    fs::create_dir_all(&folder)?;
+    for file in [".npmrc", "package.json", "package-lock.json"] {
+        let from = house().join("xtask/runtimes").join(file);
+        fs::copy(&from, folder.join(file)).with_context(|| format!("copying {}", from.display()))?;
+    }
+    install_in(&folder, &["install", "--no-save"])?;
+    for (name, program) in [
+        ("node22", "node_modules/node22/bin/node"),
+        ("node24", "node_modules/node24/bin/node"),
+        ("bun", "node_modules/@oven/bun-linux-x64-baseline/bin/bun"),
+    ] {
+        runtimes.push(Runtime { name, program: folder.join(program) });
+    }
+    Ok(runtimes)
+}
+
+/// Installing takes its time, so it is done only where the lock file is not the one that was installed. Not `npm ci`: that
+/// wants the packages of every other platform in the registry too.
+fn install_in(folder: &std::path::Path, words: &[&str]) -> Result<()> {
+    let lock = fs::read(folder.join("package-lock.json")).context("reading package-lock.json")?;
+    let mark = folder.join("node_modules/.installed-from");
+    if fs::read(&mark).is_ok_and(|installed| installed == lock) {
+        return Ok(());
+    }
+    let npm = if cfg!(windows) { "npm.cmd" } else { "npm" };
+    run(command(npm, words).args(["--no-audit", "--no-fund", "--loglevel=error"]).current_dir(folder))?;
+    Ok(fs::write(mark, lock)?)
+}

@@ -1,0 +1,38 @@
+//! `cargo xtask test`: every test there is.
+
+use std::process::Command;
+
+use anyhow::{Context as _, Result, ensure};
+
+use crate::check;
+use crate::house::{cargo, house, run, tollgate};
+use crate::npm;
+
+/// Checks, then tests natively, in wasmtime, and in every JavaScript runtime.
+pub(crate) fn test() -> Result<()> {
+    check::check()?;
+    // Debug assertions and overflow checks on, for the gate's own logic.
+    run(&mut cargo(&["test", "--locked", "--package", "tollgate-guest"]))?;
+    run(&mut cargo(&["test", "--release", "--locked", "--package", "tollgate", "--package", "xtask"]))?;
+    let wrapper = house().join("npm-wrapper");
+    run(Command::new("npm").args(["run", "--silent", "test"]).current_dir(&wrapper))?;
+    for runtime in npm::runtimes()? {
+        println!("\n{}: every fixture", runtime.name);
+        run(Command::new(&runtime.program).arg("test/fixtures.mjs").current_dir(&wrapper))?;
+        same_digest(&runtime)?;
+    }
+    println!("\nall tests passed");
+    Ok(())
+}
+
+/// The same bytes in every host.
+fn same_digest(runtime: &npm::Runtime) -> Result<()> {
+    let said = |command: &mut Command| -> Result<String> {
+        let output = command.arg("--version").output().context("asking for the version")?;
+        Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+    };
+    let ours = said(&mut Command::new(tollgate()))?;
+    let theirs = said(Command::new(&runtime.program).arg(house().join("npm-wrapper/dist/eval.js")))?;
+    ensure!(ours == theirs && ours.contains("sha256:"), "{}: `{theirs}` where the command says `{ours}`", runtime.name);
+    Ok(())
+}
