@@ -155,8 +155,8 @@ fn brace_end(chars: &[char], start: usize, depth: usize, quoted: bool) -> End {
             '\'' => {
                 let end = single_quote_end(chars, at + 1)?;
                 // Whether `'` quotes inside `"${…}"` depends on the operator and on Bash's mode; it must not matter.
-                let inside = chars.get(at + 1..end).unwrap_or_default();
-                if quoted && inside.iter().any(|c| "}$`\"\\".contains(*c)) {
+                let inside = chars.get(at + 1..end - 1).unwrap_or_default();
+                if quoted && (inside.iter().any(|c| "}$`\"".contains(*c)) || inside.last() == Some(&'\\')) {
                     return Err(Fault::Ambiguous("'"));
                 }
                 end

@@ -5,7 +5,9 @@
 pub(super) struct Program {
     /// Files that `print > "file"` writes.
     pub(super) writes: Vec<String>,
-    /// Whether it runs commands, or writes where its text does not say.
+    /// Commands that it runs, where they are literal.
+    pub(super) commands: Vec<String>,
+    /// Whether it runs other commands, or writes where its text does not say.
     pub(super) runs: bool,
 }
 
@@ -26,12 +28,29 @@ pub(super) fn program(text: &str) -> Program {
         let before = at.checked_sub(1).and_then(|before| tokens.get(before));
         match token {
             Token::Name(name) if matches!(name.as_str(), "print" | "printf") => (printing, parens) = (true, 0),
-            Token::Name(name) if name == "system" => program.runs = true,
+            Token::Name(name) if name == "system" => match (next, tokens.get(at + 2), tokens.get(at + 3)) {
+                (Some(Token::Mark('(')), Some(Token::Text(command)), Some(Token::Mark(')'))) => {
+                    program.commands.push(command.clone())
+                }
+                _ => program.runs = true,
+            },
             Token::Mark('@') => program.runs = true,
             Token::Mark(';' | '}' | '\n') => printing = false,
             Token::Mark('(') => parens += 1,
             Token::Mark(')') => parens = parens.saturating_sub(1),
-            Token::Mark('|') if next != Some(&Token::Mark('|')) && before != Some(&Token::Mark('|')) => program.runs = true,
+            Token::Mark('|') if next != Some(&Token::Mark('|')) && before != Some(&Token::Mark('|')) => {
+                let ends = |token: Option<&Token>| matches!(token, None | Some(Token::Mark(';' | '{' | '}' | '\n' | '(')));
+                let getline = matches!(next, Some(Token::Name(name)) if name == "getline");
+                match (before, next) {
+                    (Some(Token::Text(command)), _) if getline && ends(at.checked_sub(2).and_then(|first| tokens.get(first))) => {
+                        program.commands.push(command.clone());
+                    }
+                    (_, Some(Token::Text(command))) if printing && ends(tokens.get(at + 2)) => {
+                        program.commands.push(command.clone())
+                    }
+                    _ => program.runs = true,
+                }
+            }
             Token::Mark('>') if printing && parens == 0 => {
                 let skip = if next == Some(&Token::Mark('>')) { 2 } else { 1 };
                 if before == Some(&Token::Mark('>')) {
@@ -102,9 +121,13 @@ mod tests {
             ("{print ($1 > 5)}", "", false),
             ("{print > $1}", "", true),
             ("{print > \"a\" $1}", "", true),
-            ("{print | \"sh\"}", "", true),
-            ("BEGIN{system(\"rm x\")}", "", true),
-            ("BEGIN{\"date\" | getline d}", "", true),
+            ("{print | $1}", "", true),
+            ("{print | \"sort \" $1}", "", true),
+            ("BEGIN{system(\"rm \" $1)}", "", true),
+            ("BEGIN{x \"date\" | getline d}", "", true),
+            ("BEGIN{\"date\" | getline d}", "", false),
+            ("{print | \"sort\"}", "", false),
+            ("BEGIN{system(\"ls\")}", "", false),
             ("/a|b/ {print}", "", false),
             ("$0 ~ /x > y/ {print \"a > b | c\"}", "", false),
             ("a || b {print}", "", false),

@@ -1,7 +1,7 @@
 //! Programs that edit files in place: `sed perl awk ed vim`.
 
 use super::super::flags::{Flags, Spec};
-use super::super::trace::Trace;
+use super::super::trace::{Input, Trace};
 use super::super::value::{Arg, UNKNOWN, shown};
 use super::{Call, awk, copy, perl, sed};
 use crate::call::effect::Deed;
@@ -210,13 +210,20 @@ fn pattern(trace: &mut Trace<'_>, call: &Call<'_>) {
         for file in program.writes {
             trace.touch_path(call.world, call.name, &file, Deed::Write);
         }
+        for command in program.commands {
+            let mut world = call.world.child();
+            world.options.posix = true;
+            trace.apart(|trace| trace.text(&command, vec![world], &Input::Unknown));
+        }
     }
 }
 
 fn screen(trace: &mut Trace<'_>, call: &Call<'_>) {
     let line = matches!(call.name, "ed" | "red");
     let spec = if line { Spec::new("p", &["prompt"]) } else { Spec::new("cuSswWpT", &["cmd", "eval", "load", "file"]) };
-    let flags = Flags::parse(call.args, spec);
+    // `-es` is a mode of its own, not a script.
+    let args: Vec<Arg> = call.args.iter().filter(|arg| !matches!(arg.text.as_str(), "-es" | "-Es")).cloned().collect();
+    let flags = Flags::parse(&args, spec);
     let reads = call.name == "view" || flags.has(&["R", "M"]);
     if !reads {
         trace.touch_all(call, &flags.operands, Deed::Write);
@@ -229,7 +236,6 @@ fn screen(trace: &mut Trace<'_>, call: &Call<'_>) {
     if scripted && !(flags.has(&["c"]) && plain && !flags.has(&["S", "cmd", "eval", "load"])) {
         trace.unknown(format!("`{}` runs an editor's commands", call.shown()));
     }
-    use super::super::trace::Input;
     let fed = match call.input {
         Input::Inherited => false,
         Input::Text(text) => !text.lines().all(is_ed_line),
