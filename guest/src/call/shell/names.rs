@@ -96,7 +96,9 @@ impl Trace<'_> {
             found.retain(exists);
         }
         found.retain(|path| !path.is_empty());
-        if found.is_empty() && !world.options.nullglob {
+        // What the command line itself may have taken away may leave the pattern without a match.
+        let gone = found.iter().all(|path| self.is_removed(world, path));
+        if gone && !world.options.nullglob {
             found.push(arg.text.clone());
         }
         Names::These(found)
