@@ -59,7 +59,8 @@ impl Trace<'_> {
                 continue;
             }
             let everything = *part == "**" && world.options.globstar;
-            let glob = Glob::compile(&plain_glob(part)).ok();
+            // A set that does not close is text.
+            let (glob, literal) = (Glob::compile(&plain_glob(part)).ok(), unescaped(part));
             let mut next = Vec::new();
             for head in &found {
                 let Some(names) = self.listed(world, head, everything) else { return Names::Below(head.clone()) };
@@ -69,7 +70,9 @@ impl Trace<'_> {
                 }
                 let hidden = part.starts_with('.') || part.starts_with("\\.") || world.options.dotglob;
                 let fits = |name: &&String| {
-                    everything || ((hidden || !name.starts_with('.')) && glob.as_ref().is_none_or(|glob| glob.matches(name)))
+                    everything
+                        || ((hidden || !name.starts_with('.'))
+                            && glob.as_ref().map_or(**name == literal, |glob| glob.matches(name)))
                 };
                 next.extend(names.iter().filter(fits).map(|name| append(head, name)));
                 if next.len() > MOST_NAMES as usize {
@@ -93,7 +96,9 @@ impl Trace<'_> {
             found.retain(exists);
         }
         found.retain(|path| !path.is_empty());
-        if found.is_empty() && !world.options.nullglob {
+        // What the command line itself may have taken away may leave the pattern without a match.
+        let gone = found.iter().all(|path| self.is_removed(world, path));
+        if gone && !world.options.nullglob {
             found.push(arg.text.clone());
         }
         Names::These(found)

@@ -274,6 +274,12 @@ impl<'w> Trace<'w> {
         matches!(self.kind(world, path), Kind::Directory | Kind::Unreadable | Kind::Other) || located.starts_with('~')
     }
 
+    /// Whether the command line itself may have taken away what stands at a path.
+    pub(super) fn is_removed(&self, world: &World, path: &str) -> bool {
+        let Some(at) = self.located(world, path).map(|path| lexical(&path)) else { return false };
+        self.removals.iter().any(|gone| *gone == at || is_below(&at, gone))
+    }
+
     /// Remembers in a world that a folder was made, with those above it if `parents`.
     pub(super) fn made(&self, world: &mut World, path: &str, parents: bool) {
         let Some(located) = self.located(world, path) else { return };

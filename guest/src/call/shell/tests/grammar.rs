@@ -197,6 +197,8 @@ fn expansions() {
         ("rm src/auth/[al]*.ts", "d:src/auth/a.ts d:src/auth/login.ts"),
         ("rm src/auth/[[:alpha:]].ts", "d:src/auth/a.ts"),
         ("rm *.nothing", "d:*.nothing"),
+        ("rm ][", "d:]["),
+        ("rm [z-a]", "d:[z-a]"),
         ("rm 'src/*'", "d:src/*"),
         ("rm -rf *", "D:README.md D:docs D:fix.patch D:package.json D:src D:tests"),
         ("rm .e*", "d:.env"),
