@@ -49,6 +49,19 @@ fn is_plain(byte: u8) -> bool {
 
 /// How long the secret is that `rest` begins with. `starts_word` says that no word runs up to it.
 pub(super) fn length(rest: &[u8], starts_word: bool) -> Option<usize> {
+    // Most bytes begin nothing, and this is asked for every byte of a text.
+    if !matches!(
+        rest,
+        [b'A', b'I' | b'K' | b'S', ..]
+            | [b'g', b'h' | b'i' | b'l', ..]
+            | [b's' | b'r', b'k', ..]
+            | [b'x', b'o', ..]
+            | [b'n', b'p', ..]
+            | [b'e', b'y', ..]
+            | [b'-', b'-', ..]
+    ) {
+        return None;
+    }
     let known = SHAPES.iter().find_map(|shape| {
         if rest.first() != shape.prefix.first() || !rest.starts_with(shape.prefix) || shape.ordinary && !starts_word {
             return None;
@@ -112,4 +125,18 @@ fn private_key_block(rest: &[u8]) -> Option<usize> {
             .map(|at| title + at + count(from(tail, at), |byte| byte == b'-'))
     });
     Some(end.unwrap_or(rest.len()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_shape_is_looked_for() {
+        for shape in &SHAPES {
+            let token = [shape.prefix, &[b'7'; 40]].concat();
+            assert_eq!(length(&token, true), Some(token.len()), "{}", String::from_utf8_lossy(&token));
+            assert_eq!(length(&token[..shape.prefix.len() + shape.least - 1], true), None);
+        }
+    }
 }
