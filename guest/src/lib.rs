@@ -19,6 +19,7 @@
 //! | [`intents`] | what the work is for, who works for it, what it owns |
 //! | [`ledger`] | what happened, one line per changed file |
 //! | [`augment`] | what is known about the concepts that a call names |
+//! | [`redact`] | text without its secrets |
 //! | [`state`] | the gate's memory between calls |
 //! | [`ports`] | everything the gate needs from outside, as traits, with a world in memory |
 //!
@@ -56,5 +57,6 @@ pub mod intents;
 pub mod ledger;
 pub mod operations;
 pub mod ports;
+pub mod redact;
 pub mod ruling;
 pub mod state;

@@ -1,6 +1,7 @@
 //! What happened: one line per changed file in `.orchestration/agent_trace.jsonl`, appended and never rewritten.
 
 pub mod entry;
+pub mod line_ranges;
 pub mod mutation;
 pub mod pending;
 

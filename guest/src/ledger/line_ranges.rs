@@ -1,0 +1,266 @@
+//! Which lines of a file a change touched.
+
+use serde::{Deserialize, Serialize};
+
+/// Lines of the new content, counted from 1, both ends included.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LineRange {
+    /// The first line.
+    pub start: u32,
+    /// The last line.
+    pub end: u32,
+}
+
+/// Beyond so many lines put in and taken out, one range says it all. The search keeps about half a megabyte at most.
+const EDITS: usize = 500;
+/// Beyond so many lines between the first and the last difference, nothing is searched.
+const LINES: usize = 100_000;
+/// Bytes compared before the search gives up, so that repeated lines cost no more than a moment.
+const EFFORT: usize = 1 << 26;
+/// Beyond so many ranges, the last one covers the rest.
+const RANGES: usize = 100;
+/// How much of a file is looked at for a NUL.
+const HEAD: usize = 8192;
+
+/// Lines put in, counted from 0 where the difference begins; where `start == end`, lines were only taken out there.
+struct Hunk {
+    start: usize,
+    end: usize,
+}
+
+/// The lines of `after` that differ from `before`; where lines were only taken out, the line that now stands there, or
+/// the last one. Lines are compared with their ends. Binary content has no lines.
+pub fn changed(before: &[u8], after: &[u8]) -> Vec<LineRange> {
+    let binary = |content: &[u8]| content.iter().take(HEAD).any(|byte| *byte == 0);
+    if before == after || binary(before) || binary(after) {
+        return Vec::new();
+    }
+    let (head, tail) = common(before, after);
+    let old = before.get(head..before.len() - tail).unwrap_or_default();
+    let new = after.get(head..after.len() - tail).unwrap_or_default();
+    let (removed, added) = (line_count(old), line_count(new));
+    let searched = removed > 0 && added > 0 && removed.max(added) <= LINES;
+    let hunks = if searched { hunks(&lines(old), &lines(new)) } else { None };
+    let hunks = hunks.unwrap_or_else(|| vec![Hunk { start: 0, end: added }]);
+    let skipped = line_count(after.get(..head).unwrap_or_default());
+    ranges(&hunks, skipped, skipped + added + usize::from(tail > 0))
+}
+
+/// The hunks as ranges, after `skipped` lines and up to line `last`.
+fn ranges(hunks: &[Hunk], skipped: usize, last: usize) -> Vec<LineRange> {
+    let mut ranges: Vec<LineRange> = Vec::new();
+    for hunk in hunks {
+        let start = (skipped + hunk.start + 1).min(last) as u32;
+        let end = start.max((skipped + hunk.end) as u32);
+        let full = ranges.len() == RANGES;
+        match ranges.last_mut() {
+            Some(previous) if full || start <= previous.end + 1 => previous.end = previous.end.max(end),
+            _ if last == 0 => {}
+            _ => ranges.push(LineRange { start, end }),
+        }
+    }
+    ranges
+}
+
+/// How many bytes both begin and end with, in whole lines.
+fn common(before: &[u8], after: &[u8]) -> (usize, usize) {
+    let same = before.iter().zip(after).take_while(|(a, b)| a == b).count();
+    let head = before.iter().take(same).rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+    let (old, new) = (before.get(head..).unwrap_or_default(), after.get(head..).unwrap_or_default());
+    let same = old.iter().rev().zip(new.iter().rev()).take_while(|(a, b)| a == b).count();
+    let starts_line = |content: &[u8]| content.iter().rev().nth(same).is_none_or(|byte| *byte == b'\n');
+    let tail = if starts_line(old) && starts_line(new) {
+        same
+    } else {
+        let shared = old.get(old.len() - same..).unwrap_or_default();
+        shared.iter().position(|byte| *byte == b'\n').map_or(0, |at| same - at - 1)
+    };
+    (head, tail)
+}
+
+fn lines(content: &[u8]) -> Vec<&[u8]> {
+    content.split_inclusive(|byte| *byte == b'\n').collect()
+}
+
+fn line_count(content: &[u8]) -> usize {
+    content.split_inclusive(|byte| *byte == b'\n').count()
+}
+
+/// Myers' greedy search, with one row per number of edits; `None` where it would take too long.
+///
+/// Entry `i` of row `d` is how many old lines are passed on the diagonal `2i - d` (old minus new lines) after `d` edits.
+/// It is reached by putting a line in from entry `i` of the row before, or by taking one out from entry `i - 1`.
+fn hunks(old: &[&[u8]], new: &[&[u8]]) -> Option<Vec<Hunk>> {
+    let mut rows: Vec<Vec<u32>> = Vec::new();
+    let mut effort = 0;
+    for edits in 0..=EDITS {
+        let mut row = Vec::with_capacity(edits + 1);
+        for entry in 0..=edits {
+            let mut passed = rows.last().map_or(0, |above| step(above, entry).0);
+            let mut reached = (passed + edits).saturating_sub(2 * entry);
+            while let (Some(a), Some(b)) = (old.get(passed), new.get(reached)) {
+                effort += a.len();
+                if a != b {
+                    break;
+                }
+                passed += 1;
+                reached += 1;
+            }
+            if passed == old.len() && reached == new.len() {
+                return Some(trace(&rows, entry, old.len(), new.len()));
+            }
+            if effort > EFFORT {
+                return None;
+            }
+            row.push(passed as u32);
+        }
+        rows.push(row);
+    }
+    None
+}
+
+/// Old lines passed right after the edit that leads to an entry, and whether that edit put a line in.
+fn step(above: &[u32], entry: usize) -> (usize, bool) {
+    let put_in = above.get(entry).map(|passed| *passed as usize);
+    let taken_out = entry.checked_sub(1).and_then(|left| above.get(left)).map(|passed| *passed as usize);
+    match (put_in, taken_out) {
+        (Some(passed), None) => (passed, true),
+        (Some(passed), Some(left)) if left < passed => (passed, true),
+        (_, left) => (left.unwrap_or_default() + 1, false),
+    }
+}
+
+/// The way back from the end; edits without an equal line between them are one hunk.
+fn trace(rows: &[Vec<u32>], mut entry: usize, mut passed: usize, mut reached: usize) -> Vec<Hunk> {
+    let mut hunks: Vec<Hunk> = Vec::new();
+    for above in rows.iter().rev() {
+        let (landed, put_in) = step(above, entry);
+        let equal = passed - landed;
+        let end = reached - equal;
+        let start = end - usize::from(put_in);
+        match hunks.last_mut() {
+            Some(later) if equal == 0 => later.start = start,
+            _ => hunks.push(Hunk { start, end }),
+        }
+        entry -= usize::from(!put_in);
+        passed = landed - usize::from(!put_in);
+        reached = start;
+    }
+    hunks.reverse();
+    hunks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pairs(before: &str, after: &str) -> Vec<(u32, u32)> {
+        changed(before.as_bytes(), after.as_bytes()).iter().map(|range| (range.start, range.end)).collect()
+    }
+
+    #[test]
+    fn rows() {
+        for (before, after, expected) in [
+            ("", "", vec![]),
+            ("a\n", "a\n", vec![]),
+            ("", "a\nb\nc", vec![(1, 3)]),
+            ("a\nb\n", "", vec![]),
+            // Replaced, put in, taken out.
+            ("a\nb\nc\n", "a\nx\nc\n", vec![(2, 2)]),
+            ("a\nc\n", "a\nb\nc\n", vec![(2, 2)]),
+            ("a\nb\nc\n", "a\nc\n", vec![(2, 2)]),
+            ("a\nb\n", "b\n", vec![(1, 1)]),
+            ("a\nb\nc\n", "a\n", vec![(1, 1)]),
+            ("a\nb\nc\nd\n", "a\nx\nd\n", vec![(2, 2)]),
+            // Two places, with equal lines between them.
+            ("a\nb\nc\nd\ne\n", "x\nb\nc\nd\ny\n", vec![(1, 1), (5, 5)]),
+            ("a\nb\nc\nd\ne\n", "b\nc\nd\ny\n", vec![(1, 1), (4, 4)]),
+            ("a\nb\nc\nd\ne\n", "x\nb\ny\nd\ne\n", vec![(1, 1), (3, 3)]),
+            // Side by side is one range.
+            ("a\nb\nc\n", "a\nx\ny\n", vec![(2, 3)]),
+            // Taken out, with the change after it right where the next line stands.
+            ("a\nb\nc\nd\n", "b\nx\nd\n", vec![(1, 2)]),
+            // Line ends count.
+            ("a\nb\nc\n", "a\r\nb\nc\n", vec![(1, 1)]),
+            ("a\nb", "a\nb\n", vec![(2, 2)]),
+            ("xb\n", "b\n", vec![(1, 1)]),
+            ("b\n", "xb\n", vec![(1, 1)]),
+            ("b\nb\n", "b\nxb\n", vec![(2, 2)]),
+            ("a\n", "a\na\na\n", vec![(2, 3)]),
+            // Binary.
+            ("a\0\n", "b\n", vec![]),
+            ("a\n", "b\0\n", vec![]),
+        ] {
+            assert_eq!(pairs(before, after), expected, "{before:?} -> {after:?}");
+        }
+    }
+
+    #[test]
+    fn written_as_start_and_end() {
+        let ranges = changed(b"a\n", b"b\n");
+        assert_eq!(serde_json::to_string(&ranges).unwrap(), r#"[{"start":1,"end":1}]"#);
+    }
+
+    fn numbered(count: usize, line: impl Fn(usize) -> String) -> String {
+        (1..=count).map(|at| line(at) + "\n").collect()
+    }
+
+    #[test]
+    fn bounds() {
+        let plain = |at: usize| at.to_string();
+        // Every third line differs: more places than are listed, so the last range goes to the last of them.
+        let thirds = |at: usize| if at.is_multiple_of(3) { format!("x{at}") } else { at.to_string() };
+        let found = pairs(&numbered(600, plain), &numbered(600, thirds));
+        assert_eq!((found.len(), found[0], found[98], found[99]), (100, (3, 3), (297, 297), (300, 600)));
+        // More edits than are searched for.
+        assert_eq!(pairs(&numbered(3000, plain), &numbered(3000, thirds)), [(3, 3000)]);
+        // More lines than are searched, though the lines around the change do not count.
+        let ends = |at: usize| if matches!(at, 2 | 150_000) { "x".to_owned() } else { at.to_string() };
+        let one = |at: usize| if at == 150_000 { "x".to_owned() } else { at.to_string() };
+        assert_eq!(pairs(&numbered(150_001, plain), &numbered(150_001, ends)), [(2, 150_000)]);
+        assert_eq!(pairs(&numbered(150_001, plain), &numbered(150_001, one)), [(150_000, 150_000)]);
+        // Repeated lines make every diagonal long.
+        let repeated = |at: usize| if at == 1 || at == 99_000 { at.to_string() } else { "y".repeat(200) };
+        let other = |at: usize| if at.is_multiple_of(97) { at.to_string() } else { "y".repeat(200) };
+        assert_eq!(pairs(&numbered(99_000, repeated), &numbered(98_500, other)), [(1, 98_500)]);
+    }
+
+    #[test]
+    fn what_is_left_was_there_before() {
+        let mut seed = 0x9e37_79b9_7f4a_7c15_u64;
+        let mut random = |below: u64| {
+            seed ^= seed << 13;
+            seed ^= seed >> 7;
+            seed ^= seed << 17;
+            (seed >> 20) % below
+        };
+        for round in 0..3000 {
+            let mut text = |longest: u64| {
+                let end = |last: u64| if last == 0 { "" } else { "\n" };
+                let count = random(longest);
+                let mut text: String =
+                    (0..count).map(|_| format!("{}\n", ["a", "b", "c", "a\r", ""][random(5) as usize])).collect();
+                text += ["", "a", "b"][random(3) as usize];
+                text + end(random(2))
+            };
+            let (before, after) = (text(24), text(24));
+            assert_eq!(pairs(&before, &before), []);
+            let ranges = changed(before.as_bytes(), after.as_bytes());
+            let total = line_count(after.as_bytes());
+            assert!(before == after || total == 0 || !ranges.is_empty(), "round {round}: {before:?} -> {after:?}");
+            let mut last = 0;
+            for range in &ranges {
+                let fits = (last == 0 || range.start > last + 1) && range.start >= 1 && range.start <= range.end;
+                assert!(fits && range.end as usize <= total, "round {round}: {ranges:?}");
+                last = range.end;
+            }
+            let mut old = lines(before.as_bytes()).into_iter();
+            for (at, line) in lines(after.as_bytes()).into_iter().enumerate() {
+                let at = at as u32 + 1;
+                let listed = ranges.iter().any(|range| range.start <= at && at <= range.end);
+                assert!(listed || old.any(|other| other == line), "round {round}: {before:?} -> {after:?}: {ranges:?}");
+            }
+        }
+        assert_eq!(pairs("", &numbered(700, |at| at.to_string())), [(1, 700)]);
+    }
+}

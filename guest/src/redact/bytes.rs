@@ -1,0 +1,44 @@
+//! Small questions about bytes.
+
+/// Everything from `at` on.
+pub(super) fn from(bytes: &[u8], at: usize) -> &[u8] {
+    bytes.get(at..).unwrap_or_default()
+}
+
+/// How many bytes in a row fit.
+pub(super) fn count(bytes: &[u8], fits: fn(u8) -> bool) -> usize {
+    bytes.iter().take_while(|byte| fits(**byte)).count()
+}
+
+/// Where a text first stands.
+pub(super) fn find(bytes: &[u8], text: &[u8]) -> Option<usize> {
+    bytes.windows(text.len()).position(|window| window == text)
+}
+
+/// What labels and most tokens are made of.
+pub(super) fn is_name(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-')
+}
+
+pub(super) fn is_blank(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t')
+}
+
+pub(super) fn is_quote(byte: u8) -> bool {
+    matches!(byte, b'"' | b'\'' | b'`')
+}
+
+/// Whether cases and digits change often, as they do in what no person wrote. A capital that starts a word is no change.
+pub(super) fn is_mixed(bytes: &[u8]) -> bool {
+    let class = |byte: u8| match byte {
+        b'a'..=b'z' => 1,
+        b'A'..=b'Z' => 2,
+        b'0'..=b'9' => 4,
+        _ => 0,
+    };
+    let changes = |pair: &&[u8]| match *pair {
+        [a, b] => matches!((class(*a), class(*b)), (1, 2 | 4) | (2, 4) | (4, 1 | 2)),
+        _ => false,
+    };
+    bytes.windows(2).filter(changes).count() * 4 > bytes.len()
+}

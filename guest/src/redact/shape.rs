@@ -1,0 +1,142 @@
+//! Secrets that are known by their own shape.
+
+use super::bytes::{count, find, from, is_name};
+
+/// A prefix that issuers put before their tokens.
+struct Shape {
+    prefix: &'static [u8],
+    /// How many bytes must follow it.
+    least: usize,
+    /// Which bytes may follow it.
+    inside: fn(u8) -> bool,
+    /// Whether the prefix also begins ordinary words: then it must stand at the start of one, with a digit further on.
+    ordinary: bool,
+}
+
+const fn shape(prefix: &'static str, least: usize, inside: fn(u8) -> bool) -> Shape {
+    Shape { prefix: prefix.as_bytes(), least, inside, ordinary: false }
+}
+
+const SHAPES: [Shape; 19] = [
+    shape("AKIA", 16, is_capital),
+    shape("ASIA", 16, is_capital),
+    shape("ghp_", 20, is_plain),
+    shape("gho_", 20, is_plain),
+    shape("ghu_", 20, is_plain),
+    shape("ghs_", 20, is_plain),
+    shape("ghr_", 20, is_plain),
+    shape("github_pat_", 20, is_name),
+    shape("glpat-", 16, is_name),
+    shape("xoxa-", 10, is_name),
+    shape("xoxb-", 10, is_name),
+    shape("xoxp-", 10, is_name),
+    shape("xoxr-", 10, is_name),
+    shape("xoxs-", 10, is_name),
+    shape("AIza", 30, is_name),
+    shape("sk_live_", 16, is_plain),
+    shape("rk_live_", 16, is_plain),
+    shape("npm_", 30, is_plain),
+    Shape { ordinary: true, ..shape("sk-", 16, is_name) },
+];
+
+fn is_capital(byte: u8) -> bool {
+    byte.is_ascii_uppercase() || byte.is_ascii_digit()
+}
+
+fn is_plain(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric()
+}
+
+/// How long the secret is that `rest` begins with. `starts_word` says that no word runs up to it.
+pub(super) fn length(rest: &[u8], starts_word: bool) -> Option<usize> {
+    // Most bytes begin nothing, and this is asked for every byte of a text.
+    if !matches!(
+        rest,
+        [b'A', b'I' | b'K' | b'S', ..]
+            | [b'g', b'h' | b'i' | b'l', ..]
+            | [b's' | b'r', b'k', ..]
+            | [b'x', b'o', ..]
+            | [b'n', b'p', ..]
+            | [b'e', b'y', ..]
+            | [b'-', b'-', ..]
+    ) {
+        return None;
+    }
+    let known = SHAPES.iter().find_map(|shape| {
+        if rest.first() != shape.prefix.first() || !rest.starts_with(shape.prefix) || shape.ordinary && !starts_word {
+            return None;
+        }
+        let more = from(rest, shape.prefix.len());
+        let length = run(more, shape.inside);
+        let fits = length >= shape.least && (!shape.ordinary || more.iter().take(length).any(u8::is_ascii_digit));
+        fits.then_some(shape.prefix.len() + length)
+    });
+    known.or_else(|| if starts_word { web_token(rest) } else { None }).or_else(|| private_key_block(rest))
+}
+
+/// Whether a secret stands anywhere in a value.
+pub(super) fn within(value: &[u8]) -> bool {
+    (0..value.len()).any(|at| {
+        let behind = value.get(..at).unwrap_or_default();
+        length(from(value, at), super::starts_word(behind)).is_some()
+    })
+}
+
+/// How many bytes belong to a token; a key block that follows without a gap does not.
+pub(super) fn run(rest: &[u8], inside: fn(u8) -> bool) -> usize {
+    let belongs = |at: usize| rest.get(at).is_some_and(|byte| inside(*byte)) && !is_private_key(from(rest, at));
+    (0..rest.len()).take_while(|at| belongs(*at)).count()
+}
+
+/// A JSON web token: three parts, the first of which is an object in base64.
+fn web_token(rest: &[u8]) -> Option<usize> {
+    if !rest.starts_with(b"eyJ") {
+        return None;
+    }
+    let head = run(rest, is_name);
+    let body = run(from(rest, head + 1), is_name);
+    let dotted = rest.get(head) == Some(&b'.') && rest.get(head + 1 + body) == Some(&b'.');
+    let sum = head + body + 2;
+    (dotted && head >= 10 && body >= 4).then(|| sum + run(from(rest, sum), is_name))
+}
+
+const BEGIN: &[u8] = b"-----BEGIN ";
+const DASHES: &[u8] = b"-----";
+
+/// Whether `rest` begins with the first line of a private key.
+pub(super) fn is_private_key(rest: &[u8]) -> bool {
+    if !rest.starts_with(BEGIN) {
+        return false;
+    }
+    let title: &[u8] = from(rest, BEGIN.len());
+    let title = title.get(..title.len().min(48)).unwrap_or_default();
+    find(title, DASHES).is_some_and(|end| find(title.get(..end).unwrap_or_default(), b"PRIVATE KEY").is_some())
+}
+
+/// The whole block, or everything up to the end where it does not end.
+fn private_key_block(rest: &[u8]) -> Option<usize> {
+    if !is_private_key(rest) {
+        return None;
+    }
+    let end = find(rest, b"-----END ").and_then(|at| {
+        let title = at + DASHES.len();
+        let tail = from(rest, title);
+        find(tail.get(..tail.len().min(64)).unwrap_or_default(), DASHES)
+            .map(|at| title + at + count(from(tail, at), |byte| byte == b'-'))
+    });
+    Some(end.unwrap_or(rest.len()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_shape_is_looked_for() {
+        for shape in &SHAPES {
+            let token = [shape.prefix, &[b'7'; 40]].concat();
+            assert_eq!(length(&token, true), Some(token.len()), "{}", String::from_utf8_lossy(&token));
+            assert_eq!(length(&token[..shape.prefix.len() + shape.least - 1], true), None);
+        }
+    }
+}

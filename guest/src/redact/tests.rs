@@ -1,0 +1,256 @@
+use super::*;
+
+/// Rows are written with `¦` within the tokens, so that nobody takes them for real ones.
+fn row(text: &str) -> String {
+    text.replace('¦', "")
+}
+
+#[test]
+fn hidden() {
+    for (text, expected) in [
+        // By shape.
+        ("id AKIA¦IOSFODNN7EXAMPLE.", "id [redacted]."),
+        ("ASIA¦IOSFODNN7EXAMPLE", "[redacted]"),
+        ("git clone with ghp_¦abcdefghijklmnopqrstuvwxyz0123456789!", "git clone with [redacted]!"),
+        ("ghs_¦abcdefghijklmnopqrstuvwxyz0123456789", "[redacted]"),
+        ("(github_pat_¦11ABCDEFG0abcdefghijkl_mnopqrstuvwxyz)", "([redacted])"),
+        ("glpat-¦abcdefghij0123456789", "[redacted]"),
+        ("xoxb-¦1234567890-abcdefghij", "[redacted]"),
+        ("sk-¦proj-abcdefghij0123456789", "[redacted]"),
+        ("sk-¦ant-api03-abcdefghij_0123456789", "[redacted]"),
+        ("key AIza¦SyA1234567890abcdefghijklmnopqrstuv", "key [redacted]"),
+        ("sk_¦live_abcdefghij0123456789 rk_¦live_abcdefghij0123456789", "[redacted] [redacted]"),
+        ("//registry/:npm_¦abcdefghijklmnopqrstuvwxyz0123456789", "//registry/:[redacted]"),
+        ("eyJ¦hbGciOiJIUzI1NiJ9.eyJ¦zdWIiOiIxIn0.c2lnbmF0dXJl, ok", "[redacted], ok"),
+        ("-----BEGIN RSA PRIVATE ¦KEY-----\nMIIE\nAAAA\n-----END RSA PRIVATE KEY-----\nrest", "[redacted]\nrest"),
+        ("a\n-----BEGIN OPENSSH PRIVATE ¦KEY-----\nb3Bl\nMIIE", "a\n[redacted]"),
+        ("-----BEGIN PRIVATE ¦KEY-----\nMIIE\n-----END PRI", "[redacted]"),
+        ("private_key: '-----BEGIN PRIVATE ¦KEY-----\nMI\n-----END PRIVATE KEY-----'", "private_key: '[redacted]'"),
+        // Behind escapes and colours, where a letter stands before them.
+        (r"out\nghp_¦abcdefghijklmnopqrstuvwxyz0123456789\n", r"out\n[redacted]\n"),
+        (r"out\neyJ¦hbGciOiJIUzI1NiJ9.eyJ¦zdWIiOiIxIn0.c2ln", r"out\n[redacted]"),
+        ("\x1b[1;32msk-¦abcdefghij0123456789\x1b[0m", "\x1b[1;32m[redacted]\x1b[0m"),
+        ("q=%20sk-¦abcdefghij0123456789", "q=%20[redacted]"),
+        // By scheme.
+        ("curl -H 'Authorization: Bearer abc123def' x", "curl -H 'Authorization: Bearer [redacted]' x"),
+        ("Authorization: Basic dXNlcjpwYXNz", "Authorization: Basic [redacted]"),
+        ("authorization: token abcdefghi", "authorization: token [redacted]"),
+        (r#"{"Authorization": "Bearer abcdefghi"}"#, r#"{"Authorization": "Bearer [redacted]"}"#),
+        ("sent Bearer a1B2c3D4e5F6 to it", "sent Bearer [redacted] to it"),
+        ("Basic dXNlcjpwYXNzd29yZA==", "Basic [redacted]"),
+        // In addresses.
+        ("https://user:hunter2@host/x", "https://user:[redacted]@host/x"),
+        ("postgres://u:p@h:5432/db?x=1", "postgres://u:[redacted]@h:5432/db?x=1"),
+        ("redis://:p@ss@[::1]:6379", "redis://:[redacted]@[::1]:6379"),
+        ("https://ghp_¦abcdefghijklmnopqrstuvwxyz0123456789:x@h", "https://[redacted]:[redacted]@h"),
+        // By label.
+        ("password=hunter2", "password=[redacted]"),
+        ("PASSWORD = hunter2 # note", "PASSWORD = [redacted] # note"),
+        ("DB_PASSWORD=hunter2\nDB_USER=bob", "DB_PASSWORD=[redacted]\nDB_USER=bob"),
+        ("SMTP_PASS=hunter2 _auth=aGVsbG8=", "SMTP_PASS=[redacted] _auth=[redacted]"),
+        ("DB_PASSWORD_PROD=hunter2 TOKEN_2=hunter2", "DB_PASSWORD_PROD=[redacted] TOKEN_2=[redacted]"),
+        ("api-key: abcdef1", "api-key: [redacted]"),
+        ("apiKey: 'a'", "apiKey: '[redacted]'"),
+        (r#"{"client_secret":"x y","n":1}"#, r#"{"client_secret":"[redacted]","n":1}"#),
+        (r#"{"out":"{\"access_token\": \"a\\\"b\", \"n\":1}"}"#, r#"{"out":"{\"access_token\": \"[redacted]\", \"n\":1}"}"#),
+        (r#"secret: "a\"b" c"#, r#"secret: "[redacted]" c"#),
+        (r"out: password=hunter2\nuser=bob", r"out: password=[redacted]\nuser=bob"),
+        ("env['SECRET_KEY'] = b'abc'", "env['SECRET_KEY'] = b'[redacted]'"),
+        ("token := \"abc\"; x", "token := \"[redacted]\"; x"),
+        ("'passwd' => 'abc'", "'passwd' => '[redacted]'"),
+        ("mysql --password hunter2 --user bob", "mysql --password [redacted] --user bob"),
+        ("tool --api-key=hunter2 run", "tool --api-key=[redacted] run"),
+        ("tool --token 'a b' run", "tool --token '[redacted]' run"),
+        ("https://h/x?access_token=abcdef&y=1", "https://h/x?access_token=[redacted]&y=1"),
+        ("Server=h;Password=a(b)c1;User=x", "Server=h;Password=[redacted];User=x"),
+        ("AWS_SECRET_ACCESS_KEY=/aB1cD2eF3gH4iJ5kL6mN7oP8qR9sT0uV1wX2yZ3", "AWS_SECRET_ACCESS_KEY=[redacted]"),
+        ("password: hunter", "password: [redacted]"),
+        ("- password: hunter", "- password: [redacted]"),
+        ("your password: hunter2 now", "your password: [redacted] now"),
+        ("pwd=12345678", "pwd=[redacted]"),
+        ("password: pässwörd, ü", "password: [redacted], ü"),
+        ("pin token=$AKIA¦IOSFODNN7EXAMPLE", "pin token=[redacted]"),
+        ("secret='unclosed\nnext", "secret='[redacted]\nnext"),
+    ] {
+        assert_eq!(redact(&row(text)), expected, "{text}");
+    }
+}
+
+#[test]
+fn spared() {
+    for text in [
+        "",
+        "the token was missing",
+        "unexpected token: }",
+        "Unexpected token: identifier",
+        "unexpected token: punctuation",
+        "invalid token: signature has expired",
+        "password: must be longer",
+        "Password: required.",
+        "password is required",
+        "secret: none, token: null, pwd: ''",
+        "\"password\": true, \"token\": \"\"",
+        "password=short",
+        // The label's last part decides.
+        "token_count: 12345678",
+        "max_tokens=12345678",
+        "\"token_type\": \"something\"",
+        "password_file=secrets/db.txt and tokenizer: something",
+        "secretName: database",
+        "bypass: everything",
+        // References and programs.
+        "password=$DB_PASSWORD token=${TOKEN} secret=<your-secret> api_key={{api_key}}",
+        "password: ******** token: xxxxxxxx",
+        "token = process.env.TOKEN;",
+        "const token = getToken(user);",
+        "token: string; token: Option<String>, secret: Secret::new()",
+        "password=$(pass show db)",
+        "apiKey: apiKey, \"password\": \"Password\"",
+        "token::verify_signature",
+        "PWD=/home/user/project",
+        "secret: ./config/secret.yaml",
+        "the --token option, the --password argument, --token --verbose",
+        // Schemes in prose.
+        "Basic authentication required, bearer of bad news, Bearer authentication",
+        "Authorization: Bearer $TOKEN",
+        "a Basic AuthenticationProvider, Basic HTTP/1.1",
+        // Addresses.
+        "http://localhost:8080/a@b https://user@host ssh://git@host:22/x http://h:80?q=a@b",
+        "https://$USER:$PASS@host https://u:${PASS}@host",
+        // Hashes and names.
+        "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+        "commit a2ae3a1f0ece9f0899dbab6ae27591e8843ba866 by bob",
+        "id 123e4567-e89b-12d3-a456-426614174000",
+        "src/auth/token.rs:12: /etc/passwd",
+        "task-management-of-everything-2024 sk-learn sk-toggleable-content-wrapper",
+        "ghp_short AKIA eyJ.a.b npm_config_registry AIzaX",
+        "-----BEGIN PUBLIC KEY-----\nMIIE\n-----END PUBLIC KEY-----",
+        "schlüssel: größe",
+    ] {
+        assert!(matches!(redact(text), Cow::Borrowed(same) if same == text), "{text} -> {}", redact(text));
+    }
+}
+
+#[test]
+fn planted_secrets_never_survive() {
+    let mut seed = 0x1545_f491_4f6c_dd1f_u64;
+    let mut random = |below: usize| {
+        seed ^= seed << 13;
+        seed ^= seed >> 7;
+        seed ^= seed << 17;
+        (seed >> 20) as usize % below
+    };
+    let pieces = [
+        "the ",
+        "token",
+        "token: ",
+        "password=",
+        "\"secret\": \"",
+        "\"",
+        "'",
+        " ",
+        "\n",
+        "\\n",
+        "=",
+        ":",
+        ", ",
+        "://",
+        "user:",
+        "@host",
+        "/",
+        "--api-key ",
+        "Bearer ",
+        "Basic ",
+        "identifier",
+        "$",
+        "${",
+        "}",
+        "<",
+        "(",
+        ")",
+        "[",
+        "]",
+        "-",
+        "_",
+        "é",
+        "Aa1",
+        "x",
+        "\\",
+        "\\\"",
+        "eyJ",
+        "sk-",
+        "AKIA",
+        "[redacted]",
+        "-----BEGIN PRIVATE KEY-----",
+        "-----END PRIVATE KEY-----",
+        "\x1b[0m",
+        "%3D",
+        ".",
+        "getToken",
+        "AKIAABCDEFGHIJKLMNOP",
+        "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2ln",
+        "https://u:p@h",
+        "DB_PASSWORD",
+        "abcdef",
+        "a1B2c3D4e5F6",
+    ];
+    let around = [" ", "\n", "\"", "'", "\\n", "(", ",", "\x1b[31m", "%20", "é", "/", "\t"];
+    for round in 0..10_000 {
+        let mut any = |most: usize| (0..random(most)).map(|_| pieces[random(pieces.len())]).collect::<String>();
+        let (before, after) = (any(8), any(8));
+        let body: String = (0..36).map(|_| b"abcdefghijkmnpqrstuvwxyzABCDEFGH23456789"[random(40)] as char).collect();
+        let upper: String = body.to_ascii_uppercase();
+        let (planted, must_go) = match random(7) {
+            0 => (format!("ghp_{body}"), &body),
+            1 => (format!("AKIA{upper}"), &upper),
+            2 => (format!("sk-ant-7{body}"), &body),
+            3 => (format!("eyJhbGciOiJI.{body}.c2ln"), &body),
+            4 => (format!("password={body}"), &body),
+            5 => (format!("https://user:{body}@host"), &body),
+            _ => (format!("-----BEGIN EC PRIVATE KEY-----\n{body}\n-----END EC PRIVATE KEY-----"), &body),
+        };
+        let (left, right) = (around[random(around.len())], around[random(around.len())]);
+        let text = format!("{before}{left}{planted}{right}{after}");
+        let once = redact(&text);
+        assert!(!once.contains(must_go.as_str()), "round {round}: {text:?} -> {once:?}");
+        assert_eq!(redact(&once), once, "round {round}: {text:?}");
+    }
+}
+
+#[test]
+fn hostile_text_takes_linear_time() {
+    let timed = |piece: &str| {
+        let text = piece.repeat(200_000 / piece.len());
+        let started = std::time::Instant::now();
+        redact(&text);
+        started.elapsed()
+    };
+    // A quadratic scan would take hundreds of times as long as prose does.
+    let limit = timed("plain words ") * 30;
+    for piece in [
+        "token=",
+        "token=a ",
+        "token: a ",
+        "password=<",
+        "password=a(",
+        "--token ",
+        "token\"",
+        "eyJaaaaaaaaaa.",
+        "sk-",
+        "AKIA",
+        "://a:",
+        "://a:b@",
+        "Bearer ",
+        "Bearer a=",
+        "-----BEGIN ",
+        "-----BEGIN PRIVATE KEY-----",
+        "-",
+        "%3D",
+        "\x1b[0m",
+        "\\",
+        "a",
+    ] {
+        let took = timed(piece);
+        assert!(took < limit, "{piece:?} took {took:?}");
+    }
+}
