@@ -1,14 +1,18 @@
 //! The `tollgate` command.
 
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
+
 mod commands;
 
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+const EXIT_CODES: &str = "Exit codes: 0 done, 1 the answer is no, 2 it could not be done.";
+
 /// The gate that every tool call of an AI coding agent passes.
 #[derive(Parser)]
-#[command(name = "tollgate", version = version(), propagate_version = false)]
+#[command(name = "tollgate", version = version(), propagate_version = false, after_help = EXIT_CODES)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -18,11 +22,17 @@ struct Cli {
 enum Command {
     /// Answer JSON lines from standard input: one object in, one object out
     Eval(commands::eval::Options),
+    /// Show, check and select what the agents work for
+    Intents(commands::intents::Options),
+    /// Show, check, export and archive what the agents changed, and take changes back
+    Trace(Box<commands::trace::Options>),
 }
 
 fn main() -> ExitCode {
     match Cli::parse().command {
         Command::Eval(options) => commands::eval::run(&options),
+        Command::Intents(options) => commands::intents::run(&options),
+        Command::Trace(options) => commands::trace::run(&options),
     }
 }
 

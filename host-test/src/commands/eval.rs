@@ -5,9 +5,10 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use tollgate::{Error, Tollgate};
+use tollgate::Tollgate;
 
-use super::{failed, log};
+use super::place::open;
+use super::{failed, say};
 
 /// What a line is answered with when the guest failed on it.
 const TRAPPED: &str =
@@ -26,17 +27,9 @@ pub(crate) struct Options {
 
 /// Answers every line in order, to the end of input.
 pub(crate) fn run(options: &Options) -> ExitCode {
-    let mut builder = Tollgate::builder().workspace(&options.workspace).log(log);
-    if let Some(home) = &options.home {
-        builder = builder.home(home);
-    }
-    let mut gate = match builder.open() {
+    let mut gate = match open(&options.workspace, options.home.as_deref()) {
         Ok(gate) => gate,
-        Err(Error::Workspace { path, why }) => {
-            let path = path.display();
-            return failed(&format!("cannot open the workspace `{path}`: {why}; name an existing folder with --workspace"));
-        }
-        Err(fault) => return failed(&fault.to_string()),
+        Err(stop) => return stop.exit(),
     };
     match answer_all(&mut gate, io::stdin().lock(), BufWriter::new(io::stdout().lock())) {
         Ok(()) => ExitCode::SUCCESS,
@@ -62,7 +55,7 @@ fn answer_all(gate: &mut Tollgate, mut input: impl BufRead, mut output: impl Wri
         match gate.perform(&line) {
             Ok(answer) => output.write_all(&answer)?,
             Err(fault) => {
-                eprintln!("tollgate: error: {fault}");
+                say(&format!("error: {fault}"));
                 output.write_all(TRAPPED.as_bytes())?;
             }
         }

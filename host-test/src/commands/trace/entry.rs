@@ -1,0 +1,133 @@
+//! One entry of the ledger, as a person reads it.
+
+use serde_json::Value;
+
+use super::super::ask::{is, list, text};
+use super::super::screen::{Cell, Screen, Style, plain};
+
+/// Ranges of lines shown behind a path.
+const MOST_RANGES: usize = 4;
+
+/// The longest error that is shown, in characters.
+const LONGEST_ERROR: usize = 200;
+
+/// The entries, a line each and a second one where the tool said why it failed.
+pub(super) fn lines(entries: &[Value], screen: &Screen<'_>) -> Vec<String> {
+    let rows: Vec<Vec<Cell>> = entries.iter().map(row).collect();
+    let errors = entries.iter().map(|entry| error(entry).map(|error| format!("    {}", screen.paint(Style::Yellow, &error))));
+    screen.rows(&rows).into_iter().zip(errors).flat_map(|(line, error)| std::iter::once(line).chain(error)).collect()
+}
+
+fn row(entry: &Value) -> Vec<Cell> {
+    let or_dash = |text: &str| if text.is_empty() { "-".to_owned() } else { text.to_owned() };
+    let file = entry.get("file").filter(|file| !file.is_null());
+    vec![
+        Cell::styled(short(text(entry, "/id")), Style::Yellow),
+        Cell::new(text(entry, "/timestamp")),
+        Cell::new(or_dash(text(entry, "/intent_id"))),
+        Cell::new(text(entry, "/session_id")),
+        Cell::new(text(entry, "/tool_name")),
+        Cell::new(text(entry, "/mutation_class")),
+        Cell::styled(file.map_or_else(|| "-".to_owned(), path), Style::Bold),
+        Cell::styled(file.map(hashes).unwrap_or_default(), Style::Dim),
+        Cell::styled(if text(entry, "/scope_validation") == "FAIL" { "FAIL" } else { "" }, Style::Red),
+        Cell::styled(if is(entry, "success") { "" } else { "failed" }, Style::Yellow),
+        Cell::styled(concurrent(entry).unwrap_or_default(), Style::Yellow),
+    ]
+}
+
+/// The path, and behind it the lines that were changed.
+fn path(file: &Value) -> String {
+    let ranges: Vec<String> = list(file, "line_ranges").iter().filter_map(range).collect();
+    let mut path = text(file, "/relative_path").to_owned();
+    if !ranges.is_empty() {
+        path.push(':');
+        path.push_str(&ranges.iter().take(MOST_RANGES).map(String::as_str).collect::<Vec<_>>().join(","));
+    }
+    if ranges.len() > MOST_RANGES {
+        path.push_str(",…");
+    }
+    path
+}
+
+fn range(range: &Value) -> Option<String> {
+    let (start, end) = (range.get("start")?.as_u64()?, range.get("end")?.as_u64()?);
+    Some(if start == end { start.to_string() } else { format!("{start}-{end}") })
+}
+
+fn hashes(file: &Value) -> String {
+    let hash = |pointer| Some(text(file, pointer)).filter(|hash| !hash.is_empty()).map_or_else(|| "-".to_owned(), short);
+    format!("{}→{}", hash("/pre_hash"), hash("/post_hash"))
+}
+
+fn concurrent(entry: &Value) -> Option<String> {
+    let other = entry.get("concurrent").filter(|other| !other.is_null())?;
+    Some(format!("concurrent with {} of {}", short(text(other, "/entry_id")), text(other, "/session_id")))
+}
+
+/// What the tool said: its first line, and a sign where there is more.
+fn error(entry: &Value) -> Option<String> {
+    let said = text(entry, "/error").trim();
+    let first = said.lines().next()?;
+    let mut shown = plain(&first.chars().take(LONGEST_ERROR).collect::<String>());
+    if first.len() < said.len() || first.chars().nth(LONGEST_ERROR).is_some() {
+        shown.push_str(" …");
+    }
+    Some(shown)
+}
+
+/// The first eight characters of a digest or an id: enough to tell them apart.
+pub(super) fn short(text: &str) -> String {
+    text.strip_prefix("sha256:").unwrap_or(text).chars().take(8).collect()
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use serde_json::json;
+
+    use super::super::super::screen::tests::printed;
+    use super::*;
+
+    /// An entry as the ledger has it.
+    pub(crate) fn entry(id: &str, path: &str) -> Value {
+        json!({
+            "id": id, "timestamp": "2026-11-16T09:30:00.000Z", "intent_id": "INT-1", "session_id": "s1", "tool_name": "write",
+            "mutation_class": "AST_REFACTOR",
+            "file": {"relative_path": path, "pre_hash": "sha256:0123456789abcdef", "post_hash": "sha256:fedcba9876543210",
+                     "line_ranges": [{"start": 3, "end": 9}, {"start": 12, "end": 12}]},
+            "content_hash": "sha256:fedcba9876543210", "scope_validation": "PASS", "success": true, "error": null, "saw": [],
+        })
+    }
+
+    #[test]
+    fn an_entry_is_a_line() {
+        let mut failed = entry("22222222-2222-4222-8222-222222222222", "src/a.ts");
+        failed["success"] = false.into();
+        failed["scope_validation"] = "FAIL".into();
+        failed["error"] = "no room\u{1b}[2J\nat all".into();
+        failed["file"]["pre_hash"] = Value::Null;
+        failed["file"]["line_ranges"] = (1..7).map(|at| json!({"start": at * 2, "end": at * 2})).collect();
+        let mut command = entry("33333333-3333-4333-8333-333333333333", "");
+        command["file"] = Value::Null;
+        command["intent_id"] = Value::Null;
+        command["concurrent"] = json!({"session_id": "s2", "entry_id": "44444444-4444-4444-8444-444444444444"});
+        let entries = [entry("11111111-1111-4111-8111-111111111111", "README.md"), failed, command];
+        let ((), out, _) = printed(|screen| lines(&entries, screen).iter().for_each(|line| screen.line(line).unwrap()));
+        let expected = "\
+11111111  2026-11-16T09:30:00.000Z  INT-1  s1  write  AST_REFACTOR  README.md:3-9,12    01234567→fedcba98
+22222222  2026-11-16T09:30:00.000Z  INT-1  s1  write  AST_REFACTOR  src/a.ts:2,4,6,8,…  -→fedcba98         FAIL  failed
+    no room\\u{1b}[2J …
+33333333  2026-11-16T09:30:00.000Z  -      s1  write  AST_REFACTOR  -                                                    concurrent with 44444444 of s2
+";
+        assert_eq!(out, expected);
+    }
+
+    #[test]
+    fn a_long_error_is_cut() {
+        let mut entry = entry("1", "a");
+        entry["error"] = "é".repeat(LONGEST_ERROR).into();
+        assert_eq!(error(&entry).unwrap(), "é".repeat(LONGEST_ERROR));
+        entry["error"] = "é".repeat(LONGEST_ERROR + 1).into();
+        assert_eq!(error(&entry).unwrap(), "é".repeat(LONGEST_ERROR) + " …");
+    }
+}

@@ -1,0 +1,170 @@
+//! `tollgate trace export`: the ledger for other tools, a JSON record per line.
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+use serde_json::{Map, Value};
+
+use super::super::ask::{Gate, ask, list, strange};
+use super::super::place::Opened;
+use super::super::screen::{Screen, count};
+use super::filters::Filters;
+use crate::commands::{Outcome, Stop};
+
+/// The options of `tollgate trace export`.
+#[derive(Args)]
+pub(super) struct Options {
+    /// The format of the records
+    #[arg(long, value_enum, default_value_t = Format::AgentTrace)]
+    format: Format,
+    #[command(flatten)]
+    filters: Filters,
+    /// Write to this file instead of standard output
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Format {
+    AgentTrace,
+}
+
+impl Format {
+    fn name(self) -> &'static str {
+        match self {
+            Self::AgentTrace => "agent-trace",
+        }
+    }
+}
+
+pub(super) fn run(opened: &mut Opened, options: &Options, screen: &mut Screen<'_>) -> Result<Outcome, Stop> {
+    let here = std::env::current_dir().unwrap_or_else(|_| opened.root.clone());
+    let mut question = options.filters.question("export", &opened.root, &here)?;
+    question.insert("format".to_owned(), options.format.name().into());
+    match options.output.as_deref() {
+        Some(path) if path != Path::new("-") => {
+            let records = to_file(path, |out| records(&mut opened.gate, question, out))?;
+            screen.note(&format!("wrote {} to `{}`", count(records, "record", "records"), path.display()));
+        }
+        _ => drop(records(&mut opened.gate, question, &mut screen.out)?),
+    }
+    Ok(Outcome::Done)
+}
+
+/// Writes every record, and says how many there were.
+fn records(gate: &mut dyn Gate, mut question: Map<String, Value>, out: &mut dyn Write) -> Result<u64, Stop> {
+    let mut written = 0;
+    loop {
+        let asked = Value::Object(question.clone());
+        let answer = ask(gate, &asked)?;
+        for record in list(&answer, "records") {
+            writeln!(out, "{record}")?;
+            written += 1;
+        }
+        let Some(cursor) = answer.get("cursor").filter(|cursor| !cursor.is_null()) else { return Ok(written) };
+        // A place that does not move would be asked for ever.
+        if question.get("cursor") == Some(cursor) {
+            return Err(strange(&asked));
+        }
+        question.insert("cursor".to_owned(), cursor.clone());
+    }
+}
+
+/// Fills a file that is there only once it is complete.
+fn to_file(path: &Path, fill: impl FnOnce(&mut dyn Write) -> Result<u64, Stop>) -> Result<u64, Stop> {
+    let fault = |why: io::Error| Stop::Fault(format!("cannot write `{}`: {why}", path.display()));
+    // Through a link the file behind it is written, and a device or a pipe is no file to replace.
+    let target = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let standing = fs::metadata(&target).ok();
+    let draft = standing.as_ref().is_none_or(fs::Metadata::is_file).then(|| beside(&target));
+    let mut out = BufWriter::new(match &draft {
+        Some(draft) => File::create_new(draft).map_err(fault)?,
+        None => File::options().write(true).open(&target).map_err(fault)?,
+    });
+    let filled = fill(&mut out).and_then(|records| out.flush().map(|()| records).map_err(fault));
+    let Some(draft) = draft else { return filled };
+    let moved = filled.and_then(|records| {
+        if let Some(standing) = standing {
+            out.get_ref().set_permissions(standing.permissions()).map_err(fault)?;
+        }
+        fs::rename(&draft, &target).map(|()| records).map_err(fault)
+    });
+    if moved.is_err() {
+        let _ = fs::remove_file(&draft);
+    }
+    moved
+}
+
+fn beside(target: &Path) -> PathBuf {
+    target.with_file_name(format!(".tollgate-{}.tmp", std::process::id()))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::super::ask::tests::Script;
+    use super::*;
+
+    fn question() -> Map<String, Value> {
+        Map::from_iter([("op".to_owned(), "export".into())])
+    }
+
+    #[test]
+    fn every_record_is_a_line() {
+        let mut gate = Script::new([
+            (json!({"op": "export"}), json!({"records": [{"b": 1, "a": 2}], "cursor": 10})),
+            (json!({"op": "export", "cursor": 10}), json!({"records": [], "cursor": 20})),
+            (json!({"op": "export", "cursor": 20}), json!({"records": [{"c": 3}], "cursor": null})),
+        ]);
+        let mut out = Vec::new();
+        assert_eq!(records(&mut gate, question(), &mut out).unwrap(), 2);
+        assert_eq!(String::from_utf8(out).unwrap(), "{\"b\":1,\"a\":2}\n{\"c\":3}\n");
+        gate.end();
+        let still = json!({"records": [], "cursor": 10});
+        let mut gate = Script::new([(json!({"op": "export"}), still.clone()), (json!({"op": "export", "cursor": 10}), still)]);
+        assert!(records(&mut gate, question(), &mut io::sink()).is_err());
+    }
+
+    #[test]
+    fn a_file_is_replaced_whole_or_not_at_all() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("out.jsonl");
+        let names = || fs::read_dir(folder.path()).unwrap().count();
+        let half = |out: &mut dyn Write| {
+            out.write_all(b"half")?;
+            Err(Stop::Fault("it broke".to_owned()))
+        };
+        assert!(to_file(&path, half).is_err());
+        assert_eq!(names(), 0);
+        let whole = |out: &mut dyn Write| {
+            out.write_all(b"whole")?;
+            Ok(1)
+        };
+        assert_eq!(to_file(&path, whole).unwrap(), 1);
+        assert!(to_file(&path, half).is_err());
+        assert_eq!((fs::read_to_string(&path).unwrap().as_str(), names()), ("whole", 1));
+        let Err(Stop::Fault(why)) = to_file(&folder.path().join("no/out"), whole) else { panic!() };
+        assert!(why.contains("no/out"), "{why}");
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn a_link_and_a_device_stay_what_they_are() {
+        use std::os::unix::fs::{FileTypeExt as _, symlink};
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("real"), "old").unwrap();
+        symlink("real", folder.path().join("link")).unwrap();
+        let whole = |out: &mut dyn Write| {
+            out.write_all(b"new")?;
+            Ok(1)
+        };
+        to_file(&folder.path().join("link"), whole).unwrap();
+        assert_eq!(fs::read_to_string(folder.path().join("real")).unwrap(), "new");
+        assert!(folder.path().join("link").is_symlink());
+        to_file(Path::new("/dev/null"), whole).unwrap();
+        assert!(fs::metadata("/dev/null").unwrap().file_type().is_char_device());
+    }
+}

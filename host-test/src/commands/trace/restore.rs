@@ -1,0 +1,311 @@
+//! Putting a file of the workspace back: checked, whole, and nowhere else.
+//!
+//! The gate may write its own folders only, so this is the command's work, with a person's word.
+
+use std::fmt::Write as _;
+use std::io::{self, Read as _, Write as _};
+use std::path::{Component, Path};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use cap_std::ambient_authority;
+use cap_std::fs::{Dir, File, Metadata, OpenOptions, Permissions};
+use sha2::{Digest as _, Sha256};
+
+use super::rename::to_new_name;
+
+/// What is done to a file.
+#[derive(Debug)]
+pub(super) enum Change<'a> {
+    /// It gets this content. The mode counts where no file stands whose mode could be kept.
+    Restore { bytes: &'a [u8], executable: bool },
+    /// It is taken away.
+    Remove,
+}
+
+/// Why a file was left as it is.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Fault {
+    #[error("`{0}` is no path of a file in the workspace")]
+    NoPath(String),
+    #[error("the way to `{0}` leads out of the workspace; it was left alone")]
+    LeadsOut(String),
+    #[error("`{0}` is a link or no regular file now; it was left alone")]
+    NoFile(String),
+    #[error("`{path}` has changed meanwhile: it {is}; it was left alone, so look at it and ask again")]
+    Changed { path: String, is: String },
+    #[error("`{path}` cannot be changed: {why}")]
+    Io { path: String, why: io::Error },
+}
+
+impl Fault {
+    fn io(path: &str) -> impl Fn(io::Error) -> Self + '_ {
+        move |why| {
+            // What the folder handle itself refuses, and not the operating system.
+            let refused = why.kind() == io::ErrorKind::PermissionDenied && why.raw_os_error().is_none();
+            let path = path.to_owned();
+            if refused { Self::LeadsOut(path) } else { Self::Io { path, why } }
+        }
+    }
+}
+
+/// Changes a file, if what stands there has the digest `now` at the last moment; none means that nothing stands there.
+pub(super) fn apply(workspace: &Path, path: &str, now: Option<&str>, change: &Change<'_>) -> Result<(), Fault> {
+    let fault = Fault::io(path);
+    let dir = Dir::open_ambient_dir(workspace, ambient_authority()).map_err(&fault)?;
+    let (folder, name) = spot(path)?;
+    let folder = match (open_folder(&dir, folder), change) {
+        (Err(why), Change::Restore { .. }) if why.kind() == io::ErrorKind::NotFound && now.is_none() => {
+            dir.create_dir_all(folder).and_then(|()| open_folder(&dir, folder)).map_err(&fault)?
+        }
+        (opened, _) => opened.map_err(&fault)?,
+    };
+    let check = || unchanged(&folder, name, path, now);
+    check()?;
+    match change {
+        Change::Remove => folder.remove_file(name).map_err(fault),
+        Change::Restore { bytes, executable } => {
+            let standing = folder.symlink_metadata(name).ok();
+            let (draft, file) = draft(&folder, *executable).map_err(&fault)?;
+            let written = fill(file, bytes, standing.as_ref()).map_err(&fault);
+            let renamed = written.and_then(|()| check()).and_then(|()| {
+                match now {
+                    Some(_) => folder.rename(&draft, &folder, name),
+                    None => to_new_name((&folder, draft.as_ref()), (&folder, name)),
+                }
+                .map_err(&fault)
+            });
+            if renamed.is_err() {
+                let _ = folder.remove_file(&draft);
+            }
+            renamed
+        }
+    }
+}
+
+/// The folder of a path, and the name in it.
+fn spot(path: &str) -> Result<(&Path, &Path), Fault> {
+    let whole = Path::new(path);
+    let names = whole.components().all(|name| matches!(name, Component::Normal(_)));
+    match (whole.parent(), whole.file_name()) {
+        (Some(folder), Some(name)) if names && !path.ends_with('/') => Ok((folder, name.as_ref())),
+        _ => Err(Fault::NoPath(path.to_owned())),
+    }
+}
+
+fn open_folder(dir: &Dir, folder: &Path) -> io::Result<Dir> {
+    if folder.as_os_str().is_empty() { dir.try_clone() } else { dir.open_dir(folder) }
+}
+
+/// Whether the file is still what it was when the question was asked.
+fn unchanged(folder: &Dir, name: &Path, path: &str, now: Option<&str>) -> Result<(), Fault> {
+    let fault = Fault::io(path);
+    let changed = |is: String| Err(Fault::Changed { path: path.to_owned(), is });
+    match (folder.symlink_metadata(name), now) {
+        (Err(why), None) if why.kind() == io::ErrorKind::NotFound => Ok(()),
+        (Err(why), Some(_)) if why.kind() == io::ErrorKind::NotFound => changed("is not there any more".to_owned()),
+        (Err(why), _) => Err(fault(why)),
+        (Ok(found), _) if !found.is_file() => Err(Fault::NoFile(path.to_owned())),
+        (Ok(_), None) => changed("is there again".to_owned()),
+        (Ok(_), Some(now)) => match digest_of(&mut folder.open(name).map_err(&fault)?).map_err(&fault)? {
+            is if is == now => Ok(()),
+            is => changed(format!("is {is}")),
+        },
+    }
+}
+
+/// A new file beside the target, under a name that no other writer uses.
+fn draft(folder: &Dir, executable: bool) -> io::Result<(String, File)> {
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    loop {
+        let name = format!(".tollgate-{}-{}.tmp", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
+        match folder.open_with(&name, options(executable).write(true).create_new(true)) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            opened => return Ok((name, opened?)),
+        }
+    }
+}
+
+/// Writes the content, and keeps the mode of the file that it replaces.
+fn fill(mut file: File, bytes: &[u8], standing: Option<&Metadata>) -> io::Result<()> {
+    file.write_all(bytes)?;
+    if let Some(standing) = standing {
+        file.set_permissions(kept(standing.permissions()))?;
+    }
+    file.sync_all()
+}
+
+#[cfg(unix)]
+fn options(executable: bool) -> OpenOptions {
+    use cap_std::fs::OpenOptionsExt as _;
+    let mut options = OpenOptions::new();
+    options.mode(if executable { 0o777 } else { 0o666 });
+    options
+}
+
+/// Without what lets a program run as somebody else: the content is another one.
+#[cfg(unix)]
+fn kept(permissions: Permissions) -> Permissions {
+    use cap_std::fs::PermissionsExt as _;
+    Permissions::from_mode(permissions.mode() & 0o777)
+}
+
+#[cfg(not(unix))]
+fn options(_executable: bool) -> OpenOptions {
+    OpenOptions::new()
+}
+
+#[cfg(not(unix))]
+fn kept(permissions: Permissions) -> Permissions {
+    permissions
+}
+
+/// The content of a file below the workspace, if it is one.
+pub(super) fn read(workspace: &Path, path: &str) -> Option<Vec<u8>> {
+    let dir = Dir::open_ambient_dir(workspace, ambient_authority()).ok()?;
+    dir.metadata(path).ok().filter(Metadata::is_file)?;
+    dir.read(path).ok()
+}
+
+/// `sha256:` and hex digits.
+pub(super) fn digest(bytes: &[u8]) -> String {
+    hexed(&Sha256::digest(bytes))
+}
+
+fn digest_of(file: &mut File) -> io::Result<String> {
+    let mut hasher = Sha256::new();
+    let mut piece = vec![0; 64 << 10];
+    loop {
+        match file.read(&mut piece)? {
+            0 => return Ok(hexed(&hasher.finalize())),
+            length => hasher.update(piece.get(..length).unwrap_or_default()),
+        }
+    }
+}
+
+fn hexed(digest: &[u8]) -> String {
+    digest.iter().fold("sha256:".to_owned(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    const NEW: Change<'_> = Change::Restore { bytes: b"new", executable: false };
+
+    fn names(folder: &Path) -> Vec<String> {
+        let mut names: Vec<_> =
+            fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn a_file_is_changed_only_if_it_is_what_it_was() {
+        for (standing, now, change, expected) in [
+            (Some("old"), Some("old"), NEW, Ok(Some("new"))),
+            (Some("other"), Some("old"), NEW, Err("has changed meanwhile: it is sha256:")),
+            (None, Some("old"), NEW, Err("is not there any more")),
+            (None, None, NEW, Ok(Some("new"))),
+            (Some("other"), None, NEW, Err("is there again")),
+            (Some("old"), Some("old"), Change::Remove, Ok(None)),
+            (Some("other"), Some("old"), Change::Remove, Err("has changed meanwhile")),
+        ] {
+            let temp = tempfile::tempdir().unwrap();
+            let file = temp.path().join("a");
+            if let Some(standing) = standing {
+                fs::write(&file, standing).unwrap();
+            }
+            let now = now.map(|now| digest(now.as_bytes()));
+            let result = apply(temp.path(), "a", now.as_deref(), &change);
+            let left = fs::read_to_string(&file).ok();
+            match (result, expected) {
+                (Ok(()), Ok(expected)) => assert_eq!(left.as_deref(), expected),
+                (Err(fault), Err(expected)) => {
+                    assert!(fault.to_string().contains(expected), "{fault}");
+                    assert_eq!(left.as_deref(), standing);
+                }
+                (result, expected) => panic!("{result:?} instead of {expected:?}"),
+            }
+            assert!(names(temp.path()).iter().all(|name| name == "a"));
+        }
+    }
+
+    #[test]
+    fn folders_that_went_with_the_file_come_back() {
+        let temp = tempfile::tempdir().unwrap();
+        apply(temp.path(), "a/b/c", None, &NEW).unwrap();
+        assert_eq!(
+            (fs::read(temp.path().join("a/b/c")).unwrap(), names(&temp.path().join("a/b"))),
+            (b"new".to_vec(), vec!["c".to_owned()])
+        );
+        assert!(apply(temp.path(), "x/y", Some("sha256:"), &NEW).is_err() && !temp.path().join("x").exists());
+    }
+
+    #[test]
+    fn only_paths_of_the_workspace_are_taken() {
+        let temp = tempfile::tempdir().unwrap();
+        let root = temp.path().join("root");
+        fs::create_dir(&root).unwrap();
+        let outside = temp.path().join("outside");
+        for path in ["", ".", "..", "../outside", "a/../../outside", "a/", outside.to_str().unwrap()] {
+            assert!(matches!(apply(&root, path, None, &NEW), Err(Fault::NoPath(_))), "{path}");
+        }
+        assert_eq!((names(&root).len(), outside.exists()), (0, false));
+        fs::create_dir(root.join("folder")).unwrap();
+        assert!(matches!(apply(&root, "folder", None, &NEW), Err(Fault::NoFile(_))));
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn links_are_neither_followed_nor_replaced() {
+        use std::os::unix::fs::symlink;
+        let temp = tempfile::tempdir().unwrap();
+        let (root, outside) = (temp.path().join("root"), temp.path().join("outside"));
+        fs::create_dir_all(root.join("inside")).unwrap();
+        fs::create_dir(&outside).unwrap();
+        fs::write(outside.join("a"), "old").unwrap();
+        fs::write(root.join("b"), "old").unwrap();
+        symlink(&outside, root.join("out")).unwrap();
+        symlink("b", root.join("to-b")).unwrap();
+        symlink("gone", root.join("dangling")).unwrap();
+        symlink("inside", root.join("in")).unwrap();
+        let old = digest(b"old");
+        for change in [NEW, Change::Remove] {
+            let fault = apply(&root, "out/a", Some(&old), &change).unwrap_err();
+            assert!(matches!(fault, Fault::LeadsOut(_)), "{fault}");
+            assert!(matches!(apply(&root, "to-b", Some(&old), &change), Err(Fault::NoFile(_))));
+            assert!(matches!(apply(&root, "dangling", None, &change), Err(Fault::NoFile(_))));
+        }
+        assert!(matches!(apply(&root, "out/new/a", None, &NEW), Err(Fault::LeadsOut(_))));
+        assert_eq!(names(&outside), ["a"]);
+        assert_eq!((fs::read(outside.join("a")).unwrap(), fs::read(root.join("b")).unwrap()), (b"old".to_vec(), b"old".to_vec()));
+        // A link between folders of the workspace leads nowhere else.
+        apply(&root, "in/a", None, &NEW).unwrap();
+        assert_eq!(fs::read(root.join("inside/a")).unwrap(), b"new");
+        // Nor is content taken from elsewhere.
+        assert_eq!((read(&root, "out/a"), read(&root, "b")), (None, Some(b"old".to_vec())));
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn a_mode_is_kept_or_gits() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let temp = tempfile::tempdir().unwrap();
+        let mode = |name: &str| fs::metadata(temp.path().join(name)).unwrap().permissions().mode() & 0o7777;
+        fs::write(temp.path().join("a"), "old").unwrap();
+        for (before, after) in [(0o640, 0o640), (0o4755, 0o755), (0o400, 0o400)] {
+            fs::write(temp.path().join("fresh"), "old").unwrap();
+            fs::rename(temp.path().join("fresh"), temp.path().join("a")).unwrap();
+            fs::set_permissions(temp.path().join("a"), fs::Permissions::from_mode(before)).unwrap();
+            apply(temp.path(), "a", Some(&digest(b"old")), &NEW).unwrap();
+            assert_eq!(mode("a"), after);
+        }
+        apply(temp.path(), "program", None, &Change::Restore { bytes: b"", executable: true }).unwrap();
+        apply(temp.path(), "text", None, &NEW).unwrap();
+        assert_eq!((mode("program") & 0o100, mode("text") & 0o111), (0o100, 0));
+    }
+}

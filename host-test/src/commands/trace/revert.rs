@@ -1,0 +1,297 @@
+//! `tollgate trace revert`: the change of one entry is taken back, once a person agrees.
+
+use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
+use std::path::Path;
+
+use clap::Args;
+use serde_json::{Value, json};
+
+use super::super::ask::{Gate, ask, list, strange, text};
+use super::super::place::Opened;
+use super::super::screen::{Screen, Style, plain};
+use super::entry::short;
+use super::list::full_id;
+use super::restore::{self, Change};
+use super::versions::{self, Version};
+use crate::commands::{Outcome, Stop};
+
+/// The options of `tollgate trace revert`.
+#[derive(Args)]
+pub(super) struct Options {
+    /// The entry: its id, or the beginning of it that `tollgate trace` shows
+    #[arg(value_name = "ENTRY")]
+    entry: String,
+    /// Do it without asking
+    #[arg(long, short)]
+    yes: bool,
+}
+
+/// What a person says to a question.
+enum Word {
+    Yes,
+    No,
+    /// There is nobody to ask.
+    Nobody,
+}
+
+pub(super) fn run(opened: &mut Opened, options: &Options, json: bool, screen: &mut Screen<'_>) -> Result<Outcome, Stop> {
+    let ask_person = |question: &str| if options.yes { Word::Yes } else { ask_on_terminal(question) };
+    revert(&mut opened.gate, &opened.root, &options.entry, ask_person, json, screen)
+}
+
+fn ask_on_terminal(question: &str) -> Word {
+    let mut terminal = io::stderr();
+    if !io::stdin().is_terminal() || !terminal.is_terminal() {
+        return Word::Nobody;
+    }
+    let mut said = String::new();
+    let asked = write!(terminal, "{question} [y/N] ").and_then(|()| terminal.flush());
+    match asked.and_then(|()| io::stdin().lock().read_line(&mut said)) {
+        Ok(_) if matches!(said.trim().to_ascii_lowercase().as_str(), "y" | "yes") => Word::Yes,
+        _ => Word::No,
+    }
+}
+
+fn revert(
+    gate: &mut dyn Gate,
+    root: &Path,
+    entry: &str,
+    ask_person: impl FnOnce(&str) -> Word,
+    json: bool,
+    screen: &mut Screen<'_>,
+) -> Result<Outcome, Stop> {
+    let id = full_id(gate, entry)?;
+    let mut plan = ask(gate, &json!({"op": "revert", "entry": id, "step": "plan"}))?;
+    let path = text(&plan, "/path").to_owned();
+    let version = match text(&plan, "/action") {
+        "remove" => None,
+        "restore" => Some(earlier(&plan, root, &path)?),
+        _ => return Err(strange(&json!({"op": "revert"}))),
+    };
+    let shown = lines(&plan, version.as_ref(), screen);
+    if json {
+        shown.iter().for_each(|line| drop(writeln!(screen.err, "{line}")));
+    } else {
+        shown.iter().try_for_each(|line| screen.line(line))?;
+        screen.out.flush()?;
+    }
+    match ask_person(&question(&plan, &path)) {
+        Word::Yes => {}
+        Word::No => {
+            screen.note("nothing was changed");
+            return Ok(Outcome::No);
+        }
+        Word::Nobody => {
+            let why = "nothing was changed: there is no terminal to ask on; say yes with `--yes`";
+            return Err(Stop::Fault(why.to_owned()));
+        }
+    }
+    let change = match &version {
+        Some(version) => Change::Restore { bytes: &version.bytes, executable: version.executable },
+        None => Change::Remove,
+    };
+    let now = plan.get("now").and_then(Value::as_str);
+    restore::apply(root, &path, now, &change).map_err(Stop::fault)?;
+    let done = format!("{} {}", if version.is_some() { "restored" } else { "removed" }, plain(&path));
+    let recorded = ask(gate, &json!({"op": "revert", "entry": id, "step": "record"}));
+    let recorded = recorded.map_err(|stop| stop.after(&format!("{done}, but the ledger does not know of it")))?;
+    if json {
+        if let (Some(plan), Some(entries)) = (plan.as_object_mut(), recorded.get("entries")) {
+            plan.insert("source".to_owned(), version.map(|version| version.from).into());
+            plan.insert("entries".to_owned(), entries.clone());
+        }
+        screen.json(&plan)?;
+        return Ok(Outcome::Done);
+    }
+    let entered: Vec<String> = list(&recorded, "entries").iter().map(|entry| short(text(entry, "/id"))).collect();
+    screen.line(&if entered.is_empty() { done } else { format!("{done}; entered as {}", plain(&entered.join(", "))) })?;
+    Ok(Outcome::Done)
+}
+
+/// The content that stood there before: the gate's own copy, else git's.
+fn earlier(plan: &Value, root: &Path, path: &str) -> Result<Version, Stop> {
+    let git_said = |why: Option<String>| why.map(|why| format!(" ({why})")).unwrap_or_default();
+    let Some(want) = plan.get("want").and_then(Value::as_str) else {
+        return versions::of_head(root, path).map_err(|why| {
+            let why = git_said(why);
+            Stop::Fault(format!("what stood in `{path}` is not known, and git's HEAD has no such file{why}; restore it by hand"))
+        });
+    };
+    let image = plan.get("image").and_then(Value::as_str);
+    if let Some(image) = image
+        && let Some(bytes) = restore::read(root, image).filter(|bytes| restore::digest(bytes) == want)
+    {
+        let executable = versions::executable_in_head(root, path);
+        return Ok(Version { bytes, executable, from: format!("the gate's own copy, {image}") });
+    }
+    versions::with_digest(root, path, want).map_err(|why| {
+        let (why, copy) =
+            (git_said(why), if image.is_some() { "the gate's own copy is damaged" } else { "the gate kept no copy" });
+        Stop::Fault(format!(
+            "the earlier content of `{path}`, {want}, is not to be had: {copy}, and git has it neither in HEAD nor in the index \
+             nor in the file's last 50 changes{why}; restore it by hand"
+        ))
+    })
+}
+
+/// What would happen.
+fn lines(plan: &Value, version: Option<&Version>, screen: &Screen<'_>) -> Vec<String> {
+    let field = |pointer| plain(text(plan, pointer));
+    let or =
+        |pointer, otherwise: &str| Some(field(pointer)).filter(|text| !text.is_empty()).unwrap_or_else(|| otherwise.to_owned());
+    let (id, time, session) = (short(&field("/entry/id")), field("/entry/timestamp"), field("/entry/session_id"));
+    let (tool, intent) = (field("/entry/tool_name"), or("/entry/intent_id", "no intent"));
+    let mut lines = vec![format!("entry {id}: {tool} at {time} in session {session}, for {intent}")];
+    let mut line = |name: &str, value: &str| lines.push(format!("  {} {value}", screen.paint(Style::Dim, &format!("{name:<7}"))));
+    line("file", &screen.paint(Style::Bold, &field("/path")));
+    line("now", &or("/now", "no file"));
+    match version {
+        None => line("then", "no file"),
+        Some(version) => {
+            line("then", &restore::digest(&version.bytes));
+            line("source", &plain(&version.from));
+        }
+    }
+    if version.is_some() && text(plan, "/want").is_empty() {
+        line("note", &screen.paint(Style::Yellow, UNPROVEN));
+    }
+    lines
+}
+
+const UNPROVEN: &str = "it cannot be proven that this is what stood there before";
+
+fn question(plan: &Value, path: &str) -> String {
+    let path = plain(path);
+    match text(plan, "/action") {
+        "remove" => format!("remove {path}?"),
+        _ if text(plan, "/want").is_empty() => format!("{UNPROVEN}; restore {path} to HEAD's version?"),
+        _ => format!("restore {path}?"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::super::super::ask::tests::Script;
+    use super::super::super::screen::tests::printed;
+    use super::super::entry::tests::entry;
+    use super::super::versions::tests::git_in;
+    use super::*;
+
+    const ID: &str = "11111111-1111-4111-8111-111111111111";
+    const IMAGE: &str = ".tollgate/state/images/x";
+
+    /// A repository with `a` committed as "committed", then changed to "agent's", and the gate's copy of "copied".
+    fn workspace() -> tempfile::TempDir {
+        let temp = tempfile::tempdir().unwrap();
+        let root = temp.path();
+        git_in(root, &["init", "-q"]);
+        fs::write(root.join("a"), "committed").unwrap();
+        git_in(root, &["add", "a"]);
+        git_in(root, &["commit", "-qm", "x"]);
+        fs::write(root.join("a"), "agent's").unwrap();
+        fs::create_dir_all(root.join(".tollgate/state/images")).unwrap();
+        fs::write(root.join(IMAGE), "copied").unwrap();
+        temp
+    }
+
+    fn plan(action: &str, now: Option<&str>, want: Option<&str>, image: Option<&str>) -> Value {
+        let hash = |content: Option<&str>| content.map(|content| restore::digest(content.as_bytes()));
+        json!({"path": "a", "action": action, "now": hash(now), "want": hash(want), "image": image, "entry": entry(ID, "a")})
+    }
+
+    fn planned(plan: &Value) -> (Value, Value) {
+        (json!({"op": "revert", "entry": ID, "step": "plan"}), plan.clone())
+    }
+
+    fn recorded() -> (Value, Value) {
+        (json!({"op": "revert", "entry": ID, "step": "record"}), json!({"entries": [entry("99999999-9", "a")]}))
+    }
+
+    #[test]
+    fn content_comes_from_the_copy_or_from_git() {
+        for (plan, left, source, asked) in [
+            (plan("restore", Some("agent's"), Some("copied"), Some(IMAGE)), Some("copied"), "the gate's own copy", "restore a?"),
+            // A copy that is not what it should be is not used.
+            (plan("restore", Some("agent's"), Some("committed"), Some(IMAGE)), Some("committed"), "git HEAD", "restore a?"),
+            (plan("restore", Some("agent's"), Some("committed"), None), Some("committed"), "git HEAD", "restore a?"),
+            (plan("restore", Some("agent's"), None, None), Some("committed"), "cannot be proven", "cannot be proven"),
+            (plan("remove", Some("agent's"), None, None), None, "no file", "remove a?"),
+        ] {
+            let temp = workspace();
+            let mut gate = Script::new([planned(&plan), recorded()]);
+            let mut question = String::new();
+            let yes = |text: &str| {
+                question = text.to_owned();
+                Word::Yes
+            };
+            let (came_to, out, err) = printed(|screen| revert(&mut gate, temp.path(), ID, yes, false, screen));
+            assert_eq!(came_to.unwrap(), Outcome::Done);
+            gate.end();
+            assert_eq!(fs::read_to_string(temp.path().join("a")).ok().as_deref(), left);
+            assert!(out.contains(source) && out.ends_with("d a; entered as 99999999\n"), "{out}");
+            assert!(question.contains(asked), "{question}");
+            assert_eq!(err, "");
+        }
+    }
+
+    #[test]
+    fn the_plan_is_shown_before_it_is_done() {
+        let temp = workspace();
+        let mut gate = Script::new([planned(&plan("restore", Some("agent's"), Some("copied"), Some(IMAGE)))]);
+        let (came_to, out, err) = printed(|screen| revert(&mut gate, temp.path(), ID, |_| Word::No, false, screen));
+        assert_eq!(came_to.unwrap(), Outcome::No);
+        let expected = format!(
+            "entry 11111111: write at 2026-11-16T09:30:00.000Z in session s1, for INT-1\n  file    a\n  now     {}\n  then    {}\n  \
+             source  the gate's own copy, {IMAGE}\n",
+            restore::digest(b"agent's"),
+            restore::digest(b"copied")
+        );
+        assert_eq!((out, err.as_str()), (expected, "tollgate: nothing was changed\n"));
+        assert_eq!(fs::read_to_string(temp.path().join("a")).unwrap(), "agent's");
+    }
+
+    #[test]
+    fn nothing_is_changed_without_somebodys_word_or_on_other_content() {
+        for (plan, word, said) in [
+            (plan("restore", Some("agent's"), Some("copied"), Some(IMAGE)), Word::Nobody, "--yes"),
+            (plan("restore", Some("earlier"), Some("copied"), Some(IMAGE)), Word::Yes, "has changed meanwhile"),
+            (plan("restore", Some("agent's"), Some("lost"), None), Word::Yes, "the gate kept no copy"),
+            (plan("restore", Some("agent's"), Some("lost"), Some(IMAGE)), Word::Yes, "copy is damaged"),
+            (plan("dance", Some("agent's"), None, None), Word::Yes, "cannot be understood"),
+        ] {
+            let temp = workspace();
+            let mut gate = Script::new([planned(&plan)]);
+            let (came_to, _, _) = printed(|screen| revert(&mut gate, temp.path(), ID, |_| word, false, screen));
+            let Err(Stop::Fault(why)) = came_to else { panic!("{said}: {came_to:?}") };
+            assert!(why.contains(said), "{why}");
+            assert_eq!(fs::read_to_string(temp.path().join("a")).unwrap(), "agent's");
+        }
+    }
+
+    #[test]
+    fn programs_get_one_object() {
+        let temp = workspace();
+        let plan = plan("restore", Some("agent's"), Some("committed"), None);
+        let mut gate = Script::new([planned(&plan), recorded()]);
+        let (came_to, out, err) = printed(|screen| revert(&mut gate, temp.path(), ID, |_| Word::Yes, true, screen));
+        assert_eq!(came_to.unwrap(), Outcome::Done);
+        let mut expected = plan;
+        expected["source"] = "git HEAD".into();
+        expected["entries"] = json!([entry("99999999-9", "a")]);
+        assert_eq!(out, format!("{expected}\n"));
+        assert!(err.starts_with("entry 11111111"), "{err}");
+    }
+
+    #[test]
+    fn a_ledger_that_was_not_told_is_no_secret() {
+        let temp = workspace();
+        let refused = json!({"error": {"code": "workspace_fault", "message": "the disk is full"}});
+        let question = json!({"op": "revert", "entry": ID, "step": "record"});
+        let mut gate = Script::new([planned(&plan("remove", Some("agent's"), None, None)), (question, refused)]);
+        let (came_to, _, _) = printed(|screen| revert(&mut gate, temp.path(), ID, |_| Word::Yes, false, screen));
+        let Err(Stop::Refused { message, .. }) = came_to else { panic!() };
+        assert_eq!(message, "removed a, but the ledger does not know of it: the disk is full");
+    }
+}
