@@ -78,8 +78,8 @@ impl post_tool::Guest for Component {
             post_tool::Outcome::Failed(error) => Outcome::Failed(error),
             post_tool::Outcome::Refused(why) => Outcome::Refused(why),
         };
-        let entries = with_gate(|gate| gate.settle(&tool_call(call), &outcome));
-        Ok(post_tool::Settlement { entries, notice: None })
+        let settled = with_gate(|gate| gate.settle(&tool_call(call), &outcome));
+        Ok(post_tool::Settlement { entries: settled.lines, notice: settled.notice })
     }
 }
 
@@ -142,9 +142,13 @@ impl sessions::Guest for Component {
 }
 
 impl engine::Guest for Component {
-    /// No hook is declared yet, so nothing that happens has consequences.
-    fn step(_now_ms: u64, _inputs: Vec<engine::Input>) -> Result<engine::Turn, types::Fault> {
-        Ok(engine::Turn { commands: Vec::new(), next_deadline_ms: None })
+    /// No hook is declared yet; what can be due is a second try at the ledger.
+    fn step(now_ms: u64, _inputs: Vec<engine::Input>) -> Result<engine::Turn, types::Fault> {
+        let due = with_gate(|gate| {
+            gate.enter_again();
+            gate.due_in()
+        });
+        Ok(engine::Turn { commands: Vec::new(), next_deadline_ms: due.map(|due| now_ms.saturating_add(due)) })
     }
 }
 

@@ -9,7 +9,8 @@
 //!   },
 //!   "programs": "allow",
 //!   "unknown": "ask",
-//!   "strict": false
+//!   "strict": false,
+//!   "record": {"failed": true, "rejected": false}
 //! }
 //! ```
 //!
@@ -19,6 +20,7 @@
 //! | `programs` | a program whose effects cannot be seen: `allow` (under an active intent), `ask` or `deny` |
 //! | `unknown` | a call whose effects cannot be known: `allow`, `ask` or `deny` |
 //! | `strict` | whether a fault of the gate's own stops changes |
+//! | `record` | whether calls that failed, and calls that the gate rejected, are entered in the ledger |
 //!
 //! Other keys are left to others. A file that cannot be used leaves the last good settings in force.
 
@@ -87,11 +89,22 @@ pub struct Config {
     pub unknown: Policy,
     /// Whether faults of our own stop changes.
     pub strict: bool,
+    /// Whether a call that failed is entered though it changed nothing.
+    pub record_failed: bool,
+    /// Whether a call that was rejected is entered.
+    pub record_rejected: bool,
 }
 
 impl Default for Config {
     fn default() -> Self {
-        Self { tools: Vec::new(), programs: Policy::Allow, unknown: Policy::Ask, strict: false }
+        Self {
+            tools: Vec::new(),
+            programs: Policy::Allow,
+            unknown: Policy::Ask,
+            strict: false,
+            record_failed: true,
+            record_rejected: false,
+        }
     }
 }
 
@@ -122,6 +135,14 @@ struct Written {
     unknown: Option<Policy>,
     #[serde(default)]
     strict: bool,
+    #[serde(default)]
+    record: WrittenRecord,
+}
+
+#[derive(Default, Deserialize)]
+struct WrittenRecord {
+    failed: Option<bool>,
+    rejected: Option<bool>,
 }
 
 #[derive(Deserialize)]
@@ -145,6 +166,8 @@ impl Config {
         let mut config = Self { strict: written.strict, ..Self::default() };
         config.programs = written.programs.unwrap_or(config.programs);
         config.unknown = written.unknown.unwrap_or(config.unknown);
+        config.record_failed = written.record.failed.unwrap_or(config.record_failed);
+        config.record_rejected = written.record.rejected.unwrap_or(config.record_rejected);
         for (tool, rule) in written.tools {
             let glob = Glob::compile(&tool).map_err(|why| ConfigFault::Tool { tool: tool.clone(), why: why.to_string() })?;
             let rule = match serde_json::from_value(rule) {

@@ -15,6 +15,23 @@ impl Digest {
         Self(Sha256::digest(content).into())
     }
 
+    /// A digest that was made elsewhere.
+    pub fn from_bytes(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
+    /// The first half of the bytes: enough to know it again among many.
+    pub fn short(&self) -> [u8; 16] {
+        let mut short = [0; 16];
+        short.iter_mut().zip(self.0).for_each(|(to, from)| *to = from);
+        short
+    }
+
+    /// The hex digits alone.
+    pub fn hex(&self) -> String {
+        self.0.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
     /// The first half of the hex digits: enough for a file name that nobody can collide with on purpose.
     pub fn short_hex(&self) -> String {
         self.0.iter().take(16).map(|byte| format!("{byte:02x}")).collect()

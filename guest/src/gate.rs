@@ -1,6 +1,9 @@
 //! The gate: rules on calls, settles them, and keeps who works for what.
 
 mod check;
+mod entering;
+mod guard;
+mod reconcile;
 mod settle;
 
 use std::rc::Rc;
@@ -12,8 +15,10 @@ use crate::intents::context;
 use crate::intents::file::{self, Governance, Intents};
 use crate::intents::intent::{Intent, IntentId};
 use crate::intents::selection::{self, Selection};
+use crate::ledger::Errands;
+use crate::ledger::pending::Pending;
 use crate::ports::{Facts, FileFault, Ports, Question};
-pub use settle::Outcome;
+pub use settle::{Outcome, Settlement};
 
 /// One workspace's gate. It keeps nothing in memory that it could not read again.
 pub struct Gate {
@@ -24,6 +29,14 @@ pub struct Gate {
     /// Whether the workspace was governed at the last look. Then a call's files are asked for together with the gate's
     /// own, in one crossing; else they are not looked at, because nobody will judge them.
     governed: bool,
+    /// Entries that could not be entered yet.
+    waiting: Vec<entering::Waiting>,
+    /// Why the ledger could not be written when it was last tried.
+    ledger_fault: Option<FileFault>,
+    /// Calls under way that could not be kept in the workspace.
+    here: Vec<(String, Pending)>,
+    /// Work that takes longer than one answer.
+    pub(crate) errands: Errands,
 }
 
 /// Why an intent could not be selected.
@@ -64,7 +77,16 @@ impl Gate {
             config: config::Cache::default(),
             selections: selection::Cache::default(),
             governed: false,
+            waiting: Vec::new(),
+            ledger_fault: None,
+            here: Vec::new(),
+            errands: Errands::default(),
         }
+    }
+
+    /// The world that it looks onto.
+    pub(crate) fn ports(&self) -> &Ports {
+        &self.ports
     }
 
     /// Makes an intent the session's only active one. Calls under way stay with the one they were ruled under.

@@ -54,6 +54,7 @@ pub mod digest;
 pub mod gate;
 pub mod glob;
 pub mod intents;
+pub mod json;
 pub mod ledger;
 pub mod operations;
 pub mod ports;

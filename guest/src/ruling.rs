@@ -37,6 +37,10 @@ pub enum Code {
     OutOfScope,
     /// A change to what governs the gate itself.
     ControlFile,
+    /// A change to a file that is no longer what the session last saw.
+    StaleWrite,
+    /// A change to a file that another session is writing to.
+    WriteInFlight,
     /// What the call does cannot be known.
     UnknownEffects,
     /// A program that the settings do not let run.
@@ -47,6 +51,8 @@ pub enum Code {
     InvalidPath,
     /// Arguments that cannot be understood.
     InvalidArguments,
+    /// A fault of the gate's own, under strict settings.
+    GateFault,
 }
 
 impl Code {
@@ -62,11 +68,14 @@ impl Code {
             Self::IntentClosed => "intent_closed",
             Self::OutOfScope => "out_of_scope",
             Self::ControlFile => "control_file",
+            Self::StaleWrite => "stale_write",
+            Self::WriteInFlight => "write_in_flight",
             Self::UnknownEffects => "unknown_effects",
             Self::Program => "program",
             Self::InvalidPatch => "invalid_patch",
             Self::InvalidPath => "invalid_path",
             Self::InvalidArguments => "invalid_arguments",
+            Self::GateFault => "gate_fault",
         }
     }
 }

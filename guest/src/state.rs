@@ -6,7 +6,8 @@ use crate::ports::{Expectation, FileFault, Ports, Root};
 /// No file of the state is longer.
 pub const MOST_BYTES: u64 = 4 << 20;
 
-const FOLDER: &str = ".tollgate/state";
+/// Where it stands.
+pub const FOLDER: &str = ".tollgate/state";
 
 /// The file for something known by a few words. They come from outside, so they are hashed and never become a path.
 pub fn path(drawer: &str, words: &[&str]) -> String {

@@ -51,7 +51,7 @@ impl Workspace for Counted {
 
 /// A second call of each kind, with everything that can be kept in memory.
 #[test]
-fn one_look_answers_a_file_tool() {
+fn a_call_crosses_as_often_as_it_must() {
     let world = Memory::new();
     world.write(".orchestration/active_intents.yaml", "[{id: I, name: I, status: IN_PROGRESS, owned_scope: ['src/**']}]");
     world.write(".tollgate/config.json", r#"{"unknown": "deny"}"#);
@@ -63,14 +63,17 @@ fn one_look_answers_a_file_tool() {
     let mut gate = Gate::new(ports);
     perform(&mut gate, br#"{"op":"select-intent","session":"s","intent":"I"}"#);
     for (call, expected) in [
-        (r#""tool":"write","args":{"filePath":"src/a"}"#, &["inspect"][..]),
-        (r#""tool":"read","args":{"filePath":"src/a"}"#, &["inspect"]),
+        // Look at everything; read what the session saw and who holds the file; look again, now that nobody else may write;
+        // read what stands there.
+        (r#""tool":"write","args":{"filePath":"src/a"}"#, &["inspect", "read", "read", "inspect", "read"][..]),
+        // Look at everything; hash what is read.
+        (r#""tool":"read","args":{"filePath":"src/a"}"#, &["inspect", "inspect"]),
         (r#""tool":"mcp__x__y","args":{}"#, &["inspect"]),
         (
             r#""tool":"apply_patch","args":{"patchText":"*** Begin Patch\n*** Delete File: src/a\n*** Delete File: src/b\n*** End Patch"}"#,
-            &["inspect"],
+            &["inspect", "read", "read", "read", "inspect"],
         ),
-        (r#""tool":"Delete","args":{"path":"src"}"#, &["inspect", "list"]),
+        (r#""tool":"Delete","args":{"path":"src"}"#, &["inspect", "list", "read", "read", "read", "inspect"]),
     ] {
         let line = format!(r#"{{"op":"pre-tool","session":"s","call":"c",{call}}}"#);
         perform(&mut gate, line.as_bytes());

@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { setTimeout } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { createTollgate, digest, type Tollgate, TollgateError, type TollgateOptions, version } from './index.js';
 import { isBlank, Lines } from './lines.js';
@@ -64,6 +65,15 @@ async function converse(gate: Tollgate): Promise<void> {
     for (const line of lines.feed(bytes as Uint8Array)) await reply(line);
   }
   await reply(lines.rest());
+  await finish(gate);
+}
+
+/** Waits for what the gate wants to try again. */
+async function finish(gate: Tollgate): Promise<void> {
+  const now = () => Math.floor(performance.now());
+  for (let at = gate.step(now(), []).nextDeadlineMs; at !== undefined; at = gate.step(now(), []).nextDeadlineMs) {
+    await setTimeout(Math.max(0, at - now()));
+  }
 }
 
 async function main(args: string[]): Promise<number> {

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::path::Location;
+use super::path::{Location, WorkspacePath};
 use crate::digest::Digest;
 
 /// What is done to a path.
@@ -81,6 +81,8 @@ pub struct Footprint {
     pub touches: Vec<Touch>,
     /// Why some of it cannot be known at all. Empty means that the rest is complete.
     pub unknowns: Vec<String>,
+    /// Whether some of it may not happen, as in a shell command that can take several ways.
+    pub conditional: bool,
 }
 
 impl Footprint {
@@ -103,6 +105,7 @@ impl Footprint {
             self.touch(touch.path, touch.deed);
         }
         self.unknowns.extend(other.unknowns);
+        self.conditional |= other.conditional;
     }
 }
 
@@ -130,11 +133,23 @@ pub struct Effect {
     pub extent: Extent,
     /// The content before, where an existing file changes.
     pub pre_hash: Option<Digest>,
+    /// When the host looked, as the file's stamp tells; 0 where nothing stood.
+    pub stamp: u64,
 }
 
 impl Effect {
     /// Whether it leaves anything different.
     pub fn mutates(&self) -> bool {
         self.operation != Operation::Read
+    }
+
+    /// The file of the workspace that it leaves different; none where that is outside, a folder, or not to be foreseen.
+    pub fn changed_file(&self) -> Option<&WorkspacePath> {
+        match &self.location {
+            Location::Inside(path) if self.extent == Extent::Itself && self.mutates() && self.operation != Operation::Execute => {
+                Some(path)
+            }
+            _ => None,
+        }
     }
 }

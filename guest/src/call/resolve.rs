@@ -26,6 +26,8 @@ pub struct Effects {
     pub known: Vec<Effect>,
     /// Why some of it cannot be known.
     pub unknowns: Vec<String>,
+    /// Whether some of it may not happen.
+    pub conditional: bool,
 }
 
 /// What to ask the host about a path that a call touches. Only what will change is hashed.
@@ -41,6 +43,7 @@ pub fn question(touch: &Touch) -> Question {
 pub fn effects(call: &ToolCall, footprint: &Footprint, facts: &[Facts], workspace: &dyn Workspace) -> Result<Effects, CallFault> {
     let mut resolving = Resolving { workspace, effects: Effects::default(), seen: BTreeSet::new(), searched: None };
     resolving.effects.unknowns.clone_from(&footprint.unknowns);
+    resolving.effects.conditional = footprint.conditional;
     for (touch, facts) in footprint.touches.iter().zip(facts) {
         resolving.touch(touch, facts)?;
     }
@@ -109,7 +112,7 @@ impl Resolving<'_> {
 
     fn add(&mut self, location: Location, operation: Operation, extent: Extent, facts: &Facts) {
         if self.seen.insert((location.clone(), operation, extent)) {
-            self.effects.known.push(Effect { location, operation, extent, pre_hash: facts.digest });
+            self.effects.known.push(Effect { location, operation, extent, pre_hash: facts.digest, stamp: facts.stamp });
         }
     }
 
@@ -128,7 +131,12 @@ impl Resolving<'_> {
         let extent = if files.is_empty() { Extent::Tree } else { Extent::Listed };
         self.add(at, Operation::Delete, extent, facts);
         for file in files {
-            self.add(Location::reported(&file), Operation::Delete, Extent::Itself, &Facts { digest: None, ..facts.clone() });
+            self.add(
+                Location::reported(&file),
+                Operation::Delete,
+                Extent::Itself,
+                &Facts { digest: None, stamp: 0, ..facts.clone() },
+            );
         }
     }
 

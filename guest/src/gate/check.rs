@@ -1,5 +1,7 @@
 //! Before a tool runs: may it?
 
+use super::guard::is_open_ended;
+use super::settle::Remembered;
 use super::{Gate, bearings};
 use crate::call::effect::{Effect, Extent, Footprint, Operation};
 use crate::call::path::Location;
@@ -10,7 +12,6 @@ use crate::intents::file::{self, Governance, Intents};
 use crate::intents::intent::{Intent, IntentId};
 use crate::intents::scope::Reach;
 use crate::intents::selection;
-use crate::ledger::pending::{self, Change, Pending};
 use crate::ports::Question;
 use crate::ruling::{Code, Ruling, Verdict};
 
@@ -20,6 +21,7 @@ const MOST_REPORTED: usize = 1_000;
 impl Gate {
     /// Rules on one call. What it allows to change is remembered until the call is settled.
     pub fn check(&mut self, call: &ToolCall) -> Ruling {
+        self.enter_again();
         let mut questions: Vec<Question> = bearings().into();
         questions.push(selection::question(&call.session));
         let own = questions.len();
@@ -44,41 +46,74 @@ impl Gate {
         }
         let stamp = facts.get(own - 1).map_or(0, |facts| facts.stamp);
         let selected = self.selections.current(&call.session, stamp, &self.ports);
-        let effects = footprint.unwrap_or_else(|| Ok(Footprint::default())).and_then(|footprint| {
-            resolve::effects(call, &footprint, facts.get(own..).unwrap_or_default(), &*self.ports.workspace)
-        });
+        let facts = facts.get(own..).unwrap_or_default();
+        let footprint = footprint.unwrap_or_else(|| Ok(Footprint::default()));
+        let effects = footprint
+            .as_ref()
+            .map_err(Clone::clone)
+            .and_then(|footprint| resolve::effects(call, footprint, facts, &*self.ports.workspace));
         let mut ruling = match (governance, effects) {
-            (Governance::By(intents), Ok(effects)) => judge(&intents, selected.as_ref(), effects, &config),
+            (Governance::By(intents), Ok(effects)) => self.rule(call, &intents, selected.as_ref(), effects, &config),
             (Governance::By(_), Err(fault)) => refusal(&fault),
             (Governance::Unreadable(why), effects) => ungoverned(&why, effects, &config),
             (Governance::None, _) => Ruling::allow(Code::Ungoverned, Vec::new()),
         };
-        if let (Verdict::Allow, Some(intent)) = (ruling.verdict, selected) {
-            self.remember(call, intent, &ruling.effects);
+        if let (Verdict::Allow | Verdict::Ask, Ok(footprint)) = (ruling.verdict, &footprint) {
+            self.note_reads(call, footprint, facts);
+        }
+        if ruling.verdict == Verdict::Deny && config.record_rejected {
+            self.enter_rejection(call, selected.as_ref(), &ruling);
         }
         ruling.effects.truncate(MOST_REPORTED);
         ruling
     }
 
-    fn remember(&self, call: &ToolCall, intent: IntentId, effects: &[Effect]) {
-        let change = |effect: &Effect| Change {
-            path: effect.location.as_str().to_owned(),
-            operation: effect.operation,
-            pre_hash: effect.pre_hash,
+    /// The whole chain: scope, what the session has seen, who else is writing. What passes is remembered.
+    fn rule(
+        &mut self,
+        call: &ToolCall,
+        intents: &Intents,
+        selected: Option<&IntentId>,
+        effects: Effects,
+        config: &Config,
+    ) -> Ruling {
+        let (unknown, conditional) = (!effects.unknowns.is_empty(), effects.conditional);
+        let changes = is_change(&effects);
+        let ruling = judge(intents, selected, effects, config, |effects| self.stale(call, effects));
+        let (true, Verdict::Allow | Verdict::Ask, Some(intent)) =
+            (changes, ruling.verdict, selected.and_then(|id| intents.find(id)))
+        else {
+            return ruling;
         };
-        // The ledger is about files. What a program changed, or what came of a whole folder, is not known by its effect.
-        let is_file =
-            |effect: &&Effect| effect.mutates() && effect.operation != Operation::Execute && effect.extent == Extent::Itself;
-        let changes: Vec<_> = effects.iter().filter(is_file).map(change).collect();
-        if changes.is_empty() {
-            return;
+        let now = self.ports.clock.now();
+        if let Some(why) = self.own_fault(config) {
+            return Ruling { verdict: Verdict::Ask, code: Code::GateFault, reason: why, ..ruling };
         }
-        let pending = Pending { intent, changes };
-        if let Err(fault) = pending::keep(&call.session, &call.call, &pending, &self.ports) {
-            // A fault of our own never blocks work: the entry will lack its pre-hash.
-            self.ports.warn(&format!("the call `{}` cannot be remembered: {fault}", call.call));
+        // A person may take longer to decide than a lease lasts.
+        if ruling.verdict == Verdict::Allow
+            && let Err(denied) = self.lease(call, &ruling.effects, now)
+        {
+            match denied.ruling(ruling.effects.clone()) {
+                Ok(denial) => return denial,
+                Err((fault, _)) if config.strict => {
+                    return strictly(&format!("the gate cannot tell who writes there: {fault}"), ruling);
+                }
+                // A fault of our own never blocks work.
+                Err((fault, _)) => self.ports.warn(&format!("no lease could be taken for the call `{}`: {fault}", call.call)),
+            }
+        }
+        let open_ended = is_open_ended(&ruling.effects, unknown);
+        match self.remember(call, intent, &ruling.effects, Remembered { since: now.0, certain: !conditional, open_ended }) {
+            Err(fault) if config.strict => strictly(&format!("the call cannot be remembered until it is done: {fault}"), ruling),
+            _ => ruling,
         }
     }
+}
+
+/// A fault of the gate's own, where the settings are strict.
+fn strictly(why: &str, ruling: Ruling) -> Ruling {
+    let reason = format!("{why}; the settings are strict, so a person has to decide whether the call may run");
+    Ruling { verdict: Verdict::Ask, code: Code::GateFault, reason, ..ruling }
 }
 
 /// What to ask about a call's own paths.
@@ -113,11 +148,17 @@ fn is_change(effects: &Effects) -> bool {
 }
 
 /// The chain, in order, stopping at the first failure.
-fn judge(intents: &Intents, selected: Option<&IntentId>, effects: Effects, config: &Config) -> Ruling {
+fn judge(
+    intents: &Intents,
+    selected: Option<&IntentId>,
+    effects: Effects,
+    config: &Config,
+    stale: impl FnOnce(&[Effect]) -> Option<String>,
+) -> Ruling {
     if !is_change(&effects) {
         return Ruling::allow(Code::ReadOnly, effects.known);
     }
-    let Effects { known: effects, unknowns } = effects;
+    let Effects { known: effects, unknowns, .. } = effects;
     let Some(selected) = selected else {
         let reason = format!("no intent is active; call select_active_intent first, with one of: {}", intents.open_ones());
         return Ruling::deny(Code::NoActiveIntent, reason, effects);
@@ -133,6 +174,9 @@ fn judge(intents: &Intents, selected: Option<&IntentId>, effects: Effects, confi
     }
     if let Some((code, reason)) = effects.iter().filter(|effect| effect.mutates()).find_map(|effect| stray(intent, effect)) {
         return Ruling::deny(code, reason, effects);
+    }
+    if let Some(reason) = stale(&effects) {
+        return Ruling::deny(Code::StaleWrite, reason, effects);
     }
     let program = effects.iter().find(|effect| effect.operation == Operation::Execute);
     let doubts = [

@@ -2,14 +2,40 @@
 
 use serde_json::Value;
 
-use super::Gate;
+use super::entering::Unentered;
+use super::{Gate, bearings};
 use crate::call::ToolCall;
-use crate::call::effect::Operation;
-use crate::ledger;
-use crate::ledger::entry::{self, Entry, FileChange, ScopeValidation};
+use crate::call::effect::{Effect, Operation};
+use crate::digest::Digest;
+use crate::intents::file::Governance;
+use crate::intents::intent::{Intent, IntentId};
+use crate::intents::seen;
+use crate::ledger::entry::{self, Concurrent, Entry, FileChange, ScopeValidation};
+use crate::ledger::line_ranges::{self, LineRange};
 use crate::ledger::mutation::MutationClass;
 use crate::ledger::pending::{self, Change, Pending};
-use crate::ports::{Facts, Kind, Question, Root};
+use crate::ledger::reading::{self, Filter};
+use crate::ports::{Facts, FileFault, Kind, Question, Root, Timestamp};
+use crate::redact::redact;
+use crate::ruling::Ruling;
+
+/// Text from outside is no longer than this in an entry.
+const MOST_CHARS: usize = 2_000;
+
+/// Content before a change is kept up to this size, to tell which lines changed.
+const MOST_BEFORE_BYTES: u64 = 64 << 10;
+
+/// And of so many files of a call.
+const MOST_BEFORE_FILES: usize = 8;
+
+/// Content after a change is read up to this size.
+const MOST_AFTER_BYTES: u64 = 1 << 20;
+
+/// Entries for one rejected call.
+const MOST_REJECTED: usize = 50;
+
+/// So far back others' entries are looked for.
+const RECENTLY_BYTES: u64 = 256 << 10;
 
 /// How a call ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,60 +48,250 @@ pub enum Outcome {
     Refused(String),
 }
 
+/// What came of a call.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Settlement {
+    /// The lines, as they were entered.
+    pub lines: Vec<String>,
+    /// What the agent should be told.
+    pub notice: Option<String>,
+}
+
+/// What is remembered about a call beside its changes.
+pub(super) struct Remembered {
+    pub(super) since: u64,
+    pub(super) certain: bool,
+    pub(super) open_ended: bool,
+}
+
 impl Gate {
-    /// Enters what a call changed and returns the lines as they were entered.
-    ///
-    /// Nothing is entered for a call that was not allowed to change anything.
-    pub fn settle(&mut self, call: &ToolCall, outcome: &Outcome) -> Vec<String> {
-        let Some(pending) = pending::recall(&call.session, &call.call, &self.ports) else { return Vec::new() };
-        let entries = self.entries(call, &pending, outcome);
-        match ledger::enter(&entries, &self.ports) {
-            Ok(lines) => {
-                pending::forget(&call.session, &call.call, &self.ports);
+    /// Remembers what a call may change until it is settled.
+    pub(super) fn remember(
+        &mut self,
+        call: &ToolCall,
+        intent: &Intent,
+        effects: &[Effect],
+        how: Remembered,
+    ) -> Result<(), FileFault> {
+        let mut changes = self.changes(effects);
+        let key = pending::key(&call.session, &call.call);
+        let open_ended = how.open_ended && self.take_snapshot(&key, intent);
+        if changes.is_empty() && !open_ended {
+            return Ok(());
+        }
+        for change in changes.iter_mut().take(MOST_BEFORE_FILES) {
+            if change.operation == Operation::Modify && change.pre_hash.is_some() {
+                let content = self.ports.workspace.read(Root::Project, &change.path, MOST_BEFORE_BYTES).ok();
+                change.before = content.and_then(|content| String::from_utf8(content).ok());
+            }
+        }
+        let pending = Pending { intent: intent.id.clone(), since: how.since, changes, certain: how.certain, open_ended };
+        pending::keep(&key, &pending, &self.ports).inspect_err(|fault| {
+            // A fault of our own never blocks work, and this process at least remembers.
+            self.ports.warn(&format!("the call `{}` cannot be remembered: {fault}", call.call));
+            self.remember_here(key, pending);
+        })
+    }
+
+    fn changes(&self, effects: &[Effect]) -> Vec<Change> {
+        let change = |effect: &Effect| {
+            let path = effect.changed_file()?.as_str().to_owned();
+            Some(Change { path, operation: effect.operation, pre_hash: effect.pre_hash, before: None })
+        };
+        let mut changes: Vec<Change> = effects.iter().filter_map(change).collect();
+        // Files that go with their folder were listed, not looked at.
+        let unknown = |change: &&mut Change| change.operation == Operation::Delete && change.pre_hash.is_none();
+        let mut listed: Vec<&mut Change> = changes.iter_mut().filter(unknown).collect();
+        if !listed.is_empty() {
+            let questions: Vec<_> = listed.iter().map(|change| hashed(&change.path)).collect();
+            for (change, facts) in listed.iter_mut().zip(self.look(&questions)) {
+                change.pre_hash = facts.digest;
+            }
+        }
+        changes
+    }
+
+    /// Enters what a call changed. Nothing is entered for a call that was not allowed to change anything.
+    pub fn settle(&mut self, call: &ToolCall, outcome: &Outcome) -> Settlement {
+        self.enter_again();
+        let key = pending::key(&call.session, &call.call);
+        let Some(pending) = self.recall(&key) else { return Settlement::default() };
+        let mut questions: Vec<Question> = bearings().into();
+        let own = questions.len();
+        questions.extend(pending.changes.iter().map(|change| hashed(&change.path)));
+        let facts = self.look(&questions);
+        let governance = self.governance_by(&facts);
+        if let Some(file) = facts.get(2) {
+            self.config.refresh(file, &self.ports);
+        }
+        let work = Work { call, pending: &pending, outcome, now: self.ports.clock.now() };
+        let mut entries = self.entries(&work, facts.get(own..).unwrap_or_default());
+        let mut notice = None;
+        if pending.open_ended && !matches!(outcome, Outcome::Refused(_)) {
+            let intent = match &governance {
+                Governance::By(intents) => intents.find(&pending.intent),
+                _ => None,
+            };
+            let (found, said) = self.reconcile(&work, &key, intent);
+            entries.extend(found);
+            notice = said;
+        }
+        self.note_writes(&work, &entries);
+        let lines = match self.enter(Some(key), entries) {
+            Ok(lines) => lines,
+            Err(Unentered { lines, why }) => {
+                notice = Some(why);
                 lines
             }
-            Err(fault) => {
-                // A gap in the ledger is bad; blocked work is worse. The call stays pending, so it can be settled again.
-                self.ports.warn(&format!("the call `{}` cannot be entered in `{}`: {fault}", call.call, ledger::PATH));
-                Vec::new()
+        };
+        self.give_back(call, pending.changes.iter().map(|change| &*change.path));
+        Settlement { lines, notice }
+    }
+
+    /// Enters a call that was rejected, where the settings want that.
+    pub(super) fn enter_rejection(&mut self, call: &ToolCall, intent: Option<&IntentId>, ruling: &Ruling) {
+        let now = self.ports.clock.now();
+        let error = format!("{}: {}", ruling.code.as_str(), ruling.reason);
+        let entry = |file: Option<FileChange>, class: MutationClass| Entry {
+            success: false,
+            error: Some(told(&error)),
+            scope_validation: ScopeValidation::Fail,
+            content_hash: file.as_ref().and_then(|file| file.post_hash),
+            ..self.entry(call, intent, now, file, class)
+        };
+        let mut entries: Vec<Entry> = Vec::new();
+        for effect in ruling.effects.iter().filter(|effect| effect.mutates()).take(MOST_REJECTED) {
+            let path = effect.location.as_str().to_owned();
+            let class = MutationClass::of(effect.operation, &path, claimed(call));
+            let (pre_hash, post_hash) = (effect.pre_hash, effect.pre_hash);
+            entries.push(entry(Some(FileChange { relative_path: path, pre_hash, post_hash, line_ranges: Vec::new() }), class));
+        }
+        if entries.is_empty() {
+            entries.push(entry(None, claimed(call).unwrap_or(MutationClass::IntentEvolution)));
+        }
+        let _ = self.enter(None, entries);
+    }
+
+    fn entries(&self, work: &Work<'_>, facts: &[Facts]) -> Vec<Entry> {
+        let Work { call, pending, outcome, now } = *work;
+        let config = self.config.last();
+        let (success, error) = match outcome {
+            Outcome::Done => (true, None),
+            Outcome::Failed(error) => (false, Some(told(error))),
+            Outcome::Refused(_) if !config.record_rejected => return Vec::new(),
+            Outcome::Refused(why) => (false, Some(told(why))),
+        };
+        let others = self.others(call, pending);
+        let mut entries = Vec::new();
+        for (change, facts) in pending.changes.iter().zip(facts) {
+            let gone = facts.kind == Kind::Missing;
+            let unchanged =
+                if gone { change.pre_hash.is_none() } else { facts.digest.is_some() && facts.digest == change.pre_hash };
+            if unchanged && (!pending.certain || !success && !config.record_failed) {
+                continue;
             }
+            let operation = if gone && change.pre_hash.is_some() { Operation::Delete } else { change.operation };
+            let file = FileChange {
+                relative_path: change.path.clone(),
+                pre_hash: change.pre_hash,
+                post_hash: facts.digest,
+                line_ranges: if unchanged || gone { Vec::new() } else { self.line_ranges(change, facts) },
+            };
+            let class = MutationClass::of(operation, &change.path, claimed(call));
+            let entry = self.entry(call, Some(&pending.intent), now, Some(file), class);
+            let concurrent = others.iter().rfind(|other| other.path() == Some(&*change.path));
+            let concurrent =
+                concurrent.map(|other| Concurrent { session_id: other.session_id.clone(), entry_id: other.id.clone() });
+            entries.push(Entry { success, error: error.clone(), concurrent, ..entry });
+        }
+        entries
+    }
+
+    /// What others entered while the call was under way.
+    pub(super) fn others(&self, call: &ToolCall, pending: &Pending) -> Vec<Entry> {
+        let filter = Filter { since: Some(Timestamp(pending.since).to_string()), ..Filter::default() };
+        let page = reading::newest(&filter, usize::MAX, None, RECENTLY_BYTES, &self.ports).unwrap_or_default();
+        page.entries.into_iter().filter(|entry| entry.session_id != call.session && entry.success).collect()
+    }
+
+    fn line_ranges(&self, change: &Change, facts: &Facts) -> Vec<LineRange> {
+        let before = match (&change.before, change.operation) {
+            (Some(before), _) => before.as_bytes(),
+            (None, Operation::Create) => &[],
+            (None, _) => return Vec::new(),
+        };
+        if facts.size > MOST_AFTER_BYTES {
+            return Vec::new();
+        }
+        let after = self.ports.workspace.read(Root::Project, &change.path, MOST_AFTER_BYTES).unwrap_or_default();
+        line_ranges::changed(before, &after)
+    }
+
+    /// What a session wrote it has seen, unless somebody else wrote there at the same time.
+    fn note_writes(&self, work: &Work<'_>, entries: &[Entry]) {
+        let own = |entry: &&Entry| entry.concurrent.is_none();
+        let seen = entries.iter().filter(own).filter_map(|entry| entry.file.as_ref());
+        let seen: Vec<(String, Option<Digest>)> = seen.map(|file| (file.relative_path.clone(), file.post_hash)).collect();
+        if *work.outcome == Outcome::Done {
+            seen::note(&work.call.session, &seen, &self.ports);
         }
     }
 
-    fn entries(&self, call: &ToolCall, pending: &Pending, outcome: &Outcome) -> Vec<Entry> {
-        if matches!(outcome, Outcome::Refused(_)) {
-            return Vec::new();
+    /// An entry of a call that went well.
+    pub(super) fn entry(
+        &self,
+        call: &ToolCall,
+        intent: Option<&IntentId>,
+        now: Timestamp,
+        file: Option<FileChange>,
+        mutation_class: MutationClass,
+    ) -> Entry {
+        Entry {
+            id: entry::new_id(&self.ports),
+            timestamp: now.to_string(),
+            intent_id: intent.cloned(),
+            session_id: short(&call.session),
+            agent: call.agent.as_deref().map(short),
+            tool_name: short(&call.tool),
+            mutation_class,
+            content_hash: file.as_ref().and_then(|file| file.post_hash),
+            file,
+            scope_validation: ScopeValidation::Pass,
+            success: true,
+            error: None,
+            concurrent: None,
+            reverts: None,
+            saw: None,
+            follows: None,
         }
-        let question = |change: &Change| Question { root: Root::Project, path: change.path.clone(), digest: true };
-        let questions: Vec<_> = pending.changes.iter().map(question).collect();
-        let claim = call.args.get("mutation_class").and_then(claimed);
-        let timestamp = self.ports.clock.now().to_string();
-        let entry = |(change, facts): (&Change, &Facts)| {
-            let gone = facts.kind == Kind::Missing && change.pre_hash.is_some();
-            let operation = if gone { Operation::Delete } else { change.operation };
-            Entry {
-                id: entry::new_id(&self.ports),
-                timestamp: timestamp.clone(),
-                intent_id: Some(pending.intent.clone()),
-                session_id: call.session.clone(),
-                agent: call.agent.clone(),
-                tool_name: call.tool.clone(),
-                mutation_class: MutationClass::of(operation, &change.path, claim),
-                file: Some(FileChange { relative_path: change.path.clone(), pre_hash: change.pre_hash, post_hash: facts.digest }),
-                content_hash: facts.digest,
-                scope_validation: ScopeValidation::Pass,
-                success: *outcome == Outcome::Done,
-                error: match outcome {
-                    Outcome::Failed(error) => Some(error.clone()),
-                    _ => None,
-                },
-            }
-        };
-        pending.changes.iter().zip(&self.look(&questions)).map(entry).collect()
     }
 }
 
+/// A call that has ended.
+#[derive(Clone, Copy)]
+pub(super) struct Work<'a> {
+    pub(super) call: &'a ToolCall,
+    pub(super) pending: &'a Pending,
+    pub(super) outcome: &'a Outcome,
+    pub(super) now: Timestamp,
+}
+
+/// A question about a file's content.
+pub(super) fn hashed(path: &str) -> Question {
+    Question { root: Root::Project, path: path.to_owned(), digest: true }
+}
+
 /// What the agent says its change is, where it says something we know.
-fn claimed(claim: &Value) -> Option<MutationClass> {
+pub(super) fn claimed(call: &ToolCall) -> Option<MutationClass> {
+    let claim: &Value = call.args.get("mutation_class")?;
     serde_json::from_value(claim.clone()).ok()
+}
+
+/// Text from outside, without secrets.
+fn told(text: &str) -> String {
+    redact(text).chars().take(MOST_CHARS).collect()
+}
+
+fn short(text: &str) -> String {
+    text.chars().take(MOST_CHARS / 4).collect()
 }

@@ -4,5 +4,7 @@ pub mod context;
 pub mod control;
 pub mod file;
 pub mod intent;
+pub mod lease;
 pub mod scope;
+pub mod seen;
 pub mod selection;

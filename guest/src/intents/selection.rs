@@ -6,6 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::intent::IntentId;
+use crate::json;
 use crate::ports::{Expectation, FileFault, Ports, Question, Root};
 use crate::state;
 
@@ -62,7 +63,7 @@ pub fn read(session: &str, ports: &Ports) -> Selection {
     let path = path(session);
     let nothing = || Selection { session: session.to_owned(), ..Selection::default() };
     match ports.workspace.read(Root::Project, &path, state::MOST_BYTES) {
-        Ok(text) => serde_json::from_slice(&text).unwrap_or_else(|fault| {
+        Ok(text) => json::parse(&text).unwrap_or_else(|fault| {
             ports.warn(&format!("`{path}` cannot be parsed and counts as empty: {fault}"));
             nothing()
         }),
@@ -76,9 +77,8 @@ pub fn read(session: &str, ports: &Ports) -> Selection {
 
 /// Keeps a selection.
 pub fn keep(selection: &Selection, ports: &Ports) -> Result<(), FileFault> {
-    let text = serde_json::to_vec(selection).map_err(|_| FileFault::Other)?;
     state::mark(ports)?;
-    ports.records.replace(Root::Project, &path(&selection.session), &text, Expectation::Anything)
+    ports.records.replace(Root::Project, &path(&selection.session), json::line(selection).as_bytes(), Expectation::Anything)
 }
 
 fn path(session: &str) -> String {

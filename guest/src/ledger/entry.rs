@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::line_ranges::LineRange;
 use super::mutation::MutationClass;
 use crate::digest::Digest;
 use crate::intents::intent::IntentId;
@@ -28,6 +29,18 @@ pub struct FileChange {
     pub pre_hash: Option<Digest>,
     /// After; null where there is no file or it could not be hashed.
     pub post_hash: Option<Digest>,
+    /// The lines of the new content that differ from the old; empty where that is not known.
+    #[serde(default)]
+    pub line_ranges: Vec<LineRange>,
+}
+
+/// Somebody else's change to the same file, entered while the call was under way.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Concurrent {
+    /// Who.
+    pub session_id: String,
+    /// Their entry.
+    pub entry_id: String,
 }
 
 /// One line of the ledger.
@@ -51,13 +64,34 @@ pub struct Entry {
     /// The file; null where no file is concerned.
     pub file: Option<FileChange>,
     /// The hash of the content after the change, wherever it stands.
+    #[serde(default)]
     pub content_hash: Option<Digest>,
     /// Whether it was in scope.
     pub scope_validation: ScopeValidation,
     /// Whether the tool succeeded.
     pub success: bool,
     /// What the tool said where it did not.
+    #[serde(default)]
     pub error: Option<String>,
+    /// Set where the file was changed by two calls at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub concurrent: Option<Concurrent>,
+    /// The entry whose change this one takes back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reverts: Option<String>,
+    /// The tie of a write's first line; see [`chain`](super::chain).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub saw: Option<Vec<Digest>>,
+    /// The tie of its other lines.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub follows: Option<Digest>,
+}
+
+impl Entry {
+    /// The path of the file it is about.
+    pub fn path(&self) -> Option<&str> {
+        self.file.as_ref().map(|file| &*file.relative_path)
+    }
 }
 
 /// A random UUID, version 4.

@@ -1,23 +1,46 @@
 //! What happened: one line per changed file in `.orchestration/agent_trace.jsonl`, appended and never rewritten.
+//!
+//! | module | what lives there |
+//! | --- | --- |
+//! | [`entry`] | one line |
+//! | [`chain`] | how a line is tied to those before it |
+//! | [`writing`], [`reading`] | entering lines; the newest ones, without reading the whole file |
+//! | [`verify`] | whether anything was changed afterwards |
+//! | [`archive`] | a ledger that has grown, put aside without breaking the chain |
+//! | [`map`], [`export`] | the same for people, and for other programs |
+//! | [`revert`] | taking a change back |
+//! | [`mutation`], [`line_ranges`] | what kind of change it was, and where |
+//! | [`pending`], [`snapshot`], [`images`] | what was known before a call that is under way |
 
+pub mod archive;
+pub mod chain;
 pub mod entry;
+pub mod export;
+pub mod images;
 pub mod line_ranges;
+pub mod map;
 pub mod mutation;
 pub mod pending;
-
-use crate::ports::{FileFault, Ports, Root};
-use entry::Entry;
+pub mod reading;
+pub mod revert;
+pub mod snapshot;
+pub mod verify;
+pub mod writing;
 
 /// Where the ledger stands.
 pub const PATH: &str = ".orchestration/agent_trace.jsonl";
 
-/// Enters lines in one write and returns them as they were entered.
-pub fn enter(entries: &[Entry], ports: &Ports) -> Result<Vec<String>, FileFault> {
-    let lines: Result<Vec<_>, _> = entries.iter().map(serde_json::to_string).collect();
-    let lines = lines.map_err(|_| FileFault::Other)?;
-    if !lines.is_empty() {
-        let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
-        ports.records.append(Root::Project, PATH, text.as_bytes())?;
-    }
-    Ok(lines)
+/// Where its older parts stand.
+pub const ARCHIVE: &str = ".orchestration/archive";
+
+/// From this size on it should be put aside.
+pub const LARGE: u64 = 10_000_000;
+
+/// Work on a whole ledger, which takes longer than one call.
+#[derive(Default)]
+pub struct Errands {
+    /// See [`verify`].
+    pub verification: Option<verify::Verification>,
+    /// See [`map`].
+    pub rebuild: Option<map::Rebuild>,
 }

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::call::effect::Operation;
 use crate::digest::Digest;
 use crate::intents::intent::IntentId;
+use crate::json;
 use crate::ports::{Expectation, FileFault, Ports, Root};
 use crate::state;
 
@@ -20,6 +21,9 @@ pub struct Change {
     pub operation: Operation,
     /// The content before.
     pub pre_hash: Option<Digest>,
+    /// The content itself, of a small text file, to tell afterwards which lines changed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<String>,
 }
 
 /// A call under way.
@@ -27,39 +31,46 @@ pub struct Change {
 pub struct Pending {
     /// The intent that it was ruled under.
     pub intent: IntentId,
+    /// When, in milliseconds since 1970.
+    pub since: u64,
     /// What it may change.
     pub changes: Vec<Change>,
+    /// Whether each of them happens for certain; of a shell command, whatever lies on another way does not.
+    #[serde(default)]
+    pub certain: bool,
+    /// Whether it may change more than that, so that a snapshot was taken.
+    #[serde(default)]
+    pub open_ended: bool,
 }
 
 /// Remembers a call until it is settled.
-pub fn keep(session: &str, call: &str, pending: &Pending, ports: &Ports) -> Result<(), FileFault> {
-    let text = serde_json::to_vec(pending).map_err(|_| FileFault::Other)?;
-    ports.records.replace(Root::Project, &path(session, call), &text, Expectation::Anything)
+pub fn keep(key: &str, pending: &Pending, ports: &Ports) -> Result<(), FileFault> {
+    ports.records.replace(Root::Project, key, json::line(pending).as_bytes(), Expectation::Anything)
 }
 
 /// What is remembered about a call; none where it was not ruled on or is settled.
-pub fn recall(session: &str, call: &str, ports: &Ports) -> Option<Pending> {
-    let path = path(session, call);
-    match ports.workspace.read(Root::Project, &path, state::MOST_BYTES) {
-        Ok(text) => serde_json::from_slice(&text)
-            .inspect_err(|fault| ports.warn(&format!("`{path}` cannot be parsed and counts as missing: {fault}")))
+pub fn recall(key: &str, ports: &Ports) -> Option<Pending> {
+    match ports.workspace.read(Root::Project, key, state::MOST_BYTES) {
+        Ok(text) => json::parse(&text)
+            .inspect_err(|fault| ports.warn(&format!("`{key}` cannot be parsed and counts as missing: {fault}")))
             .ok(),
         Err(FileFault::Missing) => None,
         Err(fault) => {
-            ports.warn(&format!("`{path}` cannot be read and counts as missing: {fault}"));
+            ports.warn(&format!("`{key}` cannot be read and counts as missing: {fault}"));
             None
         }
     }
 }
 
 /// Forgets a settled call.
-pub fn forget(session: &str, call: &str, ports: &Ports) {
-    let path = path(session, call);
-    if let Err(fault) = ports.records.remove(Root::Project, &path) {
-        ports.warn(&format!("`{path}` cannot be removed: {fault}"));
+pub fn forget(key: &str, ports: &Ports) {
+    match ports.records.remove(Root::Project, key) {
+        Ok(()) | Err(FileFault::Missing) => {}
+        Err(fault) => ports.warn(&format!("`{key}` cannot be removed: {fault}")),
     }
 }
 
-fn path(session: &str, call: &str) -> String {
+/// The file that remembers a call.
+pub fn key(session: &str, call: &str) -> String {
     state::path("calls", &[session, call])
 }

@@ -3,6 +3,8 @@
 //! It follows the same contract as the hosts' file systems and goes through the same fixtures, so a test that passes here
 //! means what it says.
 
+mod path;
+
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -14,6 +16,7 @@ use super::{
     Timestamp, Workspace,
 };
 use crate::digest::Digest;
+use path::{folder, join, may_write, parent_of, reported, walk_from};
 
 /// Where the workspace stands in a world in memory.
 pub const PROJECT: &str = "/workspace";
@@ -45,6 +48,10 @@ pub struct Memory {
     now: Cell<u64>,
     drawn: Cell<u8>,
     lines: RefCell<Vec<(Level, String)>>,
+    /// What somebody else appends to a file just before the gate does.
+    ahead: RefCell<Option<(String, Vec<u8>)>>,
+    /// What writing ends with.
+    refusal: Cell<Option<FileFault>>,
 }
 
 /// Where a walk ended.
@@ -63,6 +70,8 @@ impl Memory {
             now: Cell::new(1_767_225_600_000),
             drawn: Cell::new(0),
             lines: RefCell::default(),
+            ahead: RefCell::default(),
+            refusal: Cell::new(None),
         };
         world.make_directory(PROJECT);
         world.make_directory(HOME);
@@ -109,6 +118,16 @@ impl Memory {
     /// The content of a file of the workspace.
     pub fn content(&self, path: &str) -> Option<Vec<u8>> {
         self.read(Root::Project, path, u64::MAX).ok()
+    }
+
+    /// Has somebody else append to a file of the workspace just before the gate does next.
+    pub fn before_append(&self, path: &str, bytes: &[u8]) {
+        *self.ahead.borrow_mut() = Some((path.to_owned(), bytes.to_vec()));
+    }
+
+    /// From now on, the gate cannot write anything.
+    pub fn refuse_writes(&self, with: Option<FileFault>) {
+        self.refusal.set(with);
     }
 
     /// What was logged so far.
@@ -290,6 +309,9 @@ impl Records for Memory {
             Err(FileFault::Missing) => Vec::new(),
             Err(fault) => return Err(fault),
         };
+        if let Some((_, others)) = self.ahead.borrow_mut().take_if(|(whose, _)| whose == path) {
+            content.extend_from_slice(&others);
+        }
         content.extend_from_slice(bytes);
         self.replace(root, path, &content, Expectation::Anything)
     }
@@ -298,6 +320,9 @@ impl Records for Memory {
         let real = self.walk(root, path).real.ok_or(FileFault::Other)?;
         if !may_write(&real) {
             return Err(FileFault::Denied);
+        }
+        if let Some(fault) = self.refusal.get() {
+            return Err(fault);
         }
         let present = self.file(root, path).ok().map(|content| Digest::of(&content.bytes));
         match expected {
@@ -342,97 +367,5 @@ impl Random for Memory {
     }
 }
 
-/// The names of a path that are still ahead, last one first.
-struct Ahead {
-    names: Vec<String>,
-}
-
-impl Ahead {
-    fn join_names(&self) -> String {
-        self.names.iter().rev().fold(String::new(), |path, name| format!("{path}/{name}"))
-    }
-}
-
-fn walk_from(start: &str, path: &str) -> Ahead {
-    let start = if path.starts_with('/') { "" } else { start };
-    let meant = |name: &&str| !name.is_empty() && *name != ".";
-    Ahead { names: path.rsplit('/').chain(start.rsplit('/')).filter(meant).map(str::to_owned).collect() }
-}
-
-fn folder(root: Root) -> &'static str {
-    match root {
-        Root::Project => PROJECT,
-        Root::Home => HOME,
-    }
-}
-
-fn join(names: &[String]) -> String {
-    names.iter().fold(String::new(), |path, name| format!("{path}/{name}"))
-}
-
-fn parent_of(path: &str) -> &str {
-    path.rsplit_once('/').map_or("", |(parent, _)| parent)
-}
-
-fn reported(path: &str) -> String {
-    match path.strip_prefix(PROJECT) {
-        Some("") => ".".to_owned(),
-        Some(inside) if inside.starts_with('/') => inside.trim_start_matches('/').to_owned(),
-        _ if path.is_empty() => "/".to_owned(),
-        _ => path.to_owned(),
-    }
-}
-
-fn may_write(path: &str) -> bool {
-    [(PROJECT, ".orchestration"), (PROJECT, ".tollgate"), (HOME, ".tollgate")]
-        .iter()
-        .any(|(root, folder)| path.starts_with(&format!("{root}/{folder}/")))
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn real(world: &Memory, path: &str) -> Option<String> {
-        world.inspect(&[Question::project(path)]).pop().unwrap().real_path
-    }
-
-    #[test]
-    fn links_are_walked_as_the_kernel_would() {
-        let world = Memory::new();
-        world.write("src/billing/sub/x", "");
-        world.symlink("../billing/sub", "src/auth/lnk");
-        world.symlink("/workspace/src/billing", "abs");
-        world.symlink("loop", "loop");
-        world.symlink("../new/file", "src/dangling");
-        for (path, expected) in [
-            ("src/auth/lnk/x", Some("src/billing/sub/x")),
-            ("src/auth/lnk/../y", Some("src/billing/y")),
-            ("abs/y", Some("src/billing/y")),
-            ("loop", None),
-            ("loop/x", None),
-            ("src/dangling", Some("new/file")),
-            ("src/billing/sub/x/y", None),
-            ("..", Some("/")),
-            ("../other", Some("/other")),
-            (".", Some(".")),
-            ("/workspace", Some(".")),
-            ("/workspace-evil/x", Some("/workspace-evil/x")),
-        ] {
-            assert_eq!(real(&world, path).as_deref(), expected, "{path}");
-        }
-        let facts = world.inspect(&[Question::project("src/dangling")]).pop().unwrap();
-        assert_eq!(facts.entry_path.as_deref(), Some("src/dangling"));
-    }
-
-    #[test]
-    fn only_the_gates_own_folders_can_be_written() {
-        let world = Memory::new();
-        world.symlink("../src", ".tollgate/out");
-        let write = |path| world.replace(Root::Project, path, b"x", Expectation::Anything);
-        assert_eq!(write(".tollgate/a"), Ok(()));
-        assert_eq!(write("src/a"), Err(FileFault::Denied));
-        assert_eq!(write(".tollgate/../src/a"), Err(FileFault::Denied));
-        assert_eq!(write(".tollgate/out/a"), Err(FileFault::Denied));
-    }
-}
+mod tests;

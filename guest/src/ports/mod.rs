@@ -232,6 +232,11 @@ pub struct Ports {
 impl Ports {
     /// Says that something went wrong that did not stop the work.
     pub fn warn(&self, message: &str) {
-        self.log.write(Level::Warn, message, &Value::Null);
+        self.log.write(Level::Warn, &crate::redact::redact(message), &Value::Null);
+    }
+
+    /// Says that something was not done.
+    pub fn fail(&self, message: &str) {
+        self.log.write(Level::Error, &crate::redact::redact(message), &Value::Null);
     }
 }

@@ -3,6 +3,8 @@
 use std::io::{self, BufRead, BufWriter, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use clap::Args;
 use tollgate::Tollgate;
@@ -62,6 +64,16 @@ fn answer_all(gate: &mut Tollgate, mut input: impl BufRead, mut output: impl Wri
         output.write_all(b"\n")?;
         // A peer may wait for this answer before it sends the next line.
         output.flush()?;
+    }
+    if longest.is_some() { finish(gate).map_err(io::Error::other) } else { Ok(()) }
+}
+
+/// Waits for what the gate wants to try again.
+fn finish(gate: &mut Tollgate) -> Result<(), Error> {
+    let start = Instant::now();
+    let now = || u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX);
+    while let Some(deadline) = gate.step(now(), &[])?.next_deadline_ms {
+        thread::sleep(Duration::from_millis(deadline.saturating_sub(now())));
     }
     Ok(())
 }

@@ -86,7 +86,7 @@ impl<'w> Trace<'w> {
     }
 
     pub(super) fn footprint(self) -> Footprint {
-        Footprint { touches: self.touches, unknowns: self.unknowns }
+        Footprint { touches: self.touches, unknowns: self.unknowns, conditional: true }
     }
 
     /// Says why something cannot be known, once.

@@ -6,10 +6,14 @@
 //! | `clear-intent` `{session}` | `{"intent":null}` |
 //! | `inherit-intent` `{session, parent}` | `{"intent":…}` |
 //! | `pre-tool` `{session, call, tool, args, host?, cwd?, agent?}` | `{verdict, code, reason, effects, pre_hash}` |
-//! | `post-tool` `{…, success, error?}` | `{"entries":[…]}` |
+//! | `post-tool` `{…, success, error?}` | `{"entries":[…]}` and, where the agent should be told something, `notice` |
 //! | `context` `{session}` | `{"text":…}` |
 //! | `augment` `{session, tool, args}` | `{args, concepts, skipped}` and, where something is known, `additional_context` |
 //! | `event` `{event, session, data}` | `{continue, system_message, data}` |
+//!
+//! `trace.rs` has those behind `tollgate trace`.
+
+mod trace;
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -43,12 +47,16 @@ enum Fault {
     InvalidField { op: String, field: &'static str, expected: &'static str },
     #[error("`{op}` cannot be understood: {why}")]
     InvalidFields { op: String, why: serde_json::Error },
+    #[error("the field `{field}` of `{op}` cannot be used: {why}")]
+    InvalidValue { op: String, field: &'static str, why: String },
     #[error("the op `{0}` is not known; known are: {known}", known = OPS.join(", "))]
     UnknownOp(String),
     #[error(transparent)]
     Refused(#[from] Refusal),
-    #[error("the workspace could not be written: {0}")]
+    #[error("the workspace could not be read or written: {0}")]
     Workspace(#[from] crate::ports::FileFault),
+    #[error(transparent)]
+    NotReverted(#[from] crate::ledger::revert::RevertFault),
 }
 
 impl Fault {
@@ -57,17 +65,35 @@ impl Fault {
             Self::TooLong => "too_long",
             Self::InvalidJson(_) | Self::NoObject(_) => "invalid_json",
             Self::MissingField { .. } => "missing_field",
-            Self::InvalidField { .. } | Self::InvalidFields { .. } => "invalid_field",
+            Self::InvalidField { .. } | Self::InvalidFields { .. } | Self::InvalidValue { .. } => "invalid_field",
             Self::UnknownOp(_) => "unknown_op",
             Self::Refused(Refusal::UnknownIntent { .. }) => "unknown_intent",
             Self::Refused(Refusal::IntentClosed { .. }) => "intent_closed",
             Self::Refused(Refusal::NotGoverned(_)) => "not_governed",
             Self::Refused(Refusal::NotKept(_)) | Self::Workspace(_) => "workspace_fault",
+            Self::NotReverted(_) => "not_reverted",
         }
     }
 }
 
-const OPS: &[&str] = &["select-intent", "clear-intent", "inherit-intent", "pre-tool", "post-tool", "context", "augment", "event"];
+const OPS: &[&str] = &[
+    "select-intent",
+    "clear-intent",
+    "inherit-intent",
+    "list-intents",
+    "list-sessions",
+    "pre-tool",
+    "post-tool",
+    "context",
+    "augment",
+    "event",
+    "trace",
+    "verify",
+    "export",
+    "map",
+    "archive",
+    "revert",
+];
 
 /// A field, what it must be, and whether a value is that.
 type Field = (&'static str, &'static str, fn(&Value) -> bool);
@@ -86,6 +112,17 @@ const FIELDS: &[Field] = &[
     ("error", "a string", Value::is_string),
     ("success", "true or false", Value::is_boolean),
     ("data", "an object", Value::is_object),
+    ("file", "a string", Value::is_string),
+    ("since", "a string", Value::is_string),
+    ("until", "a string", Value::is_string),
+    ("limit", "a whole number", Value::is_u64),
+    ("before", "a whole number", Value::is_u64),
+    ("cursor", "a whole number", Value::is_u64),
+    ("format", "a string", Value::is_string),
+    ("expect", "a string", Value::is_string),
+    ("more", "true or false", Value::is_boolean),
+    ("step", "a string", Value::is_string),
+    ("entry", "a string", Value::is_string),
 ];
 
 /// Answers one line. What cannot be understood is answered with `{"error":{"code","message"}}`.
@@ -141,9 +178,13 @@ fn answer(gate: &mut Gate, op: &str, fields: Map<String, Value>) -> Result<Value
             let error = fields.get("error").and_then(Value::as_str).unwrap_or("the tool did not say").to_owned();
             let asked: Call = read(op, &["session", "call", "tool", "success"], fields)?;
             let outcome = if success { Outcome::Done } else { Outcome::Failed(error) };
-            let lines = gate.settle(&asked.into(), &outcome);
-            let entries: Vec<Value> = lines.iter().filter_map(|line| serde_json::from_str(line).ok()).collect();
-            Ok(json!({"entries": entries}))
+            let settled = gate.settle(&asked.into(), &outcome);
+            let entries: Vec<Value> = settled.lines.iter().filter_map(|line| serde_json::from_str(line).ok()).collect();
+            let mut answer = json!({"entries": entries});
+            if let (Some(notice), Some(answer)) = (settled.notice, answer.as_object_mut()) {
+                answer.insert("notice".to_owned(), notice.into());
+            }
+            Ok(answer)
         }
         "context" => {
             let asked: InSession = read(op, &["session"], fields)?;
@@ -163,12 +204,18 @@ fn answer(gate: &mut Gate, op: &str, fields: Map<String, Value>) -> Result<Value
             let asked: Event = read(op, &["event", "session"], fields)?;
             Ok(json!({"continue": true, "system_message": null, "data": asked.data}))
         }
-        _ => Err(Fault::UnknownOp(op.to_owned())),
+        _ => trace::answer(gate, op, fields).unwrap_or_else(|| Err(Fault::UnknownOp(op.to_owned()))),
     }
 }
 
-/// Reads the fields of an op, naming the first required one that is missing or empty.
+/// Reads the fields of an op.
 fn read<T: DeserializeOwned>(op: &str, required: &[&'static str], fields: Map<String, Value>) -> Result<T, Fault> {
+    checked(op, required, &fields)?;
+    serde_json::from_value(Value::Object(fields)).map_err(|why| Fault::InvalidFields { op: op.to_owned(), why })
+}
+
+/// Names the first required field that is missing or empty, and the first field of a wrong type.
+fn checked(op: &str, required: &[&'static str], fields: &Map<String, Value>) -> Result<(), Fault> {
     let absent = |name: &&&str| match fields.get(**name) {
         None | Some(Value::Null) => true,
         Some(Value::String(text)) => text.is_empty(),
@@ -182,7 +229,7 @@ fn read<T: DeserializeOwned>(op: &str, required: &[&'static str], fields: Map<St
             return Err(Fault::InvalidField { op: op.to_owned(), field, expected });
         }
     }
-    serde_json::from_value(Value::Object(fields)).map_err(|why| Fault::InvalidFields { op: op.to_owned(), why })
+    Ok(())
 }
 
 #[derive(Deserialize)]

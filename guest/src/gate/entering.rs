@@ -1,0 +1,121 @@
+//! Entering lines though the ledger may be out of reach for a moment.
+//!
+//! A gap in the ledger is bad; blocked work is worse. What cannot be entered is tried once more after a moment: at the next
+//! call, or when the host's timer says so. Nobody waits for it.
+
+use super::Gate;
+use crate::config::Config;
+use crate::ledger::entry::Entry;
+use crate::ledger::pending::{self, Pending};
+use crate::ledger::{self, map, writing};
+
+/// After so long.
+const AGAIN_MS: u64 = 100;
+
+/// Calls that could not be remembered anywhere but here.
+const MOST_HERE: usize = 64;
+
+/// Entries that wait for a second try.
+pub(super) struct Waiting {
+    key: Option<String>,
+    entries: Vec<Entry>,
+    due: u64,
+}
+
+/// Entries that could not be entered yet.
+pub(super) struct Unentered {
+    /// Those that could.
+    pub(super) lines: Vec<String>,
+    /// Why not the others.
+    pub(super) why: String,
+}
+
+impl Gate {
+    /// Enters what belongs to a call, and forgets the call once that is done.
+    pub(super) fn enter(&mut self, key: Option<String>, entries: Vec<Entry>) -> Result<Vec<String>, Unentered> {
+        let mut lines = Vec::new();
+        match writing::enter(&entries, &mut lines, &self.ports) {
+            Ok(()) => {
+                self.ledger_fault = None;
+                self.entered(key, &entries);
+                Ok(lines)
+            }
+            Err(fault) => {
+                let why =
+                    format!("`{}` cannot be written: {fault}; what the call changed is tried again in a moment", ledger::PATH);
+                self.ports.warn(&why);
+                self.ledger_fault = Some(fault);
+                let due = self.ports.clock.now().0 + AGAIN_MS;
+                let entries = entries.into_iter().skip(lines.len()).collect();
+                self.waiting.push(Waiting { key, entries, due });
+                Err(Unentered { lines, why })
+            }
+        }
+    }
+
+    /// Tries once more what could not be entered.
+    pub fn enter_again(&mut self) {
+        if self.waiting.is_empty() {
+            return;
+        }
+        let now = self.ports.clock.now().0;
+        // What is due later than that was put off before the clock was set back.
+        let is_due = |waiting: &Waiting| waiting.due <= now || waiting.due > now + AGAIN_MS;
+        let (due, later) = std::mem::take(&mut self.waiting).into_iter().partition(is_due);
+        self.waiting = later;
+        for Waiting { key, entries, .. } in due {
+            let mut lines = Vec::new();
+            match writing::enter(&entries, &mut lines, &self.ports) {
+                Ok(()) => {
+                    self.ledger_fault = None;
+                    self.entered(key, &entries);
+                }
+                Err(fault) => {
+                    self.ledger_fault = Some(fault);
+                    for entry in entries.iter().skip(lines.len()) {
+                        let (tool, path) = (&entry.tool_name, entry.path().unwrap_or("no file"));
+                        let why =
+                            format!("`{}` still cannot be written: {fault}; `{tool}` on `{path}` is not in it", ledger::PATH);
+                        self.ports.fail(&why);
+                    }
+                    self.entered(key, &[]);
+                }
+            }
+        }
+    }
+
+    /// How many milliseconds from now something is to be tried again.
+    pub fn due_in(&self) -> Option<u64> {
+        let due = self.waiting.iter().map(|waiting| waiting.due).min()?;
+        Some(due.saturating_sub(self.ports.clock.now().0).min(AGAIN_MS))
+    }
+
+    /// Why no more changes should be made though the settings are strict about it.
+    pub(super) fn own_fault(&self, config: &Config) -> Option<String> {
+        let fault = self.ledger_fault.filter(|_| config.strict)?;
+        let path = ledger::PATH;
+        Some(format!(
+            "`{path}` cannot be written: {fault}; the settings are strict, so a person has to decide whether the call may run"
+        ))
+    }
+
+    fn entered(&mut self, key: Option<String>, entries: &[Entry]) {
+        map::update(entries, &self.ports);
+        if let Some(key) = key {
+            self.here.retain(|(known, _)| *known != key);
+            pending::forget(&key, &self.ports);
+        }
+    }
+
+    pub(super) fn remember_here(&mut self, key: String, pending: Pending) {
+        if self.here.len() == MOST_HERE {
+            self.here.remove(0);
+        }
+        self.here.push((key, pending));
+    }
+
+    pub(super) fn recall(&self, key: &str) -> Option<Pending> {
+        let here = self.here.iter().find(|(known, _)| known == key).map(|(_, pending)| pending.clone());
+        here.or_else(|| pending::recall(key, &self.ports))
+    }
+}

@@ -1,0 +1,193 @@
+//! Two sessions, one file: nobody overwrites what they have not seen, and nobody writes where another is writing.
+
+use serde_json::Value;
+
+use super::Gate;
+use super::settle::hashed;
+use crate::call::ToolCall;
+use crate::call::effect::{Deed, Effect, Extent, Footprint, Operation};
+use crate::call::path::Location;
+use crate::digest::Digest;
+use crate::intents::lease::{Denial, Lease};
+use crate::intents::{lease, seen};
+use crate::ledger::reading;
+use crate::ports::{Facts, FileFault, Kind, Question, Timestamp};
+use crate::ruling::{Code, Ruling};
+
+/// Arguments in which a call says what it expects the file to be.
+const EXPECTATIONS: &[&str] = &["expected_hash", "expectedHash", "expected_sha256", "expectedSha256", "pre_hash", "preHash"];
+
+/// Larger files are not remembered when they are only read: nobody rewrites them from memory.
+const MOST_SEEN_BYTES: u64 = 16 << 20;
+
+/// And no more than so many in one call.
+const MOST_SEEN: usize = 64;
+
+impl Gate {
+    /// Why the call would overwrite what its session has not seen.
+    pub(super) fn stale(&self, call: &ToolCall, effects: &[Effect]) -> Option<String> {
+        let changes = || effects.iter().filter(|effect| effect.changed_file().is_some());
+        changes().next()?;
+        let expected = (changes().count() == 1).then(|| expectation(&call.args)).flatten();
+        let journal = seen::Journal::of(&call.session, &self.ports);
+        changes().find_map(|effect| {
+            let path = effect.location.as_str();
+            let seen = match expected {
+                Some(expected) => Some(expected),
+                None => journal.last(path)?,
+            };
+            let now = match (effect.operation, effect.pre_hash) {
+                (Operation::Create, _) => None,
+                (_, Some(now)) => Some(now),
+                // There is something, but it could not be hashed, or it is about to go and never was looked at.
+                (_, None) => return None,
+            };
+            (seen != now).then(|| match expected {
+                Some(expected) => {
+                    format!("`{path}` is not what the call expects, {expected}: {}; {}", state_of(now), remedy(now))
+                }
+                None => self.staleness(path, seen, now),
+            })
+        })
+    }
+
+    fn staleness(&self, path: &str, seen: Option<Digest>, now: Option<Digest>) -> String {
+        let was = seen.map_or_else(|| "it was not there".to_owned(), |seen| format!("it was {seen}"));
+        let who = match reading::last_change(path, &self.ports) {
+            Some(entry) => {
+                let intent = entry.intent_id.map_or_else(String::new, |intent| format!(" under {intent}"));
+                let (session, tool, at) = (entry.session_id, entry.tool_name, entry.timestamp);
+                format!("by the ledger, the last to change it was session `{session}` with `{tool}` at {at}{intent}")
+            }
+            None => "no call in the ledger changed it, so somebody did outside the gate".to_owned(),
+        };
+        format!("`{path}` has changed since this session last saw it: {was}, {}; {who}; {}", state_of(now), remedy(now))
+    }
+
+    /// Takes a lease on every file that the call changes. Where another session has one, none is kept.
+    pub(super) fn lease(&self, call: &ToolCall, effects: &[Effect], now: Timestamp) -> Result<(), Denied> {
+        let mut paths: Vec<&str> = effects.iter().filter_map(Effect::changed_file).map(|path| path.as_str()).collect();
+        // In one order for everybody, so that of two calls with the same files one gets them all.
+        paths.sort_unstable();
+        paths.dedup();
+        for (taken, path) in paths.iter().enumerate() {
+            if let Err(denial) = Lease::new(path, &call.session, &call.call, &call.tool, now).take(now, &self.ports) {
+                self.give_back(call, paths.iter().take(taken).copied());
+                return Err(match denial {
+                    Denial::Held(held) => Denied::Held(held_back(&held, now)),
+                    Denial::Fault(fault) => Denied::Fault(fault),
+                });
+            }
+        }
+        self.changed_meanwhile(effects).map_or(Ok(()), |path| {
+            self.give_back(call, paths.iter().copied());
+            Err(Denied::Stale(format!(
+                "`{path}` changed at this very moment; read it again, then make your change to what stands there"
+            )))
+        })
+    }
+
+    /// Gives back what a call holds.
+    pub(super) fn give_back<'a>(&self, call: &ToolCall, paths: impl Iterator<Item = &'a str>) {
+        paths.for_each(|path| lease::give_back(path, &call.session, &call.call, &self.ports));
+    }
+
+    /// A file that somebody changed between the look and the lease. From the lease on, nobody who asks does.
+    fn changed_meanwhile<'a>(&self, effects: &'a [Effect]) -> Option<&'a str> {
+        let changed: Vec<&Effect> =
+            effects.iter().filter(|effect| effect.changed_file().is_some() && effect.stamp != 0).collect();
+        if changed.is_empty() {
+            return None;
+        }
+        let question = |effect: &&Effect| Question::project(effect.location.as_str());
+        let facts = self.look(&changed.iter().map(question).collect::<Vec<_>>());
+        let differs = |(effect, facts): (&&'a Effect, &Facts)| {
+            let same = facts.stamp == effect.stamp || effect.pre_hash.is_none() || facts.kind != Kind::File;
+            (!same && self.digest_of(effect.location.as_str()) != effect.pre_hash).then(|| effect.location.as_str())
+        };
+        changed.iter().zip(&facts).find_map(differs)
+    }
+
+    fn digest_of(&self, path: &str) -> Option<Digest> {
+        self.look(&[hashed(path)]).first().and_then(|facts| facts.digest)
+    }
+
+    /// Remembers what a call reads, so that a later write can be told from a stale one.
+    pub(super) fn note_reads(&self, call: &ToolCall, footprint: &Footprint, facts: &[Facts]) {
+        let mut questions = Vec::new();
+        let mut seen = Vec::new();
+        for (touch, facts) in footprint.touches.iter().zip(facts) {
+            let inside = facts.real_path.as_deref().map(Location::reported);
+            let (Deed::Read, Some(Location::Inside(path))) = (touch.deed, inside) else { continue };
+            match facts.kind {
+                _ if questions.len() + seen.len() == MOST_SEEN => break,
+                Kind::Missing => seen.push((path.as_str().to_owned(), None)),
+                Kind::File if facts.size <= MOST_SEEN_BYTES => questions.push(hashed(path.as_str())),
+                _ => {}
+            }
+        }
+        if !questions.is_empty() {
+            let facts = self.look(&questions);
+            seen.extend(
+                questions.into_iter().zip(facts).filter_map(|(question, facts)| Some((question.path, Some(facts.digest?)))),
+            );
+        }
+        seen::note(&call.session, &seen, &self.ports);
+    }
+}
+
+fn state_of(now: Option<Digest>) -> String {
+    now.map_or_else(|| "it is gone".to_owned(), |now| format!("it is {now} now"))
+}
+
+/// A look will do, also one that finds nothing.
+fn remedy(now: Option<Digest>) -> &'static str {
+    match now {
+        Some(_) => "read it again, then make your change to what stands there",
+        None => "read it again to see that it is gone, then make it anew if it should be",
+    }
+}
+
+/// Why a lease was not given.
+pub(super) enum Denied {
+    /// Another session writes there.
+    Held(String),
+    /// Somebody wrote there between the look and the lease.
+    Stale(String),
+    /// A fault of our own.
+    Fault(FileFault),
+}
+
+impl Denied {
+    /// The ruling that follows, unless the fault is ours.
+    pub(super) fn ruling(self, effects: Vec<Effect>) -> Result<Ruling, (FileFault, Vec<Effect>)> {
+        match self {
+            Self::Held(why) => Ok(Ruling::deny(Code::WriteInFlight, why, effects)),
+            Self::Stale(why) => Ok(Ruling::deny(Code::StaleWrite, why, effects)),
+            Self::Fault(fault) => Err((fault, effects)),
+        }
+    }
+}
+
+fn held_back(held: &Lease, now: Timestamp) -> String {
+    let seconds = held.until.saturating_sub(now.0).div_ceil(1000);
+    format!(
+        "session `{}` is writing to `{}` with `{}` at this moment; wait until it is done, {seconds} s at most, then read the file again",
+        held.session, held.path, held.tool
+    )
+}
+
+/// What the call expects the file to be, where it says so.
+fn expectation(args: &Value) -> Option<Digest> {
+    let text = EXPECTATIONS.iter().find_map(|name| args.get(name)?.as_str())?;
+    let text = text.trim().to_ascii_lowercase();
+    if text.contains(':') { text.parse().ok() } else { format!("sha256:{text}").parse().ok() }
+}
+
+/// Whether what the call leaves behind cannot be told from its effects: what a program changed, or what came of a folder.
+pub(super) fn is_open_ended(effects: &[Effect], unknown: bool) -> bool {
+    unknown
+        || effects
+            .iter()
+            .any(|effect| effect.mutates() && (effect.operation == Operation::Execute || effect.extent == Extent::Tree))
+}

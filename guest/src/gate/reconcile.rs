@@ -1,0 +1,164 @@
+//! What a program changed that nobody could see into beforehand.
+//!
+//! Before it runs, every file of the workspace is looked at; afterwards again. What differs is its doing, unless the ledger
+//! tells of somebody else's. What lies in the intent's scope is entered like any change; what does not is entered as FAIL,
+//! told to the agent and the user, and can be put back.
+
+use super::Gate;
+use super::settle::{Outcome, Work, claimed};
+use crate::call::effect::{Extent, Operation};
+use crate::call::path::Location;
+use crate::digest::Digest;
+use crate::intents::intent::Intent;
+use crate::intents::lease;
+use crate::intents::scope::Reach;
+use crate::ledger::entry::{Entry, FileChange, ScopeValidation};
+use crate::ledger::images;
+use crate::ledger::mutation::MutationClass;
+use crate::ledger::reading::{self, Filter};
+use crate::ledger::snapshot::{Look, Snapshot};
+use crate::ports::Root;
+
+/// One program enters no more than this.
+const MOST_ENTRIES: usize = 1_000;
+
+/// Paths that a notice names.
+const MOST_NAMED: usize = 10;
+
+impl Gate {
+    /// Looks at every file before a program runs, and copies those that are not the intent's.
+    pub(super) fn take_snapshot(&self, key: &str, intent: &Intent) -> bool {
+        let latest = Snapshot::latest(&self.ports);
+        let mut snapshot = match Snapshot::look(&latest, &self.ports) {
+            Ok(snapshot) => snapshot,
+            Err(fault) => {
+                self.ports.warn(&fault.to_string());
+                return false;
+            }
+        };
+        if snapshot.hash(None, &self.ports) {
+            snapshot.keep_latest(&self.ports);
+        }
+        let mut wanted: Vec<(&str, Digest, u64)> = Vec::new();
+        for (path, look) in snapshot.files() {
+            if let (Some(digest), false) = (look.digest, is_in_scope(intent, path)) {
+                wanted.push((path, digest, look.size));
+            }
+        }
+        images::keep(&wanted, |digest| self.is_needed(digest, &snapshot), &self.ports);
+        match snapshot.keep(&snapshot_of(key), &self.ports) {
+            Ok(()) => true,
+            Err(fault) => {
+                self.ports.warn(&format!("what the program changes is not seen: the snapshot cannot be kept: {fault}"));
+                false
+            }
+        }
+    }
+
+    /// Whether a kept content may still be wanted back.
+    fn is_needed(&self, digest: &Digest, snapshot: &Snapshot) -> bool {
+        let stands = snapshot.files().iter().any(|(_, look)| look.digest == Some(*digest));
+        stands || self.failures().iter().any(|entry| entry.file.as_ref().is_some_and(|file| file.pre_hash == Some(*digest)))
+    }
+
+    fn failures(&self) -> Vec<Entry> {
+        let page = reading::newest(&Filter::default(), usize::MAX, None, 1 << 20, &self.ports).unwrap_or_default();
+        page.entries.into_iter().filter(|entry| entry.scope_validation == ScopeValidation::Fail).collect()
+    }
+
+    /// The entries for what changed while a program ran, and what to say about it.
+    pub(super) fn reconcile(&self, work: &Work<'_>, key: &str, intent: Option<&Intent>) -> (Vec<Entry>, Option<String>) {
+        let before = Snapshot::kept(&snapshot_of(key), &self.ports);
+        let _ = self.ports.records.remove(Root::Project, &snapshot_of(key));
+        let mut after = match Snapshot::look(&before, &self.ports) {
+            Ok(after) => after,
+            Err(fault) => {
+                self.ports.warn(&fault.to_string());
+                return (Vec::new(), Some(fault.to_string()));
+            }
+        };
+        let suspects = after.suspects(&before);
+        after.hash(Some(&suspects), &self.ports);
+        after.keep_latest(&self.ports);
+        let others = self.others(work.call, work.pending);
+        let mut entries = Vec::new();
+        let mut more = 0;
+        for path in suspects {
+            let (was, is) = (before.at(&path), after.at(&path));
+            let touched_only = matches!((was, is), (Some(was), Some(is)) if was.digest.is_some() && was.digest == is.digest);
+            let ruled = work.pending.changes.iter().any(|change| change.path == path);
+            let explained = || {
+                others.iter().any(|other| other.path() == Some(&*path))
+                    || lease::of_another(&path, &work.call.session, work.now, &self.ports).is_some()
+            };
+            if touched_only || ruled || explained() {
+                continue;
+            }
+            if entries.len() == MOST_ENTRIES {
+                more += 1;
+                continue;
+            }
+            entries.push(self.strange_change(work, intent, &path, was, is));
+        }
+        if more > 0 {
+            self.ports.warn(&format!("`{}` changed {more} more files than can be entered", work.call.tool));
+        }
+        let notice = notice(work, &entries);
+        if let Some(notice) = &notice {
+            self.ports.warn(notice);
+        }
+        (entries, notice)
+    }
+
+    fn strange_change(
+        &self,
+        work: &Work<'_>,
+        intent: Option<&Intent>,
+        path: &str,
+        was: Option<&Look>,
+        is: Option<&Look>,
+    ) -> Entry {
+        let operation = match (was, is) {
+            (None, _) => Operation::Create,
+            (_, None) => Operation::Delete,
+            _ => Operation::Modify,
+        };
+        let digest = |look: Option<&Look>| look.and_then(|look| look.digest);
+        let file =
+            FileChange { relative_path: path.to_owned(), pre_hash: digest(was), post_hash: digest(is), line_ranges: Vec::new() };
+        let class = MutationClass::of(operation, path, claimed(work.call));
+        let passes = intent.is_some_and(|intent| is_in_scope(intent, path));
+        Entry {
+            scope_validation: if passes { ScopeValidation::Pass } else { ScopeValidation::Fail },
+            success: *work.outcome == Outcome::Done,
+            ..self.entry(work.call, Some(&work.pending.intent), work.now, Some(file), class)
+        }
+    }
+}
+
+fn is_in_scope(intent: &Intent, path: &str) -> bool {
+    match Location::reported(path) {
+        Location::Inside(path) => intent.owned_scope.reach_of(&path, Extent::Itself) == Reach::Within,
+        Location::Outside(_) => false,
+    }
+}
+
+fn notice(work: &Work<'_>, entries: &[Entry]) -> Option<String> {
+    let strays: Vec<&Entry> = entries.iter().filter(|entry| entry.scope_validation == ScopeValidation::Fail).collect();
+    let first = strays.first()?;
+    let mut names: Vec<String> =
+        strays.iter().take(MOST_NAMED).filter_map(|entry| entry.path()).map(|path| format!("`{path}`")).collect();
+    if strays.len() > MOST_NAMED {
+        names.push(format!("and {} more", strays.len() - MOST_NAMED));
+    }
+    let (tool, intent) = (&work.call.tool, &work.pending.intent);
+    Some(format!(
+        "what `{tool}` ran changed files outside the scope of {intent}: {}; they are entered as FAIL; put them back, or have a person run `tollgate trace revert {}`",
+        names.join(", "),
+        first.id
+    ))
+}
+
+fn snapshot_of(key: &str) -> String {
+    format!("{key}.snapshot")
+}

@@ -1,0 +1,94 @@
+//! A ledger that has grown, put aside without breaking the chain.
+//!
+//! The host gives the file another name, which takes nothing from writers: whoever opened it before writes to its end,
+//! whoever opens it afterwards begins a new one. Then a line in the new ledger names the old one with its digest, and from
+//! there on it is part of what the chain protects. A line like that:
+//! `{"archive":{"file":"agent_trace-0001.jsonl","bytes":…,"sha256":"sha256:…"},"timestamp":…,"saw":[…]}`.
+
+use serde::{Deserialize, Serialize};
+
+use super::{ARCHIVE, PATH, writing};
+use crate::digest::Digest;
+use crate::json;
+use crate::ports::{FileFault, Kind, Ports, Question, Reach, Root};
+
+/// So many parts are looked for.
+const MOST_PARTS: u32 = 10_000;
+
+/// A part of the ledger that was put aside.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Archived {
+    /// Its name in the archive.
+    pub file: String,
+    /// As long as it was then.
+    pub bytes: u64,
+    /// The digest of that.
+    pub sha256: Digest,
+}
+
+#[derive(Deserialize)]
+struct Line {
+    archive: Archived,
+}
+
+/// The part that a line names.
+pub fn named_on(line: &[u8]) -> Option<Archived> {
+    if !line.starts_with(b"{\"archive\":") {
+        return None;
+    }
+    let line: Line = json::parse(line).ok()?;
+    let plain = !line.archive.file.contains(['/', '\\']);
+    plain.then_some(line.archive)
+}
+
+/// The names of all parts there are, oldest first.
+pub fn names(ports: &Ports) -> Vec<String> {
+    let reach = Reach { depth: 1, limit: MOST_PARTS, skip: Vec::new() };
+    let listing = ports.workspace.list(Root::Project, ARCHIVE, &reach).map(|listing| listing.entries).unwrap_or_default();
+    let is_part = |name: &String| name.starts_with("agent_trace-") && name.ends_with(".jsonl");
+    listing.into_iter().filter(|entry| entry.kind == Kind::File).map(|entry| entry.path).filter(is_part).collect()
+}
+
+/// The name of the next part.
+pub fn next_name(ports: &Ports) -> String {
+    let number = |name: &String| name.strip_prefix("agent_trace-")?.strip_suffix(".jsonl")?.parse::<u32>().ok();
+    let last = names(ports).iter().filter_map(number).max().unwrap_or(0);
+    format!("agent_trace-{:04}.jsonl", last + 1)
+}
+
+/// Names the parts in the ledger that no line names yet.
+pub fn tie(ports: &Ports) -> Result<Vec<String>, FileFault> {
+    let named = named(ports);
+    let mut tied = Vec::new();
+    for name in names(ports) {
+        if named.contains(&name) {
+            continue;
+        }
+        let question = Question { root: Root::Project, path: format!("{ARCHIVE}/{name}"), digest: true };
+        let facts = ports.workspace.inspect(&[question]).pop();
+        let Some((sha256, bytes)) = facts.and_then(|facts| Some((facts.digest?, facts.size))) else {
+            return Err(FileFault::Other);
+        };
+        let archived = Archived { file: name.clone(), bytes, sha256 };
+        let timestamp = ports.clock.now().to_string();
+        writing::enter_line(
+            |heads| serde_json::json!({"archive": archived, "timestamp": timestamp, "saw": heads}).to_string(),
+            ports,
+        )?;
+        tied.push(name);
+    }
+    Ok(tied)
+}
+
+/// The parts that a line names. Such a line is among the first of its file: it comes when the part before is put aside.
+fn named(ports: &Ports) -> Vec<String> {
+    const FAR_ENOUGH: u64 = 1 << 20;
+    let mut files = vec![PATH.to_owned()];
+    files.extend(names(ports).into_iter().map(|name| format!("{ARCHIVE}/{name}")));
+    let mut named = Vec::new();
+    for file in files {
+        let bytes = ports.workspace.read_range(Root::Project, &file, 0, FAR_ENOUGH).unwrap_or_default();
+        named.extend(bytes.split(|byte| *byte == b'\n').filter_map(named_on).map(|archived| archived.file));
+    }
+    named
+}

@@ -1,0 +1,40 @@
+//! Entries as Agent Trace 0.1 records, which other programs read.
+//!
+//! That format knows files, conversations and line ranges. It has no word for intents, hashes before a change and the
+//! chain, so those go where it wants a vendor's own data.
+
+use serde_json::{Value, json};
+
+use super::entry::Entry;
+
+/// Under which name our own data stands.
+const VENDOR: &str = "dev.tollgate";
+
+/// One entry as a record; none for an entry that changed no file.
+pub fn agent_trace(entry: &Entry) -> Option<Value> {
+    let file = entry.file.as_ref()?;
+    let range = |range: &super::line_ranges::LineRange| json!({"start_line": range.start, "end_line": range.end});
+    let conversation = json!({
+        "contributor": {"type": "ai"},
+        "ranges": file.line_ranges.iter().map(range).collect::<Vec<_>>(),
+    });
+    let entry_without_chain = json!({
+        "intent_id": entry.intent_id,
+        "session_id": entry.session_id,
+        "agent": entry.agent,
+        "tool_name": entry.tool_name,
+        "mutation_class": entry.mutation_class,
+        "pre_hash": file.pre_hash,
+        "post_hash": file.post_hash,
+        "scope_validation": entry.scope_validation,
+        "success": entry.success,
+        "error": entry.error,
+    });
+    Some(json!({
+        "version": "0.1",
+        "id": entry.id,
+        "timestamp": entry.timestamp,
+        "files": [{"path": file.relative_path, "conversations": [conversation]}],
+        "metadata": {VENDOR: entry_without_chain},
+    }))
+}

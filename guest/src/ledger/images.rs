@@ -1,0 +1,59 @@
+//! What files held before a program ran that nobody could see into, so that what it should not have changed can be put
+//! back. Kept by content, below `.tollgate/state/`, within bounds: what git has too is lost to nobody.
+
+use crate::digest::Digest;
+use crate::ports::{Expectation, FileFault, Ports, Reach, Root};
+use crate::state;
+
+/// The folder's name, which no listing of the workspace enters.
+pub const NAME: &str = ".pre-images";
+
+/// Larger files are not kept.
+pub const MOST_BYTES_EACH: u64 = 256 << 10;
+
+/// No more is copied before one call.
+const MOST_BYTES_AT_ONCE: u64 = 32 << 20;
+
+/// Beyond so many, those that no file holds any more go.
+const MANY: usize = 4_000;
+
+/// Where the image of a content stands.
+pub fn path(digest: &Digest) -> String {
+    format!("{}/{NAME}/{}", state::FOLDER, digest.hex())
+}
+
+/// Keeps the content of files: path, digest and size each. `needed` says of a digest whether it must stay in any case.
+pub fn keep(files: &[(&str, Digest, u64)], needed: impl Fn(&Digest) -> bool, ports: &Ports) {
+    let folder = format!("{}/{NAME}", state::FOLDER);
+    let reach = Reach { depth: 1, limit: 100_000, skip: Vec::new() };
+    // Listings are sorted.
+    let mut there: Vec<String> = match ports.workspace.list(Root::Project, &folder, &reach) {
+        Ok(listing) => listing.entries.into_iter().map(|entry| entry.path).collect(),
+        Err(_) => Vec::new(),
+    };
+    if there.len() > MANY {
+        there.retain(|name| {
+            let stays = format!("sha256:{name}").parse().is_ok_and(|digest| needed(&digest));
+            if !stays {
+                let _ = ports.records.remove(Root::Project, &format!("{folder}/{name}"));
+            }
+            stays
+        });
+    }
+    let mut left = MOST_BYTES_AT_ONCE;
+    for (file, digest, size) in files {
+        if *size > MOST_BYTES_EACH || *size > left || there.binary_search(&digest.hex()).is_ok() {
+            continue;
+        }
+        let Ok(content) = ports.workspace.read(Root::Project, file, MOST_BYTES_EACH) else { continue };
+        // What changed at this moment is not what was looked at.
+        if Digest::of(&content) != *digest {
+            continue;
+        }
+        left -= size;
+        match ports.records.replace(Root::Project, &path(digest), &content, Expectation::Absent) {
+            Ok(()) | Err(FileFault::Exists) => {}
+            Err(fault) => return ports.warn(&format!("`{file}` cannot be copied before the program runs: {fault}")),
+        }
+    }
+}

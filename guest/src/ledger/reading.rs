@@ -1,0 +1,162 @@
+//! Reading lines, the newest first, without reading the whole file.
+
+use std::collections::VecDeque;
+
+use super::PATH;
+use super::entry::Entry;
+use crate::glob::Glob;
+use crate::json;
+use crate::ports::{FileFault, Ports, Root};
+
+/// So much is read at a time.
+const CHUNK: u64 = 64 << 10;
+
+/// A longer line is no entry of ours.
+const LONGEST_LINE: u64 = 4 << 20;
+
+/// Which entries are wanted; none of a kind means all.
+#[derive(Debug, Default)]
+pub struct Filter {
+    /// Of this intent.
+    pub intent: Option<String>,
+    /// Of these files.
+    pub file: Option<Files>,
+    /// Of this session.
+    pub session: Option<String>,
+    /// Not before; timestamps are compared as text, so that a day or an hour will do.
+    pub since: Option<String>,
+    /// Not after; a day means to its end.
+    pub until: Option<String>,
+}
+
+/// Files that entries are about: one, those in a folder, or those that match a glob.
+#[derive(Debug)]
+pub struct Files {
+    written: String,
+    glob: Option<Glob>,
+}
+
+impl Files {
+    /// Whatever a person may write.
+    pub fn new(written: &str) -> Self {
+        let written = written.strip_prefix("./").unwrap_or(written).trim_end_matches('/').to_owned();
+        Self { glob: Glob::compile(&written).ok(), written }
+    }
+
+    fn has(&self, path: &str) -> bool {
+        let below = path.strip_prefix(&*self.written).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+        below || self.glob.as_ref().is_some_and(|glob| glob.matches(path))
+    }
+}
+
+impl Filter {
+    /// Those of an intent.
+    pub fn of_intent(intent: &str) -> Self {
+        Self { intent: Some(intent.to_owned()), ..Self::default() }
+    }
+
+    /// Whether an entry is wanted.
+    pub fn takes(&self, entry: &Entry) -> bool {
+        let is = |wanted: &Option<String>, found: Option<&str>| wanted.as_deref().is_none_or(|wanted| found == Some(wanted));
+        is(&self.intent, entry.intent_id.as_ref().map(|id| id.as_str()))
+            && is(&self.session, Some(&entry.session_id))
+            && self.file.as_ref().is_none_or(|files| entry.path().is_some_and(|path| files.has(path)))
+            && self.since.as_ref().is_none_or(|since| *entry.timestamp >= **since)
+            && self.until.as_ref().is_none_or(|until| {
+                let begun: String = entry.timestamp.chars().take(until.chars().count()).collect();
+                begun <= *until
+            })
+    }
+}
+
+/// A part of the ledger, read backwards.
+#[derive(Debug, Default)]
+pub struct Page {
+    /// Oldest first.
+    pub entries: Vec<Entry>,
+    /// Where the next older page ends; none where there is nothing older.
+    pub before: Option<u64>,
+    /// Lines that are no entries, as they begin.
+    pub foreign: Vec<String>,
+}
+
+/// The newest entries that a filter takes, from before an offset, looking at no more than `budget` bytes.
+pub fn newest(filter: &Filter, limit: usize, before: Option<u64>, budget: u64, ports: &Ports) -> Result<Page, FileFault> {
+    let mut end = match before {
+        Some(before) => before,
+        None => match ports.workspace.read_tail(Root::Project, PATH, 0) {
+            Ok(tail) => tail.offset,
+            Err(FileFault::Missing) => return Ok(Page::default()),
+            Err(fault) => return Err(fault),
+        },
+    };
+    let floor = end.saturating_sub(budget);
+    let mut entries = VecDeque::new();
+    let mut page = Page::default();
+    let mut chunk = CHUNK;
+    while end > floor && entries.len() < limit {
+        let start = end.saturating_sub(chunk);
+        let bytes = ports.workspace.read_range(Root::Project, PATH, start, end - start)?;
+        // The first line may have begun before; the next chunk ends where it begins.
+        let cut = match (start, bytes.iter().position(|byte| *byte == b'\n')) {
+            (0, _) => 0,
+            (_, Some(at)) if at + 1 < bytes.len() => at + 1,
+            _ if chunk < LONGEST_LINE => {
+                chunk *= 4;
+                continue;
+            }
+            _ => bytes.len(),
+        };
+        chunk = CHUNK;
+        let mut at = end;
+        for line in bytes.get(cut..).unwrap_or_default().split_inclusive(|byte| *byte == b'\n').rev() {
+            at -= line.len() as u64;
+            match parse(line) {
+                Some(Ok(entry)) if filter.takes(&entry) => entries.push_front(entry),
+                Some(Err(begin)) => page.foreign.push(begin),
+                _ => {}
+            }
+            if entries.len() == limit {
+                break;
+            }
+        }
+        end = if entries.len() == limit { at } else { start + cut as u64 };
+        if cut == bytes.len() && start > 0 {
+            end = start;
+        }
+    }
+    page.entries = entries.into();
+    page.before = (end > 0).then_some(end);
+    Ok(page)
+}
+
+/// The entries of a file from an offset on that a filter takes, and where to go on; none at its end.
+pub fn onwards(file: &str, filter: &Filter, at: u64, budget: u64, ports: &Ports) -> Result<(Vec<Entry>, Option<u64>), FileFault> {
+    let bytes = match ports.workspace.read_range(Root::Project, file, at, budget) {
+        Err(FileFault::Missing) => Vec::new(),
+        read => read?,
+    };
+    // A line that does not end here is read again with what follows; at the end of the file it is torn.
+    let complete = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
+    let lines = bytes.get(..complete).unwrap_or_default().split(|byte| *byte == b'\n');
+    let entries = lines.filter_map(parse).flatten().filter(|entry| filter.takes(entry)).collect();
+    let at_end = (bytes.len() as u64) < budget;
+    let next = if complete == 0 { bytes.len() } else { complete };
+    Ok((entries, (!at_end).then_some(at + next as u64)))
+}
+
+/// The entry on a line; nothing for a blank line, its beginning for one that is no entry.
+pub fn parse(line: &[u8]) -> Option<Result<Entry, String>> {
+    let line = line.trim_ascii();
+    if line.is_empty() || line.starts_with(b"{\"archive\":") {
+        return None;
+    }
+    Some(json::parse(line).map_err(|_| String::from_utf8_lossy(line).chars().take(60).collect()))
+}
+
+/// Who changed a file last, as far as the end of the ledger tells.
+pub fn last_change(path: &str, ports: &Ports) -> Option<Entry> {
+    const FAR_ENOUGH: u64 = 256 << 10;
+    let filter = Filter { file: Some(Files { written: path.to_owned(), glob: None }), ..Filter::default() };
+    newest(&filter, 1, None, FAR_ENOUGH, ports).ok()?.entries.pop()
+}

@@ -1,0 +1,156 @@
+//! Taking a change back: what to put where. A host does it, after a person has said yes.
+
+use super::entry::{self, Entry, FileChange, ScopeValidation};
+use super::images;
+use super::mutation::MutationClass;
+use super::reading::{self, Filter};
+use crate::digest::Digest;
+use crate::ports::{FileFault, Kind, Ports, Question, Root};
+
+/// Read in one go while looking for an entry.
+const AT_ONCE: u64 = 4 << 20;
+
+/// Who takes changes back: a person, in no agent's session.
+const SESSION: &str = "tollgate";
+const TOOL: &str = "trace revert";
+
+/// Why a change cannot be taken back.
+#[derive(Debug, thiserror::Error)]
+pub enum RevertFault {
+    /// No such entry.
+    #[error("there is no entry `{0}` in the ledger; `tollgate trace` lists them")]
+    Unknown(String),
+    /// Nothing to put back.
+    #[error("the entry `{0}` changed no file")]
+    NoFile(String),
+    /// Done already.
+    #[error("`{path}` is already what it was before")]
+    Done {
+        /// The file.
+        path: String,
+    },
+    /// Somebody would lose work.
+    #[error("`{path}` has changed again since: {}; take back the later change first", difference(.left.as_ref(), .now.as_ref()))]
+    ChangedSince {
+        /// The file.
+        path: String,
+        /// What the entry left.
+        left: Option<Digest>,
+        /// What stands there.
+        now: Option<Digest>,
+    },
+    /// The ledger cannot be read.
+    #[error("the ledger cannot be read: {0}")]
+    Ledger(#[from] FileFault),
+}
+
+fn difference(left: Option<&Digest>, now: Option<&Digest>) -> String {
+    let said = |digest: Option<&Digest>| digest.map_or_else(|| "nothing".to_owned(), Digest::to_string);
+    format!("the change left {}, there is {} now", said(left), said(now))
+}
+
+/// What a host does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Action {
+    /// Gives the file its content back.
+    Restore,
+    /// Takes the file away, because it was not there before.
+    Remove,
+}
+
+/// What is to be done.
+#[derive(Debug)]
+pub struct Plan {
+    /// The file.
+    pub path: String,
+    /// What.
+    pub action: Action,
+    /// What must stand there when it is done.
+    pub now: Option<Digest>,
+    /// What stands there afterwards; none where that is not known.
+    pub want: Option<Digest>,
+    /// Where that content was kept; none where git must have it.
+    pub image: Option<String>,
+    /// The change.
+    pub entry: Entry,
+}
+
+/// Finds out how the change of an entry is taken back.
+pub fn plan(id: &str, ports: &Ports) -> Result<Plan, RevertFault> {
+    let entry = find(id, ports)?.ok_or_else(|| RevertFault::Unknown(id.to_owned()))?;
+    let Some(file) = entry.file.clone() else { return Err(RevertFault::NoFile(id.to_owned())) };
+    let path = file.relative_path;
+    let action = if entry.mutation_class == MutationClass::FileCreation { Action::Remove } else { Action::Restore };
+    let mut questions = vec![hashed(&path)];
+    questions.extend(file.pre_hash.iter().map(|digest| Question::project(images::path(digest))));
+    let facts = ports.workspace.inspect(&questions);
+    let stands = facts.first().is_some_and(|facts| facts.kind != Kind::Missing);
+    let now = facts.first().and_then(|facts| facts.digest);
+    let done = match action {
+        Action::Remove => !stands,
+        Action::Restore => stands && now.is_some() && now == file.pre_hash,
+    };
+    if done {
+        return Err(RevertFault::Done { path });
+    }
+    if now != file.post_hash {
+        return Err(RevertFault::ChangedSince { path, left: file.post_hash, now });
+    }
+    let kept = facts.get(1).is_some_and(|facts| facts.kind == Kind::File);
+    let image = file.pre_hash.filter(|_| kept && action == Action::Restore).map(|digest| images::path(&digest));
+    let want = file.pre_hash.filter(|_| action == Action::Restore);
+    Ok(Plan { path, action, now, want, image, entry })
+}
+
+/// The entry for a change that was taken back, and whether it worked.
+pub fn record(id: &str, ports: &Ports) -> Result<Entry, RevertFault> {
+    let undone = find(id, ports)?.ok_or_else(|| RevertFault::Unknown(id.to_owned()))?;
+    let Some(file) = undone.file else { return Err(RevertFault::NoFile(id.to_owned())) };
+    let now = ports.workspace.inspect(&[hashed(&file.relative_path)]).pop().and_then(|facts| facts.digest);
+    let mutation_class = match (file.post_hash, now) {
+        (None, Some(_)) => MutationClass::FileCreation,
+        (Some(_), None) => MutationClass::FileDeletion,
+        _ => undone.mutation_class,
+    };
+    Ok(Entry {
+        id: entry::new_id(ports),
+        timestamp: ports.clock.now().to_string(),
+        intent_id: undone.intent_id,
+        session_id: SESSION.to_owned(),
+        agent: None,
+        tool_name: TOOL.to_owned(),
+        mutation_class,
+        content_hash: now,
+        file: Some(FileChange {
+            relative_path: file.relative_path,
+            pre_hash: file.post_hash,
+            post_hash: now,
+            line_ranges: Vec::new(),
+        }),
+        scope_validation: ScopeValidation::Exempt,
+        success: file.pre_hash.is_none() || now == file.pre_hash,
+        error: None,
+        concurrent: None,
+        reverts: Some(undone.id),
+        saw: None,
+        follows: None,
+    })
+}
+
+fn find(id: &str, ports: &Ports) -> Result<Option<Entry>, FileFault> {
+    let mut before = None;
+    loop {
+        let page = reading::newest(&Filter::default(), usize::MAX, before, AT_ONCE, ports)?;
+        if let Some(entry) = page.entries.into_iter().rfind(|entry| entry.id == id) {
+            return Ok(Some(entry));
+        }
+        match page.before {
+            None => return Ok(None),
+            earlier => before = earlier,
+        }
+    }
+}
+
+fn hashed(path: &str) -> Question {
+    Question { root: Root::Project, path: path.to_owned(), digest: true }
+}

@@ -1,0 +1,325 @@
+//! Whether a ledger is what its writers left. See [`chain`](super::chain) for what is checked.
+//!
+//! It takes as long as the ledger is long, so it goes step by step, and whoever runs it decides how often to go on.
+
+use std::collections::{HashSet, VecDeque};
+
+use sha2::{Digest as _, Sha256};
+
+use super::archive::{self, Archived};
+use super::chain::{Tie, WINDOW, behind_torn};
+use super::{ARCHIVE, PATH, reading};
+use crate::digest::Digest;
+use crate::ports::{FileFault, Ports, Root};
+
+/// Read in one step.
+const STEP: u64 = 4 << 20;
+
+/// A longer line is cut, and is no entry.
+const LONGEST_LINE: usize = 4 << 20;
+
+/// Faults and notes that are told one by one.
+const MOST_TOLD: usize = 1_000;
+
+/// Something about a line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Remark {
+    /// The file.
+    pub file: String,
+    /// The line, from 1; none for the file as a whole.
+    pub line: Option<u64>,
+    /// What is the matter with it.
+    pub what: String,
+}
+
+/// What was found.
+#[derive(Debug, Default)]
+pub struct Report {
+    /// Nothing that should not be.
+    pub ok: bool,
+    /// The files that were read.
+    pub files: Vec<String>,
+    /// Their lines.
+    pub lines: u64,
+    /// Those that are entries.
+    pub entries: u64,
+    /// The lines at the end that no line is tied to. Whoever keeps them elsewhere can tell later that nothing was cut off.
+    pub heads: Vec<Digest>,
+    /// What was changed afterwards.
+    pub faults: Vec<Remark>,
+    /// What is worth knowing.
+    pub notes: Vec<Remark>,
+}
+
+/// A line that a later one may still name.
+struct Recent {
+    number: u64,
+    start: u64,
+    end: u64,
+    hash: Digest,
+    /// Of what stands on it behind the torn rest of another line.
+    inner: Option<Digest>,
+    /// The first line that names it.
+    named_by: Option<u64>,
+}
+
+/// A verification under way.
+pub struct Verification {
+    report: Report,
+    /// Files still to be read, the next one last.
+    ahead: Vec<(String, Option<Archived>)>,
+    expected: Option<Digest>,
+    file: Option<File>,
+}
+
+/// One file under way.
+struct File {
+    path: String,
+    archived: Option<Archived>,
+    content: Sha256,
+    hashed: u64,
+    at: u64,
+    line: u64,
+    rest: Vec<u8>,
+    /// Every hash so far, in short.
+    hashes: HashSet<[u8; 16]>,
+    /// Those of lines that stand behind the torn rest of another.
+    inner: Vec<Digest>,
+    recent: VecDeque<Recent>,
+    is_current: bool,
+}
+
+impl Verification {
+    /// Begins with the current ledger.
+    pub fn new(expected: Option<Digest>) -> Self {
+        Self { report: Report::default(), ahead: vec![(PATH.to_owned(), None)], expected, file: None }
+    }
+
+    /// Goes on for a while; the report once there is nothing left.
+    pub fn step(&mut self, ports: &Ports) -> Option<Report> {
+        let mut file = match self.file.take() {
+            Some(file) => file,
+            None => match self.ahead.pop() {
+                Some((path, archived)) => File::new(path, archived),
+                None => return Some(self.finish(ports)),
+            },
+        };
+        match ports.workspace.read_range(Root::Project, &file.path, file.at, STEP) {
+            Ok(bytes) if bytes.is_empty() => self.end(file),
+            Ok(bytes) => {
+                file.at += bytes.len() as u64;
+                file.hash_content(&bytes);
+                self.lines(&mut file, bytes);
+                self.file = Some(file);
+            }
+            Err(FileFault::Missing) if file.is_current => self.note(&file.path, None, "there is no ledger yet"),
+            Err(FileFault::Missing) => {
+                let what = "this part is kept elsewhere; its digest is in the line that names it".to_owned();
+                self.note(&file.path, None, &what);
+            }
+            Err(fault) => self.fault(&file.path, None, &format!("it cannot be read: {fault}")),
+        }
+        None
+    }
+
+    fn lines(&mut self, file: &mut File, bytes: Vec<u8>) {
+        let mut text = std::mem::take(&mut file.rest);
+        text.extend_from_slice(&bytes);
+        let complete = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+        let mut start = file.at - text.len() as u64;
+        for line in text.get(..complete).unwrap_or_default().split_inclusive(|byte| *byte == b'\n') {
+            self.line(file, start, line);
+            start += line.len() as u64;
+        }
+        file.rest = text.get(complete..).unwrap_or_default().to_vec();
+        file.rest.truncate(LONGEST_LINE);
+    }
+
+    fn line(&mut self, file: &mut File, start: u64, line: &[u8]) {
+        file.line += 1;
+        let end = start + line.len() as u64;
+        let line = line.trim_ascii_end();
+        if line.is_empty() {
+            return;
+        }
+        self.report.lines += 1;
+        let number = file.line;
+        let mut inner = None;
+        match Tie::of(line) {
+            Some(tie) => {
+                if let Some((bad, what)) = file.fault_of(number, &tie) {
+                    self.fault(&file.path, Some(bad), &what);
+                }
+                if file.hashes.contains(&Digest::of(line).short()) {
+                    self.fault(&file.path, Some(number), "it stands here for the second time: a copy was put in");
+                }
+                for named in tie.names() {
+                    let is_named = |line: &&mut Recent| line.hash == *named || line.inner == Some(*named);
+                    for line in file.recent.iter_mut().filter(is_named) {
+                        line.named_by.get_or_insert(number);
+                    }
+                }
+                match archive::named_on(line) {
+                    Some(archived) => self.also_read(archived),
+                    None => self.report.entries += 1,
+                }
+            }
+            None => {
+                inner = behind_torn(line).filter(|inner| Tie::of(inner).is_some()).map(Digest::of);
+                let begin: String = String::from_utf8_lossy(line).chars().take(40).collect();
+                let what = match (&inner, reading::parse(line)) {
+                    (Some(_), _) => "a torn line with another one behind it".to_owned(),
+                    (None, Some(Ok(_))) => {
+                        self.report.entries += 1;
+                        "an entry that is not tied to the chain; another program wrote it".to_owned()
+                    }
+                    _ => format!("no entry, torn or foreign: `{begin}`"),
+                };
+                self.note(&file.path, Some(number), &what);
+            }
+        }
+        file.keep(Recent { number, start, end, hash: Digest::of(line), inner, named_by: None });
+    }
+
+    fn also_read(&mut self, archived: Archived) {
+        let path = format!("{ARCHIVE}/{}", archived.file);
+        if !self.report.files.contains(&path) && !self.ahead.iter().any(|(known, _)| *known == path) {
+            self.ahead.push((path, Some(archived)));
+        }
+    }
+
+    fn end(&mut self, file: File) {
+        if !file.rest.trim_ascii().is_empty() {
+            self.note(
+                &file.path,
+                Some(file.line + 1),
+                "the last line is torn: its writer was stopped; the next one goes on below",
+            );
+        }
+        self.report.files.push(file.path.clone());
+        let end = file.recent.back().map_or(0, |line| line.end);
+        if file.is_current {
+            self.report.heads = file.heads(u64::MAX, end);
+        }
+        self.expected = self.expected.filter(|expected| !file.hashes.contains(&expected.short()));
+        if let Some(archived) = &file.archived {
+            let found = Digest::from_bytes(file.content.clone().finalize().into());
+            if file.hashed < archived.bytes || found != archived.sha256 {
+                self.fault(&file.path, None, "it is not what was put aside: the digest differs from the one in the ledger");
+            }
+        }
+    }
+
+    fn finish(&mut self, ports: &Ports) -> Report {
+        if let Some(expected) = self.expected {
+            self.fault(PATH, None, &format!("the line {expected} is not there: the ledger was cut off or replaced"));
+        }
+        for name in archive::names(ports) {
+            let path = format!("{ARCHIVE}/{name}");
+            let known = |remark: &Remark| remark.file == path;
+            if !self.report.files.contains(&path) && !self.report.faults.iter().any(known) {
+                self.note(&path, None, "no line of the ledger names this part; `tollgate trace archive` ties it in");
+            }
+        }
+        let mut report = std::mem::take(&mut self.report);
+        report.ok = report.faults.is_empty();
+        report
+    }
+
+    fn fault(&mut self, file: &str, line: Option<u64>, what: &str) {
+        if self.report.faults.len() < MOST_TOLD {
+            self.report.faults.push(Remark { file: file.to_owned(), line, what: what.to_owned() });
+        }
+    }
+
+    fn note(&mut self, file: &str, line: Option<u64>, what: &str) {
+        if self.report.notes.len() < MOST_TOLD {
+            self.report.notes.push(Remark { file: file.to_owned(), line, what: what.to_owned() });
+        }
+    }
+}
+
+impl File {
+    fn new(path: String, archived: Option<Archived>) -> Self {
+        Self {
+            is_current: archived.is_none(),
+            path,
+            archived,
+            content: Sha256::new(),
+            hashed: 0,
+            at: 0,
+            line: 0,
+            rest: Vec::new(),
+            hashes: HashSet::new(),
+            inner: Vec::new(),
+            recent: VecDeque::new(),
+        }
+    }
+
+    /// The part that stood there when it was put aside; what came late is checked by the chain alone.
+    fn hash_content(&mut self, bytes: &[u8]) {
+        if let Some(archived) = &self.archived {
+            let left = usize::try_from(archived.bytes.saturating_sub(self.hashed)).unwrap_or(usize::MAX);
+            let part = bytes.get(..left.min(bytes.len())).unwrap_or_default();
+            self.content.update(part);
+            self.hashed += part.len() as u64;
+        }
+    }
+
+    fn keep(&mut self, line: Recent) {
+        self.hashes.insert(line.hash.short());
+        self.inner.extend(line.inner);
+        let horizon = line.end.saturating_sub(4 * WINDOW);
+        while self.recent.front().is_some_and(|old| old.end < horizon) {
+            self.recent.pop_front();
+        }
+        self.recent.push_back(line);
+    }
+
+    /// The lines up to one that no line up to there names, within the window that ends with it.
+    fn heads(&self, number: u64, end: u64) -> Vec<Digest> {
+        let is_head = |line: &&Recent| {
+            line.number <= number && line.start >= end.saturating_sub(WINDOW) && line.named_by.is_none_or(|by| by > number)
+        };
+        self.recent.iter().filter(is_head).map(|line| line.hash).collect()
+    }
+
+    /// What a tie says that cannot be true of the lines before: which line is bad, and why. It is told once; what was found
+    /// out about counts as named from then on.
+    fn fault_of(&mut self, number: u64, tie: &Tie) -> Option<(u64, String)> {
+        if let Tie::Follows(follows) = tie {
+            let before = self.recent.back();
+            let fits = before.is_some_and(|line| line.hash == *follows || line.inner == Some(*follows));
+            let what = "it was written together with the line before it, which was changed or taken out";
+            return (!fits).then(|| (number, what.to_owned()));
+        }
+        let saw = tie.names();
+        let missed = saw.iter().find(|hash| !self.hashes.contains(&hash.short()) && !self.inner.contains(hash));
+        // Its writer saw the ledger up to the last line that it names; where that one is gone, up to the line before.
+        let last =
+            if missed.is_some() { self.recent.back() } else { self.recent.iter().rev().find(|line| saw.contains(&line.hash)) };
+        let (last, end) = last.map_or((0, 0), |line| (line.number, line.end));
+        let strangers: Vec<Digest> = self.heads(last, end).into_iter().filter(|head| !saw.contains(head)).collect();
+        // In the place of a line that is missed stands the nearest one.
+        let stranger = if missed.is_some() { strangers.last() } else { strangers.first() };
+        let stranger = stranger.and_then(|hash| self.recent.iter().find(|line| line.hash == *hash)).map(|line| line.number);
+        for line in self.recent.iter_mut().filter(|line| strangers.contains(&line.hash)) {
+            line.named_by.get_or_insert(number);
+        }
+        match (missed, stranger) {
+            (None, None) => None,
+            (Some(missed), None) => {
+                Some((number, format!("a line before it was taken out: it names {missed}, which is not in the ledger")))
+            }
+            (missed, Some(stranger)) => {
+                let what = match missed {
+                    Some(missed) => format!(
+                        "it was changed, or the line after it was taken out: line {number} names {missed}, which is not in the ledger"
+                    ),
+                    None => format!("it was put in or moved here later: the writer of line {number} saw the ledger without it"),
+                };
+                Some((stranger, what))
+            }
+        }
+    }
+}

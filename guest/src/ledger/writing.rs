@@ -1,0 +1,103 @@
+//! Entering lines.
+
+use super::PATH;
+use super::chain::{self, End};
+use super::entry::Entry;
+use crate::digest::Digest;
+use crate::json;
+use crate::ports::{FileFault, Ports, Root, Tail};
+
+/// One write is no longer, so that the next writer's window reaches beyond it.
+const MOST_AT_ONCE: usize = 24 << 10;
+
+/// So often a line is entered again that came to stand behind a torn one.
+const MOST_TIMES: usize = 4;
+
+/// Enters entries. Their lines stand in `lines` as they are entered, also where that ends half-way.
+pub fn enter(entries: &[Entry], lines: &mut Vec<String>, ports: &Ports) -> Result<(), FileFault> {
+    while lines.len() < entries.len() {
+        let end = end(ports)?;
+        let mut batch: Vec<String> = Vec::new();
+        let mut length = 0;
+        for entry in entries.iter().skip(lines.len()) {
+            let mut entry = entry.clone();
+            match batch.last() {
+                None => entry.saw = Some(end.heads.clone()),
+                Some(before) => entry.follows = Some(Digest::of(before.as_bytes())),
+            }
+            let line = json::line(&entry);
+            length += line.len();
+            if length > MOST_AT_ONCE && !batch.is_empty() {
+                break;
+            }
+            batch.push(line);
+        }
+        if let Err(fault) = append(&batch, ports) {
+            // Of a write that ran out of room, the first lines may stand.
+            lines.extend(standing(batch, ports));
+            return Err(fault);
+        }
+        lines.append(&mut batch);
+    }
+    Ok(())
+}
+
+fn standing(batch: Vec<String>, ports: &Ports) -> Vec<String> {
+    let length: usize = batch.iter().map(|line| line.len() + 1).sum();
+    let tail = tail(length as u64 + chain::READ, ports).unwrap_or(Tail { offset: 0, bytes: Vec::new() });
+    let mut whole: Vec<&[u8]> = tail.bytes.split(|byte| *byte == b'\n').collect();
+    // The last one has no end yet.
+    whole.pop();
+    batch.into_iter().take_while(|line| whole.contains(&line.as_bytes())).collect()
+}
+
+/// Appends one line of another kind, tied like an entry; `make` is given the heads.
+pub fn enter_line(make: impl FnOnce(&[Digest]) -> String, ports: &Ports) -> Result<String, FileFault> {
+    let end = end(ports)?;
+    let batch = [make(&end.heads)];
+    append(&batch, ports)?;
+    let [line] = batch;
+    Ok(line)
+}
+
+/// Appends lines in one write. A writer that was stopped may have left a line without an end, before our look or after it,
+/// and what looks like one may be a write under way; so nothing is put between, but the first line is entered again where
+/// it came to stand behind something torn. What is not on a line of its own is not entered.
+fn append(batch: &[String], ports: &Ports) -> Result<(), FileFault> {
+    let mut text = String::new();
+    for line in batch {
+        text.push_str(line);
+        text.push('\n');
+    }
+    let Some(first) = batch.first() else { return Ok(()) };
+    for _ in 0..MOST_TIMES {
+        ports.records.append(Root::Project, PATH, text.as_bytes())?;
+        if !is_glued(first, &tail(text.len() as u64 + chain::READ, ports)?) {
+            break;
+        }
+        text = format!("{first}\n");
+    }
+    Ok(())
+}
+
+fn is_glued(line: &str, tail: &Tail) -> bool {
+    let mut found = false;
+    for whole in tail.bytes.split(|byte| *byte == b'\n') {
+        if whole == line.as_bytes() {
+            return false;
+        }
+        found |= whole.ends_with(line.as_bytes());
+    }
+    found
+}
+
+fn end(ports: &Ports) -> Result<End, FileFault> {
+    Ok(End::of(&tail(chain::READ, ports)?))
+}
+
+fn tail(length: u64, ports: &Ports) -> Result<Tail, FileFault> {
+    match ports.workspace.read_tail(Root::Project, PATH, length) {
+        Err(FileFault::Missing) => Ok(Tail { offset: 0, bytes: Vec::new() }),
+        read => read,
+    }
+}

@@ -1,0 +1,242 @@
+//! The operations behind `tollgate trace`: what was entered, whether it still stands, and what can be done about it.
+//!
+//! | op | answer |
+//! | --- | --- |
+//! | `trace` `{intent?, file?, session?, since?, until?, limit?, before?}` | `{entries, before, bytes, archive_suggested, notes}`, oldest first; `before` leads to older ones |
+//! | `verify` `{expect?}` | `{"done":true, ok, files, lines, entries, heads, faults, notes}` |
+//! | `export` `{format, …filters, cursor?}` | `{records, cursor}` |
+//! | `map` | `{"done":true, path, intents, files}` |
+//! | `archive` `{step: "plan"}` | `{"rename":{from, to}, bytes}`, or `{"rename":null, why}` |
+//! | `archive` `{step: "tie"}` | `{"done":true, tied}`, once the host has renamed |
+//! | `revert` `{step: "plan", entry}` | `{path, action, now, want, image, entry}` |
+//! | `revert` `{step: "record", entry}` | `{entries}`, once the host has put the content back |
+//!
+//! What takes long answers `{"done":false}` and goes on when it is asked again with `"more":true`.
+
+use serde_json::{Map, Value, json};
+
+use super::{Fault, checked};
+use crate::gate::Gate;
+use crate::ledger::reading::{self, Files, Filter};
+use crate::ledger::revert::Action;
+use crate::ledger::verify::{Remark, Verification};
+use crate::ledger::{self, archive, export, map, revert, writing};
+use crate::ports::{Kind, Ports, Question, Timestamp};
+
+/// Looked at for one answer.
+const AT_ONCE: u64 = 4 << 20;
+
+/// Entries in one answer, where nobody says how many.
+const LIMIT: usize = 20;
+
+/// A cursor counts the parts of the ledger above so many bits, and bytes below.
+const PART_BITS: u32 = 44;
+
+/// The fields of a line. Their types have been checked.
+struct Asked(Map<String, Value>);
+
+impl Asked {
+    fn text(&self, field: &str) -> Option<&str> {
+        self.0.get(field)?.as_str()
+    }
+
+    fn number(&self, field: &str) -> Option<u64> {
+        self.0.get(field)?.as_u64()
+    }
+
+    fn goes_on(&self) -> bool {
+        self.0.get("more") == Some(&Value::Bool(true))
+    }
+}
+
+/// Answers one of the ops above; none where it is another.
+pub(super) fn answer(gate: &mut Gate, op: &str, fields: Map<String, Value>) -> Option<Result<Value, Fault>> {
+    let perform = match op {
+        "trace" => trace,
+        "verify" => verify,
+        "export" => export,
+        "map" => rebuild,
+        "archive" => put_aside,
+        "revert" => take_back,
+        _ => return None,
+    };
+    Some(checked(op, &[], &fields).and_then(|()| perform(gate, &Asked(fields))))
+}
+
+fn trace(gate: &mut Gate, asked: &Asked) -> Result<Value, Fault> {
+    let ports = gate.ports();
+    let limit = asked.number("limit").and_then(|limit| usize::try_from(limit).ok()).unwrap_or(LIMIT);
+    let page = reading::newest(&filter(asked, ports)?, limit, asked.number("before"), AT_ONCE, ports)?;
+    let bytes = size(ports);
+    let notes: Vec<String> = page.foreign.iter().map(|begin| format!("a line is no entry, torn or foreign: `{begin}`")).collect();
+    Ok(json!({
+        "entries": page.entries,
+        "before": page.before,
+        "bytes": bytes,
+        "archive_suggested": bytes > ledger::LARGE,
+        "notes": notes,
+    }))
+}
+
+fn export(gate: &mut Gate, asked: &Asked) -> Result<Value, Fault> {
+    match asked.text("format") {
+        None | Some("agent-trace") => {}
+        Some(other) => return Err(invalid("export", "format", format!("`{other}` is not known; known is: agent-trace"))),
+    }
+    let ports = gate.ports();
+    let cursor = asked.number("cursor").unwrap_or(0);
+    let (part, at) = (cursor >> PART_BITS, cursor & ((1 << PART_BITS) - 1));
+    let mut files: Vec<String> = archive::names(ports).iter().map(|name| format!("{}/{name}", ledger::ARCHIVE)).collect();
+    files.push(ledger::PATH.to_owned());
+    let Some(file) = usize::try_from(part).ok().and_then(|part| files.get(part)) else {
+        return Ok(json!({"records": [], "cursor": null}));
+    };
+    let (entries, next) = reading::onwards(file, &filter(asked, ports)?, at, AT_ONCE, ports)?;
+    let records: Vec<Value> = entries.iter().filter_map(export::agent_trace).collect();
+    let cursor = match next {
+        Some(next) => Some(part << PART_BITS | next),
+        None => (part + 1 < files.len() as u64).then_some((part + 1) << PART_BITS),
+    };
+    Ok(json!({"records": records, "cursor": cursor}))
+}
+
+fn verify(gate: &mut Gate, asked: &Asked) -> Result<Value, Fault> {
+    let under_way = gate.errands.verification.take().filter(|_| asked.goes_on());
+    let mut verification = match under_way {
+        Some(verification) => verification,
+        None => {
+            let expected = asked.text("expect").map(|text| text.parse());
+            Verification::new(expected.transpose().map_err(|fault| invalid("verify", "expect", format!("{fault}")))?)
+        }
+    };
+    match verification.step(gate.ports()) {
+        Some(report) => {
+            let remark = |remark: &Remark| json!({"file": remark.file, "line": remark.line, "what": remark.what});
+            let remarks = |remarks: &[Remark]| remarks.iter().map(remark).collect::<Vec<_>>();
+            Ok(json!({
+                "done": true,
+                "ok": report.ok,
+                "files": report.files,
+                "lines": report.lines,
+                "entries": report.entries,
+                "heads": report.heads,
+                "faults": remarks(&report.faults),
+                "notes": remarks(&report.notes),
+            }))
+        }
+        None => {
+            gate.errands.verification = Some(verification);
+            Ok(json!({"done": false}))
+        }
+    }
+}
+
+fn rebuild(gate: &mut Gate, asked: &Asked) -> Result<Value, Fault> {
+    let under_way = gate.errands.rebuild.take().filter(|_| asked.goes_on());
+    let mut rebuild = under_way.unwrap_or_else(|| map::Rebuild::new(gate.ports()));
+    match rebuild.step(gate.ports())? {
+        Some(rebuilt) => Ok(json!({"done": true, "path": map::PATH, "intents": rebuilt.intents, "files": rebuilt.files})),
+        None => {
+            gate.errands.rebuild = Some(rebuild);
+            Ok(json!({"done": false}))
+        }
+    }
+}
+
+fn put_aside(gate: &mut Gate, asked: &Asked) -> Result<Value, Fault> {
+    let ports = gate.ports();
+    match asked.text("step") {
+        Some("plan") => {
+            let bytes = size(ports);
+            if bytes == 0 {
+                return Ok(json!({"rename": null, "why": format!("`{}` is empty or not there", ledger::PATH)}));
+            }
+            let to = format!("{}/{}", ledger::ARCHIVE, archive::next_name(ports));
+            Ok(json!({"rename": {"from": ledger::PATH, "to": to}, "bytes": bytes}))
+        }
+        Some("tie") => {
+            let tied = archive::tie(ports)?;
+            Ok(json!({"done": true, "tied": tied}))
+        }
+        _ => Err(invalid("archive", "step", "say `plan` or `tie`".to_owned())),
+    }
+}
+
+fn take_back(gate: &mut Gate, asked: &Asked) -> Result<Value, Fault> {
+    let Some(id) = asked.text("entry").filter(|id| !id.is_empty()) else {
+        return Err(Fault::MissingField { whose: "`revert`".to_owned(), field: "entry" });
+    };
+    let ports = gate.ports();
+    match asked.text("step") {
+        Some("plan") => {
+            let plan = revert::plan(id, ports)?;
+            let action = match plan.action {
+                Action::Restore => "restore",
+                Action::Remove => "remove",
+            };
+            Ok(json!({
+                "path": plan.path,
+                "action": action,
+                "now": plan.now,
+                "want": plan.want,
+                "image": plan.image,
+                "entry": plan.entry,
+            }))
+        }
+        Some("record") => {
+            let entry = revert::record(id, ports)?;
+            let mut lines = Vec::new();
+            writing::enter(std::slice::from_ref(&entry), &mut lines, ports)?;
+            map::update(&[entry], ports);
+            let entries: Vec<Value> = lines.iter().filter_map(|line| serde_json::from_str(line).ok()).collect();
+            Ok(json!({"entries": entries}))
+        }
+        _ => Err(invalid("revert", "step", "say `plan` or `record`".to_owned())),
+    }
+}
+
+fn size(ports: &Ports) -> u64 {
+    let facts = ports.workspace.inspect(&[Question::project(ledger::PATH)]).pop();
+    facts.filter(|facts| facts.kind == Kind::File).map_or(0, |facts| facts.size)
+}
+
+fn filter(asked: &Asked, ports: &Ports) -> Result<Filter, Fault> {
+    let text = |field: &str| asked.text(field).map(str::to_owned);
+    let time = |field: &'static str| asked.text(field).map(|text| moment(field, text, ports)).transpose();
+    Ok(Filter {
+        intent: text("intent"),
+        file: asked.text("file").map(Files::new),
+        session: text("session"),
+        since: time("since")?,
+        until: time("until")?,
+    })
+}
+
+/// A moment as a person writes it: `2026-11-16`, `2026-11-16T08:00`, or an age such as `90m`, `2h`, `3d`.
+fn moment(field: &'static str, text: &str, ports: &Ports) -> Result<String, Fault> {
+    let fault = || {
+        invalid("trace", field, format!("`{text}` is no time; write 2026-11-16, 2026-11-16T08:00, or an age such as 90m, 2h, 3d"))
+    };
+    let text = text.trim();
+    if let Some((last, unit)) = text.char_indices().next_back()
+        && let Some(ms) = match unit {
+            's' => Some(1_000),
+            'm' => Some(60_000),
+            'h' => Some(3_600_000),
+            'd' => Some(86_400_000),
+            _ => None,
+        }
+    {
+        let count: u64 = text.get(..last).and_then(|count| count.parse().ok()).ok_or_else(fault)?;
+        return Ok(Timestamp(ports.clock.now().0.saturating_sub(count.saturating_mul(ms))).to_string());
+    }
+    // Timestamps in the ledger are UTC and compared as text, so what is written must begin like one.
+    let shape = b"dddd-dd-ddTdd:dd:dd";
+    let fits = text.bytes().zip(shape).all(|(byte, shape)| if *shape == b'd' { byte.is_ascii_digit() } else { byte == *shape });
+    let utc = text.len() <= shape.len() || text.ends_with('Z');
+    if fits && text.len() >= 4 && utc { Ok(text.trim_end_matches('Z').to_owned()) } else { Err(fault()) }
+}
+
+fn invalid(op: &str, field: &'static str, why: String) -> Fault {
+    Fault::InvalidValue { op: op.to_owned(), field, why }
+}

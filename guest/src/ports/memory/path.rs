@@ -1,0 +1,51 @@
+//! Paths of a world in memory.
+
+use super::{HOME, PROJECT};
+use crate::ports::Root;
+
+/// The names of a path that are still ahead, last one first.
+pub(super) struct Ahead {
+    pub(super) names: Vec<String>,
+}
+
+impl Ahead {
+    pub(super) fn join_names(&self) -> String {
+        self.names.iter().rev().fold(String::new(), |path, name| format!("{path}/{name}"))
+    }
+}
+
+pub(super) fn walk_from(start: &str, path: &str) -> Ahead {
+    let start = if path.starts_with('/') { "" } else { start };
+    let meant = |name: &&str| !name.is_empty() && *name != ".";
+    Ahead { names: path.rsplit('/').chain(start.rsplit('/')).filter(meant).map(str::to_owned).collect() }
+}
+
+pub(super) fn folder(root: Root) -> &'static str {
+    match root {
+        Root::Project => PROJECT,
+        Root::Home => HOME,
+    }
+}
+
+pub(super) fn join(names: &[String]) -> String {
+    names.iter().fold(String::new(), |path, name| format!("{path}/{name}"))
+}
+
+pub(super) fn parent_of(path: &str) -> &str {
+    path.rsplit_once('/').map_or("", |(parent, _)| parent)
+}
+
+pub(super) fn reported(path: &str) -> String {
+    match path.strip_prefix(PROJECT) {
+        Some("") => ".".to_owned(),
+        Some(inside) if inside.starts_with('/') => inside.trim_start_matches('/').to_owned(),
+        _ if path.is_empty() => "/".to_owned(),
+        _ => path.to_owned(),
+    }
+}
+
+pub(super) fn may_write(path: &str) -> bool {
+    [(PROJECT, ".orchestration"), (PROJECT, ".tollgate"), (HOME, ".tollgate")]
+        .iter()
+        .any(|(root, folder)| path.starts_with(&format!("{root}/{folder}/")))
+}

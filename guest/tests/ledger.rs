@@ -1,0 +1,325 @@
+//! The ledger: what is entered, and what its verification notices.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
+
+use std::rc::Rc;
+
+use serde_json::{Value, json};
+use tollgate_guest::gate::Gate;
+use tollgate_guest::ledger::chain::End;
+use tollgate_guest::operations::perform;
+use tollgate_guest::ports::Tail;
+use tollgate_guest::ports::memory::Memory;
+
+const LEDGER: &str = ".orchestration/agent_trace.jsonl";
+
+struct House {
+    world: Rc<Memory>,
+    gate: Gate,
+}
+
+impl House {
+    fn new() -> Self {
+        let world = Memory::new();
+        world.write(".orchestration/active_intents.yaml", "[{id: I, name: I, status: IN_PROGRESS, owned_scope: ['src/**']}]");
+        let gate = Gate::new(world.ports());
+        Self { world, gate }
+    }
+
+    fn ask(&mut self, op: Value) -> Value {
+        serde_json::from_str(&perform(&mut self.gate, op.to_string().as_bytes())).unwrap()
+    }
+
+    /// A whole call: ruled on, carried out, settled.
+    fn write(&mut self, session: &str, path: &str, content: &str) -> Value {
+        let call = json!({"session": session, "call": content, "tool": "write", "args": {"filePath": path, "content": content}});
+        let with = |op: &str, more: Value| {
+            let mut line = call.clone();
+            line["op"] = op.into();
+            more.as_object().into_iter().flatten().for_each(|(name, value)| line[name] = value.clone());
+            line
+        };
+        self.ask(json!({"op": "select-intent", "session": session, "intent": "I"}));
+        let ruling = self.ask(with("pre-tool", json!({})));
+        assert_eq!(ruling["verdict"], "allow", "{ruling}");
+        self.world.write(path, content);
+        self.ask(with("post-tool", json!({"success": true})))
+    }
+
+    fn verify(&mut self) -> Value {
+        let mut answer = self.ask(json!({"op": "verify"}));
+        while answer["done"] == false {
+            answer = self.ask(json!({"op": "verify", "more": true}));
+        }
+        answer
+    }
+
+    fn lines(&self) -> Vec<String> {
+        let text = String::from_utf8(self.world.content(LEDGER).unwrap()).unwrap();
+        text.lines().map(str::to_owned).collect()
+    }
+
+    fn put(&self, lines: &[String]) {
+        self.world.write(LEDGER, lines.iter().map(|line| format!("{line}\n")).collect::<String>());
+    }
+}
+
+fn filled(entries: usize) -> House {
+    let mut house = House::new();
+    (0..entries).for_each(|number| drop(house.write("s", &format!("src/{}", number % 5), &format!("{number}"))));
+    house
+}
+
+#[test]
+fn what_nobody_touched_verifies() {
+    let mut house = filled(12);
+    let report = house.verify();
+    assert_eq!((&report["ok"], &report["lines"], &report["entries"]), (&json!(true), &json!(12), &json!(12)), "{report}");
+    assert_eq!(report["heads"].as_array().unwrap().len(), 1);
+}
+
+/// Each way to tamper with a line that is not the last, and the line at which it is noticed.
+#[test]
+fn tampering_is_noticed() {
+    type Tampering = fn(&mut Vec<String>);
+    let ways: &[(&str, Tampering, u64, &str)] = &[
+        ("edited", |lines| lines[4] = lines[4].replace("\"success\":true", "\"success\":false"), 5, "it was changed"),
+        ("cut short", |lines| lines[4].truncate(30), 5, "it was changed"),
+        ("replaced", |lines| lines[4] = "{}".to_owned(), 5, "it was changed"),
+        ("taken out", |lines| drop(lines.remove(4)), 4, "the line after it was taken out"),
+        ("the first taken out", |lines| drop(lines.remove(0)), 1, "a line before it was taken out"),
+        ("several taken out", |lines| drop(lines.drain(2..8)), 2, "the line after it was taken out"),
+        ("swapped", |lines| lines.swap(4, 5), 4, "the line after it was taken out"),
+        ("doubled", |lines| lines.insert(5, lines[4].clone()), 6, "second time"),
+        ("a foreign line put in", |lines| lines.insert(5, "{\"id\":\"x\"}".to_owned()), 6, "put in or moved"),
+        ("a forged line put in", |lines| lines.insert(5, lines[4].replace("src/4", "src/evil")), 6, "put in or moved"),
+    ];
+    for (way, tamper, line, what) in ways {
+        let mut house = filled(12);
+        let mut lines = house.lines();
+        tamper(&mut lines);
+        house.put(&lines);
+        let report = house.verify();
+        assert_eq!(report["ok"], false, "{way}: {report}");
+        let first = &report["faults"][0];
+        assert_eq!(first["line"], *line, "{way}: {report}");
+        assert!(first["what"].as_str().unwrap().contains(what), "{way}: {report}");
+    }
+}
+
+#[test]
+fn a_head_kept_elsewhere_tells_that_the_end_was_cut_off() {
+    let mut house = filled(6);
+    let head = house.verify()["heads"][0].clone();
+    assert_eq!(house.ask(json!({"op": "verify", "expect": head, "more": false}))["done"], false);
+    let lines = house.lines();
+    house.put(&lines[..4]);
+    assert_eq!(house.verify()["ok"], true);
+    house.ask(json!({"op": "verify", "expect": head}));
+    let mut report = house.ask(json!({"op": "verify", "more": true}));
+    while report["done"] == false {
+        report = house.ask(json!({"op": "verify", "more": true}));
+    }
+    assert_eq!(report["ok"], false);
+    assert!(report["faults"][0]["what"].as_str().unwrap().contains("cut off"), "{report}");
+}
+
+/// Torn lines, foreign lines, blank lines and no file at all are lived with and spoken of.
+#[test]
+fn what_is_survived() {
+    for (what, mangle) in [
+        ("a torn last line", (|text| text + "{\"id\":\"torn") as fn(String) -> String),
+        ("a foreign last line", |text| text + "{\"other\":1}\n"),
+        ("no JSON", |text| text + "\u{1}\u{2} garbage\n"),
+        ("blank lines", |text| text + "\n\n"),
+        ("carriage returns", |text| text.replace('\n', "\r\n")),
+    ] {
+        let mut house = filled(3);
+        let text = String::from_utf8(house.world.content(LEDGER).unwrap()).unwrap();
+        house.world.write(LEDGER, mangle(text));
+        let settled = house.write("s", "src/after", "after");
+        assert_eq!(settled["entries"].as_array().unwrap().len(), 1, "{what}");
+        let report = house.verify();
+        assert_eq!((&report["ok"], &report["entries"]), (&json!(true), &json!(4)), "{what}: {report}");
+        let noted = !report["notes"].as_array().unwrap().is_empty();
+        assert_eq!(noted, !matches!(what, "blank lines" | "carriage returns"), "{what}: {report}");
+        let listed = house.ask(json!({"op": "trace"}));
+        assert_eq!(listed["entries"].as_array().unwrap().len(), 4, "{what}: {listed}");
+    }
+    let mut house = House::new();
+    assert_eq!(house.verify()["ok"], true);
+    assert_eq!(house.ask(json!({"op": "trace"}))["entries"], json!([]));
+}
+
+/// Writers that look and append in any order, and are stopped half-way, leave a ledger that verifies; whatever is done to a
+/// line afterwards, unless it is among the last, is noticed.
+#[test]
+fn any_order_of_writers_verifies_and_any_change_is_noticed() {
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+    let mut random = move |below: usize| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        usize::try_from(state % below as u64).unwrap()
+    };
+    for round in 0..200 {
+        let mut text = String::new();
+        let mut looks: Vec<Option<End>> = (0..2 + random(7)).map(|_| None).collect();
+        for number in 0..60 {
+            let writer = random(looks.len());
+            match looks[writer].take() {
+                None => looks[writer] = Some(End::of(&Tail { offset: 0, bytes: text.clone().into_bytes() })),
+                Some(end) => {
+                    let line = json!({"id": format!("{round}-{number}"), "saw": end.heads}).to_string();
+                    // Whoever comes to stand behind a torn line notices, and enters its line once more.
+                    let glued = !text.is_empty() && !text.ends_with('\n');
+                    text.push_str(&format!("{line}\n"));
+                    if glued {
+                        text.push_str(&format!("{line}\n"));
+                    } else if random(12) == 0 {
+                        text.truncate(text.len() - 1 - random(line.len()));
+                    }
+                }
+            }
+        }
+        let mut house = House::new();
+        house.world.write(LEDGER, &text);
+        let report = house.verify();
+        assert_eq!(report["ok"], true, "round {round}: {report}\n{text}");
+        let mut lines: Vec<String> = text.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect();
+        let mut at = random(lines.len().saturating_sub(12).max(1));
+        // A line that was entered twice, because it first came to stand behind a torn one, can be done without once.
+        while lines.iter().filter(|line| line.ends_with(&*lines[at])).count() > 1 {
+            at = random(lines.len().saturating_sub(12).max(1));
+        }
+        match random(3) {
+            0 => lines[at].insert(1, ' '),
+            1 => drop(lines.remove(at)),
+            _ => lines.insert(at, json!({"id": "forged", "saw": []}).to_string()),
+        }
+        house.put(&lines);
+        let report = house.verify();
+        assert_eq!(report["ok"], false, "round {round}, line {at}: {report}\n{}", lines.join("\n"));
+    }
+}
+
+/// A writer that was stopped half-way and one that did not see it: the second line is glued to the first one's rest.
+#[test]
+fn a_line_behind_a_torn_one_is_entered_again() {
+    let mut house = filled(2);
+    house.ask(json!({"op": "select-intent", "session": "s", "intent": "I"}));
+    let call = r#""session":"s","call":"c","tool":"write","args":{"filePath":"src/x","content":"x"}"#;
+    perform(&mut house.gate, format!(r#"{{"op":"pre-tool",{call}}}"#).as_bytes());
+    house.world.write("src/x", "x");
+    // The append goes behind what somebody else left without an end.
+    house.world.before_append(LEDGER, b"{\"id\":\"torn");
+    let settled: Value =
+        serde_json::from_str(&perform(&mut house.gate, format!(r#"{{"op":"post-tool",{call},"success":true}}"#).as_bytes()))
+            .unwrap();
+    let id = settled["entries"][0]["id"].as_str().unwrap();
+    let whole = |line: &String| serde_json::from_str::<Value>(line).is_ok_and(|entry| entry["id"] == id);
+    assert_eq!(house.lines().iter().filter(|line| whole(line)).count(), 1);
+    house.write("s", "src/y", "y");
+    let report = house.verify();
+    assert_eq!(report["ok"], true, "{report}");
+}
+
+#[test]
+fn pages_and_filters() {
+    let mut house = filled(30);
+    house.write("other", "src/deep/file.ts", "z");
+    let all = house.ask(json!({"op": "trace", "limit": 100}));
+    assert_eq!(all["entries"].as_array().unwrap().len(), 31);
+    assert_eq!(all["before"], json!(null));
+    let mut seen = 0;
+    let mut before = json!(null);
+    loop {
+        let page = house.ask(json!({"op": "trace", "limit": 7, "before": before}));
+        seen += page["entries"].as_array().unwrap().len();
+        before = page["before"].clone();
+        if before.is_null() {
+            break;
+        }
+    }
+    assert_eq!(seen, 31);
+    let at = all["entries"][10]["timestamp"].as_str().unwrap().to_owned();
+    for (filter, count) in [
+        (json!({"session": "other"}), 1),
+        (json!({"intent": "I"}), 31),
+        (json!({"intent": "J"}), 0),
+        (json!({"file": "src/3"}), 6),
+        (json!({"file": "src/deep"}), 1),
+        (json!({"file": "src/**/*.ts"}), 1),
+        (json!({"since": at}), 21),
+        (json!({"until": at}), 11),
+        (json!({"since": "2026-01-01"}), 31),
+        (json!({"until": "2026-01-01"}), 31),
+        (json!({"until": "2025"}), 0),
+        (json!({"since": "9999d"}), 31),
+    ] {
+        let mut op = filter.clone();
+        (op["op"], op["limit"]) = ("trace".into(), 100.into());
+        assert_eq!(house.ask(op)["entries"].as_array().unwrap().len(), count, "{filter}");
+    }
+    for (field, value) in [("since", "yesterday"), ("until", "2026-1-1"), ("since", "2026-01-01T00:00:00+02:00")] {
+        let answer = house.ask(json!({"op": "trace", field: value}));
+        assert!(answer["error"]["message"].as_str().unwrap().contains(value), "{answer}");
+    }
+}
+
+#[test]
+fn agent_trace_records() {
+    let mut house = filled(3);
+    let answer = house.ask(json!({"op": "export", "format": "agent-trace"}));
+    let records = answer["records"].as_array().unwrap();
+    assert_eq!((records.len(), &answer["cursor"]), (3, &json!(null)));
+    assert_eq!(records[0]["files"][0]["path"], "src/0");
+    assert_eq!(records[0]["files"][0]["conversations"][0]["ranges"], json!([{"start_line": 1, "end_line": 1}]));
+    assert_eq!(records[0]["metadata"]["dev.tollgate"]["intent_id"], "I");
+    assert!(house.ask(json!({"op": "export", "format": "csv"}))["error"]["message"].as_str().unwrap().contains("agent-trace"));
+}
+
+#[test]
+fn the_map_is_kept_and_can_be_rebuilt() {
+    let mut house = filled(7);
+    let kept = house.world.content(".orchestration/intent_map.md").unwrap();
+    assert!(String::from_utf8_lossy(&kept).contains("## I\n\n- `src/0`\n- `src/1`"));
+    house.world.write(".orchestration/intent_map.md", "somebody's scribble");
+    let mut answer = house.ask(json!({"op": "map"}));
+    while answer["done"] == false {
+        answer = house.ask(json!({"op": "map", "more": true}));
+    }
+    assert_eq!((&answer["intents"], &answer["files"]), (&json!(1), &json!(5)), "{answer}");
+    assert_eq!(house.world.content(".orchestration/intent_map.md").unwrap(), kept);
+}
+
+/// Put aside twice, with writers that come before the new ledger is tied to the old one.
+#[test]
+fn an_archive_does_not_break_the_chain() {
+    let mut house = filled(4);
+    for round in 1..=2 {
+        let plan = house.ask(json!({"op": "archive", "step": "plan"}));
+        let (from, to) = (plan["rename"]["from"].as_str().unwrap(), plan["rename"]["to"].as_str().unwrap());
+        assert_eq!(to, format!(".orchestration/archive/agent_trace-{round:04}.jsonl"));
+        house.world.write(to, house.world.content(from).unwrap());
+        house.world.delete(from);
+        house.write("s", "src/between", &format!("between {round}"));
+        let report = house.verify();
+        assert!(report["notes"].to_string().contains("no line of the ledger names this part"), "{report}");
+        assert_eq!(house.ask(json!({"op": "archive", "step": "tie"}))["tied"].as_array().unwrap().len(), 1);
+        assert_eq!(house.ask(json!({"op": "archive", "step": "tie"}))["tied"], json!([]));
+        house.write("s", "src/later", &format!("later {round}"));
+    }
+    let report = house.verify();
+    assert_eq!((&report["ok"], &report["entries"], &report["notes"]), (&json!(true), &json!(8), &json!([])), "{report}");
+    assert_eq!(report["files"].as_array().unwrap().len(), 3);
+    let old = ".orchestration/archive/agent_trace-0001.jsonl";
+    let text = String::from_utf8(house.world.content(old).unwrap()).unwrap();
+    house.world.write(old, text.replace("src/3", "src/x"));
+    let report = house.verify();
+    assert_eq!(report["ok"], false);
+    house.world.delete(old);
+    let report = house.verify();
+    assert_eq!(report["ok"], true);
+    assert!(report["notes"].to_string().contains("kept elsewhere"), "{report}");
+}

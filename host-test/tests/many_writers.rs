@@ -1,0 +1,237 @@
+//! One ledger, many writers: at the same time, killed at any moment, on a full disk.
+//!
+//! Half of them are this host, half are Node, if `npm-wrapper/dist/` has been built; `cargo xtask test` builds it first and
+//! says so in `TOLLGATE_NODE`, and then Node must be there.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+
+use serde_json::{Value, json};
+
+const LEDGER: &str = ".orchestration/agent_trace.jsonl";
+
+/// A process that answers lines.
+struct Process {
+    child: Child,
+    answers: BufReader<std::process::ChildStdout>,
+}
+
+impl Process {
+    fn start(mut command: Command, workspace: &Path) -> Self {
+        let mut child = command
+            .args(["--workspace".as_ref(), workspace.as_os_str(), "--home".as_ref(), workspace.join("home").as_os_str()])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let answers = BufReader::new(child.stdout.take().unwrap());
+        Self { child, answers }
+    }
+
+    /// The answer, or nothing once the process is gone.
+    fn ask(&mut self, line: &Value) -> Option<Value> {
+        writeln!(self.child.stdin.as_mut()?, "{line}").ok()?;
+        let mut answer = String::new();
+        self.answers.read_line(&mut answer).ok()?;
+        serde_json::from_str(&answer).ok()
+    }
+
+    /// A whole call over some files; the ids of its entries once it is acknowledged.
+    fn record(&mut self, workspace: &Path, session: &str, call: &str, files: &[String]) -> Option<Vec<String>> {
+        let added: String = files.iter().map(|file| format!("*** Add File: {file}\n+{call}\n")).collect();
+        let args = json!({"patchText": format!("*** Begin Patch\n{added}*** End Patch")});
+        let line =
+            |op: &str| json!({"op": op, "session": session, "call": call, "tool": "apply_patch", "args": args, "success": true});
+        let ruling = self.ask(&line("pre-tool"))?;
+        assert_eq!(ruling["verdict"], "allow", "{ruling}");
+        for file in files {
+            fs::write(workspace.join(file), call).unwrap();
+        }
+        let settled = self.ask(&line("post-tool"))?;
+        let ids: Vec<String> =
+            settled["entries"].as_array()?.iter().map(|entry| entry["id"].as_str().unwrap().to_owned()).collect();
+        assert_eq!(ids.len(), files.len(), "{settled}");
+        Some(ids)
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        drop(self.child.stdin.take());
+        let _ = self.child.wait();
+    }
+}
+
+fn ours() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tollgate"));
+    command.arg("eval");
+    command
+}
+
+/// Node's half; ours again where it has not been built and nobody insists.
+fn node() -> Command {
+    let eval = Path::new(env!("CARGO_MANIFEST_DIR")).join("../npm-wrapper/dist/eval.js");
+    let program = std::env::var("TOLLGATE_NODE");
+    if eval.exists() || program.is_ok() {
+        let mut command = Command::new(program.as_deref().unwrap_or("node"));
+        command.arg(eval);
+        return command;
+    }
+    eprintln!("npm-wrapper/dist/ is not built, so every process is of one kind; `cargo xtask build` makes it");
+    ours()
+}
+
+fn workspace() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir_all(folder.path().join(".orchestration")).unwrap();
+    fs::create_dir_all(folder.path().join("src")).unwrap();
+    let intents = "[{id: I, name: I, status: IN_PROGRESS, owned_scope: ['src/**']}]";
+    fs::write(folder.path().join(".orchestration/active_intents.yaml"), intents).unwrap();
+    folder
+}
+
+fn verify(workspace: &Path) -> Value {
+    let mut process = Process::start(ours(), workspace);
+    let mut answer = process.ask(&json!({"op": "verify"})).unwrap();
+    while answer["done"] == false {
+        answer = process.ask(&json!({"op": "verify", "more": true})).unwrap();
+    }
+    answer
+}
+
+fn entered(workspace: &Path) -> Vec<String> {
+    let text = fs::read(workspace.join(LEDGER)).unwrap();
+    let entry = |line: &[u8]| serde_json::from_slice::<Value>(line).ok()?["id"].as_str().map(str::to_owned);
+    text.split(|byte| *byte == b'\n').filter_map(entry).collect()
+}
+
+#[test]
+fn eight_processes_record_at_the_same_time() {
+    const EACH: usize = 500;
+    let folder = workspace();
+    let root: PathBuf = folder.path().to_owned();
+    let work = |number: usize| {
+        let root = root.clone();
+        move || {
+            let mut process = Process::start(if number.is_multiple_of(2) { ours() } else { node() }, &root);
+            let session = format!("s{number}");
+            process.ask(&json!({"op": "select-intent", "session": session, "intent": "I"})).unwrap();
+            let mut ids = Vec::new();
+            for call in 0..EACH {
+                let file = format!("src/{number}-{}.txt", call % 20);
+                ids.extend(process.record(&root, &session, &format!("{number}-{call}"), &[file]).unwrap());
+            }
+            ids
+        }
+    };
+    let threads: Vec<_> = (0..8).map(|number| thread::spawn(work(number))).collect();
+    let acknowledged: Vec<String> = threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect();
+    let text = fs::read_to_string(root.join(LEDGER)).unwrap();
+    assert_eq!(text.lines().count(), 8 * EACH);
+    let entered = entered(&root);
+    assert_eq!(entered.len(), 8 * EACH);
+    assert_eq!(entered.iter().collect::<BTreeSet<_>>(), acknowledged.iter().collect::<BTreeSet<_>>());
+    let report = verify(&root);
+    assert_eq!((&report["ok"], &report["entries"], &report["notes"]), (&json!(true), &json!(8 * EACH), &json!([])), "{report}");
+}
+
+#[test]
+fn killed_at_any_moment() {
+    const KILLS: usize = 200;
+    let folder = workspace();
+    let root = folder.path();
+    let mut acknowledged = Vec::new();
+    let mut state = 0x2545_f491_4f6c_dd1d_u64;
+    let mut random = move |below: u64| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state % below
+    };
+    for round in 0..KILLS {
+        let mut process = Process::start(if round % 4 == 3 { node() } else { ours() }, root);
+        let session = format!("s{round}");
+        process.ask(&json!({"op": "select-intent", "session": session, "intent": "I"})).unwrap();
+        let pid = process.child.id();
+        let micros = random(20_000);
+        let killer = thread::spawn(move || {
+            thread::sleep(std::time::Duration::from_micros(micros));
+            Command::new("kill").args(["-KILL", &pid.to_string()]).status().unwrap();
+        });
+        for call in 0.. {
+            // Large writes are the ones that a kill can tear. Every session has its own files, so that nobody waits for the dead.
+            let files: Vec<String> = (0..1 + random(30)).map(|file| format!("src/{round}-{file}.txt")).collect();
+            match process.record(root, &session, &format!("{round}-{call}"), &files) {
+                Some(ids) => acknowledged.extend(ids),
+                None => break,
+            }
+        }
+        killer.join().unwrap();
+        if round % 20 == 19 {
+            let report = verify(root);
+            assert_eq!(report["ok"], true, "after {round} kills: {report}");
+        }
+    }
+    let entered: BTreeSet<String> = entered(root).into_iter().collect();
+    assert!(acknowledged.len() > KILLS, "only {} entries were acknowledged", acknowledged.len());
+    let lost: Vec<_> = acknowledged.iter().filter(|id| !entered.contains(*id)).collect();
+    assert!(lost.is_empty(), "lost {lost:?}");
+    println!("{} acknowledged, {} entered, {}", acknowledged.len(), entered.len(), verify(root)["notes"]);
+}
+
+/// Runs in a namespace of its own, where it may mount a small disk.
+#[test]
+fn a_full_disk() {
+    let folder = tempfile::tempdir().unwrap();
+    let script = r#"
+        set -e
+        mount -t tmpfs -o size=256k none "$DISK"
+        mkdir -p "$DISK/.orchestration" "$DISK/src"
+        echo '[{id: I, name: I, status: IN_PROGRESS, owned_scope: ["src/**"]}]' > "$DISK/.orchestration/active_intents.yaml"
+        ask() { printf '%s\n' "$@" | $EVAL --workspace "$DISK" --home "$DISK/home"; }
+        call() { echo "{\"op\":\"$1\",\"session\":\"s\",\"call\":\"$2\",\"tool\":\"write\",\"args\":{\"filePath\":\"src/$2\",\"content\":\"$2\"},\"success\":true}"; }
+        ask '{"op":"select-intent","session":"s","intent":"I"}' "$(call pre-tool 1)"
+        echo 1 > "$DISK/src/1"
+        ask "$(call post-tool 1)" "$(call pre-tool 2)"
+        echo 2 > "$DISK/src/2"
+        cat /dev/zero > "$DISK/filler" || true
+        ask "$(call pre-tool 3)"
+        ask "$(call post-tool 2)" || true
+        rm "$DISK/filler"
+        ask "$(call pre-tool 4)"
+        echo 4 > "$DISK/src/4"
+        ask "$(call post-tool 4)" '{"op":"verify"}' '{"op":"verify","more":true}' '{"op":"verify","more":true}' '{"op":"verify","more":true}'
+    "#;
+    for (kind, command) in [("tollgate", ours()), ("node", node())] {
+        let words: Vec<_> = std::iter::once(command.get_program()).chain(command.get_args()).collect();
+        let eval = words.join(" ".as_ref());
+        let output = Command::new("unshare")
+            .args(["--map-root-user", "--mount", "sh", "-c", script])
+            .env("DISK", folder.path())
+            .env("EVAL", eval)
+            .output();
+        let Ok(output) = output else { return println!("skipped: there is no `unshare` here to make a small disk with") };
+        let (said, warned) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        if warned.contains("unshare failed") || warned.contains("mount:") || warned.contains("unshare: ") {
+            return println!("skipped: this machine does not let us mount a small disk: {warned}");
+        }
+        assert!(output.status.success(), "{kind}: {said}\n{warned}");
+        let answers: Vec<Value> = said.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let [_, _, _, _, on_full, settled, after, .., report] = &answers[..] else { panic!("{kind}: {said}") };
+        assert_eq!(on_full["verdict"], "allow", "{kind}: the call goes on");
+        assert_eq!(after["verdict"], "allow", "{kind}: {after}");
+        let reported = settled["entries"].as_array().unwrap().len() == 1 || warned.contains("disk is full");
+        assert!(reported, "{kind}: {settled}\n{warned}");
+        assert!(warned.contains("disk is full"), "{kind}: nothing was full\n{warned}");
+        let report = if report["done"] == true { report } else { panic!("{kind}: {report}") };
+        assert_eq!(report["ok"], true, "{kind}: {report}");
+        println!("{kind}: {settled} {}", report["notes"]);
+    }
+}
