@@ -2,7 +2,7 @@
 //!
 //! Kept up to date as entries come, and rebuilt from the ledger whenever somebody wants.
 
-use super::entry::Entry;
+use super::entry::{Entry, ScopeValidation};
 use super::mutation::MutationClass;
 use super::{ARCHIVE, PATH as LEDGER, archive, reading};
 use crate::ports::{Expectation, FileFault, Ports, Root};
@@ -77,7 +77,9 @@ impl Map {
 
     /// Takes in an entry, and says whether that changed anything.
     fn take(&mut self, entry: &Entry) -> bool {
-        let (Some(intent), Some(path), true) = (&entry.intent_id, entry.path(), entry.success) else { return false };
+        // What was not the intent's to change is not among its files.
+        let counts = entry.success && entry.scope_validation == ScopeValidation::Pass;
+        let (Some(intent), Some(path), true) = (&entry.intent_id, entry.path(), counts) else { return false };
         // A name with a line break would begin a line of its own.
         if path.contains(['\n', '\r']) {
             return false;

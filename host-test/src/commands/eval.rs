@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use tollgate::Tollgate;
+use tollgate::{Error, Tollgate};
 
 use super::place::open;
 use super::{failed, say};
