@@ -51,8 +51,7 @@ pub enum Policy {
 }
 
 /// What a tool does, as the workspace says.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ToolEffect {
     /// Looks at its paths.
     Read,
@@ -145,18 +144,39 @@ struct WrittenRecord {
     rejected: Option<bool>,
 }
 
-#[derive(Deserialize)]
-#[serde(
-    untagged,
-    expecting = "say one of `read`, `write`, `delete`, `move`, `execute`, `shell`, `unknown`, or {\"effect\": …, \"paths\": […]}"
-)]
-enum WrittenTool {
-    Effect(ToolEffect),
-    Rule {
-        effect: ToolEffect,
-        #[serde(default)]
-        paths: Option<Vec<String>>,
-    },
+/// What a tool's entry may be.
+const ENTRY: &str =
+    "say one of `read`, `write`, `delete`, `move`, `execute`, `shell`, `unknown`, or {\"effect\": …, \"paths\": […]}";
+
+/// A tool's entry: an effect, or an object with one. Read by hand, because trying one form after the other takes serde ten
+/// kilobytes.
+fn rule(written: &Value) -> Option<ToolRule> {
+    let (effect, paths) = match written {
+        Value::Object(rule) => (rule.get("effect")?, rule.get("paths")),
+        effect => (effect, None),
+    };
+    let effect = match effect.as_str()? {
+        "read" => ToolEffect::Read,
+        "write" => ToolEffect::Write,
+        "delete" => ToolEffect::Delete,
+        "move" => ToolEffect::Move,
+        "execute" => ToolEffect::Execute,
+        "shell" => ToolEffect::Shell,
+        "unknown" => ToolEffect::Unknown,
+        _ => return None,
+    };
+    let mut names = Vec::new();
+    let paths = match paths {
+        None | Some(Value::Null) => None,
+        Some(Value::Array(paths)) => {
+            for path in paths {
+                names.push(path.as_str()?.to_owned());
+            }
+            Some(names)
+        }
+        Some(_) => return None,
+    };
+    Some(ToolRule { effect, paths })
 }
 
 impl Config {
@@ -168,14 +188,12 @@ impl Config {
         config.unknown = written.unknown.unwrap_or(config.unknown);
         config.record_failed = written.record.failed.unwrap_or(config.record_failed);
         config.record_rejected = written.record.rejected.unwrap_or(config.record_rejected);
-        for (tool, rule) in written.tools {
+        for (tool, written) in written.tools {
             let glob = Glob::compile(&tool).map_err(|why| ConfigFault::Tool { tool: tool.clone(), why: why.to_string() })?;
-            let rule = match serde_json::from_value(rule) {
-                Ok(WrittenTool::Effect(effect)) => ToolRule { effect, paths: None },
-                Ok(WrittenTool::Rule { effect, paths }) => ToolRule { effect, paths },
-                Err(why) => return Err(ConfigFault::Tool { tool, why: why.to_string() }),
-            };
-            config.tools.push((tool, glob, rule));
+            match rule(&written) {
+                Some(rule) => config.tools.push((tool, glob, rule)),
+                None => return Err(ConfigFault::Tool { tool, why: ENTRY.to_owned() }),
+            }
         }
         Ok(config)
     }
@@ -247,6 +265,8 @@ mod tests {
             ("{\n  \"programs\": \"maybe\"}", "line 2"),
             ("{", "line 1"),
             (r#"{"tools": {"x": "fly"}}"#, "the tool `x`: say one of `read`"),
+            (r#"{"tools": {"x": {"paths": ["to"]}}}"#, "the tool `x`: say one of `read`"),
+            (r#"{"tools": {"x": {"effect": "read", "paths": [1]}}}"#, "the tool `x`: say one of `read`"),
             (r#"{"tools": {"x[": "read"}}"#, "the tool `x[`"),
         ] {
             let fault = Config::parse(text.as_bytes()).unwrap_err().to_string();

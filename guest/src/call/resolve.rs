@@ -1,8 +1,7 @@
 //! From what a call's arguments say to what it does, now that the host has looked.
 
-use std::collections::BTreeSet;
-
 use super::effect::{Deed, Effect, Extent, Footprint, Operation, Touch};
+use super::named::Seen;
 use super::path::{Location, below_home};
 use super::{CallFault, ToolCall};
 use crate::ports::{Facts, Kind, Listing, Question, Reach, Root, Workspace};
@@ -41,7 +40,7 @@ pub fn question(touch: &Touch) -> Question {
 
 /// What a footprint comes to. The facts stand in the order of its touches.
 pub fn effects(call: &ToolCall, footprint: &Footprint, facts: &[Facts], workspace: &dyn Workspace) -> Result<Effects, CallFault> {
-    let mut resolving = Resolving { workspace, effects: Effects::default(), seen: BTreeSet::new(), searched: None };
+    let mut resolving = Resolving { workspace, effects: Effects::default(), seen: Seen::default(), searched: None };
     resolving.effects.unknowns.clone_from(&footprint.unknowns);
     resolving.effects.conditional = footprint.conditional;
     for (touch, facts) in footprint.touches.iter().zip(facts) {
@@ -57,7 +56,7 @@ pub fn effects(call: &ToolCall, footprint: &Footprint, facts: &[Facts], workspac
 struct Resolving<'a> {
     workspace: &'a dyn Workspace,
     effects: Effects,
-    seen: BTreeSet<(Location, Operation, Extent)>,
+    seen: Seen,
     /// The whole workspace, once a file with several names has come up.
     searched: Option<Listing>,
 }
@@ -111,7 +110,7 @@ impl Resolving<'_> {
     }
 
     fn add(&mut self, location: Location, operation: Operation, extent: Extent, facts: &Facts) {
-        if self.seen.insert((location.clone(), operation, extent)) {
+        if self.seen.insert(location.as_str(), operation as u32 * 4 + extent as u32) {
             self.effects.known.push(Effect { location, operation, extent, pre_hash: facts.digest, stamp: facts.stamp });
         }
     }

@@ -13,9 +13,8 @@ pub mod envelope;
 mod quoted;
 pub mod unified;
 
-use std::collections::BTreeSet;
-
 use super::effect::Deed;
+use super::named::Seen;
 pub use envelope::Dialect;
 
 /// A patch that names more files is no work of an agent's.
@@ -113,17 +112,17 @@ pub fn changes(text: &str, dialect: Dialect) -> Result<Vec<Change>, PatchFault> 
 #[derive(Debug, Default)]
 struct Changes {
     ordered: Vec<Change>,
-    seen: BTreeSet<Change>,
+    seen: Seen,
 }
 
 impl Changes {
     fn add(&mut self, path: impl Into<String>, deed: Deed) -> Result<(), PatchFault> {
-        let change = Change { path: path.into(), deed };
-        if self.seen.insert(change.clone()) {
+        let path = path.into();
+        if self.seen.insert(&path, deed as u32) {
             if self.ordered.len() == MOST_CHANGES {
                 return Err(PatchFault::TooMany);
             }
-            self.ordered.push(change);
+            self.ordered.push(Change { path, deed });
         }
         Ok(())
     }

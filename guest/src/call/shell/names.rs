@@ -110,15 +110,18 @@ impl Trace<'_> {
         if folder.starts_with('~') || folder.chars().any(char::is_control) {
             return None;
         }
-        let key = (folder.clone(), everything);
-        if !self.listings.contains_key(&key) {
-            let names = self.asked(&folder, everything);
-            self.listings.insert(key.clone(), names);
-        }
-        let mut names = self.listings.get(&key)?.clone()?;
-        for name in self.made_in(&folder) {
-            if !names.contains(&name) {
-                names.push(name);
+        let [names, all] = &self.listings;
+        let known = if everything { all } else { names }.get(&folder).cloned();
+        let names = known.unwrap_or_else(|| {
+            let asked = self.asked(&folder, everything);
+            let [names, all] = &mut self.listings;
+            if everything { all } else { names }.insert(&folder, asked.clone());
+            asked
+        });
+        let mut names = names?;
+        for name in self.made_in(&folder).names() {
+            if !names.iter().any(|known| known == name) {
+                names.push(name.to_owned());
             }
         }
         Some(names)

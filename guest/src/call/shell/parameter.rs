@@ -176,8 +176,9 @@ impl Trace<'_> {
                     text.replacen(&pattern.text, &replacement.text, 1)
                 }
             }
-            '^' if argument == "^" => text.to_uppercase(),
-            ',' if argument == "," => text.to_lowercase(),
+            // What other letters become is the locale's to say.
+            '^' if argument == "^" && text.is_ascii() => text.to_ascii_uppercase(),
+            ',' if argument == "," && text.is_ascii() => text.to_ascii_lowercase(),
             ':' => {
                 let argument = self.document(argument, world).text;
                 let (offset, length) = argument.split_once(':').map_or((argument.as_str(), None), |(a, b)| (a, Some(b)));

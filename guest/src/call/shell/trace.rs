@@ -1,11 +1,11 @@
 //! What has been found so far, and the ways to add to it.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet};
 
 use super::value::{Arg, HOME, ROOT, holds_marks, shown};
 use super::world::World;
 use crate::call::effect::{Deed, Footprint, Touch};
+use crate::call::named::{Named, Seen};
 use crate::ports::{Facts, Kind, Question, Workspace};
 
 /// A command that touches more is not judged path by path.
@@ -45,15 +45,16 @@ pub(super) struct Trace<'w> {
     touches: Vec<Touch>,
     /// The same paths with `..` worked out, for comparing.
     places: Vec<String>,
-    seen: BTreeSet<Touch>,
+    seen: Seen,
     unknowns: Vec<String>,
     /// What was taken away, in order, repetitions kept.
     removals: Vec<String>,
     pub(super) depth: usize,
     steps: usize,
     /// What the host has said already: it is asked about a path once.
-    looked: RefCell<BTreeMap<String, Option<Facts>>>,
-    pub(super) listings: BTreeMap<(String, bool), Option<Vec<String>>>,
+    looked: RefCell<Named<Option<Facts>>>,
+    /// The names in folders, and everything below folders.
+    pub(super) listings: [Named<Option<Vec<String>>>; 2],
     /// What the last simple command prints, where that is certain.
     pub(super) said: Option<String>,
     /// What the command that is being expanded reads from, and so what the substitutions in it read from.
@@ -70,13 +71,13 @@ impl<'w> Trace<'w> {
             workspace,
             touches: Vec::new(),
             places: Vec::new(),
-            seen: BTreeSet::new(),
+            seen: Seen::default(),
             unknowns: Vec::new(),
             removals: Vec::new(),
             depth: 0,
             steps: 0,
             looked: RefCell::default(),
-            listings: BTreeMap::new(),
+            listings: Default::default(),
             said: None,
             stdin: Input::Inherited,
             broken: Vec::new(),
@@ -153,10 +154,9 @@ impl<'w> Trace<'w> {
         if matches!(deed, Deed::Delete | Deed::DeleteTree) && self.removals.len() < MOST_TOUCHES {
             self.removals.push(lexical(&path));
         }
-        let touch = Touch { path, deed };
-        if self.seen.insert(touch.clone()) {
-            self.places.push(lexical(&touch.path));
-            self.touches.push(touch);
+        if self.seen.insert(&path, deed as u32) {
+            self.places.push(lexical(&path));
+            self.touches.push(Touch { path, deed });
         }
     }
 
@@ -176,7 +176,7 @@ impl<'w> Trace<'w> {
         let found = self.touches.split_off(mark.min(self.touches.len()));
         self.places.truncate(self.touches.len());
         for touch in found {
-            self.seen.remove(&touch);
+            self.seen.remove(&touch.path, touch.deed as u32);
             let deed = match touch.deed {
                 Deed::Delete | Deed::DeleteTree => Deed::DeleteTree,
                 Deed::Read | Deed::Execute => touch.deed,
@@ -228,7 +228,7 @@ impl<'w> Trace<'w> {
             return facts.clone();
         }
         let facts = self.workspace.inspect(&[Question::project(path.clone())]).pop();
-        self.looked.borrow_mut().insert(path, facts.clone());
+        self.looked.borrow_mut().insert(&path, facts.clone());
         facts
     }
 
@@ -308,16 +308,21 @@ impl<'w> Trace<'w> {
     }
 
     /// The names that the command line itself may have made in a folder.
-    pub(super) fn made_in(&self, folder: &str) -> BTreeSet<String> {
+    pub(super) fn made_in(&self, folder: &str) -> Seen {
         let folder = lexical(folder);
-        let name = |(touch, at): (&Touch, &String)| {
+        let mut names = Seen::default();
+        for (touch, at) in self.touches.iter().zip(&self.places) {
             if matches!(touch.deed, Deed::Read | Deed::Execute | Deed::Alias) {
-                return None;
+                continue;
             }
-            let rest = if folder == "." { Some(at.as_str()) } else { at.strip_prefix(&folder)?.strip_prefix('/') };
-            rest.and_then(|rest| rest.split('/').next()).filter(|name| !matches!(*name, "" | "." | "..")).map(str::to_owned)
-        };
-        self.touches.iter().zip(&self.places).filter_map(name).collect()
+            let below = || at.strip_prefix(folder.as_str())?.strip_prefix('/');
+            let rest = if folder == "." { Some(at.as_str()) } else { below() };
+            match rest.and_then(|rest| rest.split('/').next()) {
+                None | Some("" | "." | "..") => {}
+                Some(name) => drop(names.insert(name, 0)),
+            }
+        }
+        names
     }
 }
 

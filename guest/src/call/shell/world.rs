@@ -4,13 +4,14 @@
 //! Worlds that have become the same are one again, and beyond a handful they are blurred into one in which whatever
 //! differs is not known.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use brush_parser::ast::FunctionBody;
 
 use super::value::{HOME, ROOT, UNKNOWN};
 use super::words::Words;
+use crate::call::named::{Named, Seen};
 
 /// More worlds than this are blurred.
 const MOST_WORLDS: usize = 8;
@@ -54,10 +55,10 @@ pub(super) struct World {
     pub(super) cwd: Option<String>,
     pub(super) previous: Option<String>,
     pub(super) stack: Vec<Option<String>>,
-    variables: Rc<BTreeMap<String, Value>>,
-    exported: Rc<BTreeSet<String>>,
+    variables: Rc<Named<Value>>,
+    exported: Rc<Seen>,
     pub(super) positional: Option<Rc<Vec<String>>>,
-    pub(super) functions: Rc<BTreeMap<String, Function>>,
+    pub(super) functions: Rc<Named<Function>>,
     pub(super) options: Options,
     /// Folders that were made on this way, with how many removals came before.
     pub(super) made: Rc<BTreeMap<String, usize>>,
@@ -100,24 +101,24 @@ impl World {
     }
 
     pub(super) fn assign(&mut self, name: &str, value: Value) {
-        Rc::make_mut(&mut self.variables).insert(name.to_owned(), value);
+        Rc::make_mut(&mut self.variables).insert(name, value);
     }
 
     /// Puts a variable back to what it was.
     pub(super) fn restore(&mut self, name: &str, value: Option<Value>, exported: bool) {
         match value {
             Some(value) => self.assign(name, value),
-            None => drop(Rc::make_mut(&mut self.variables).remove(name)),
+            None => Rc::make_mut(&mut self.variables).remove(name),
         }
         if !exported {
-            Rc::make_mut(&mut self.exported).remove(name);
+            Rc::make_mut(&mut self.exported).remove(name, 0);
         }
     }
 
     /// Hands a variable on to the programs that run from here.
     pub(super) fn export(&mut self, name: &str) {
         if !self.exported.contains(name) {
-            Rc::make_mut(&mut self.exported).insert(name.to_owned());
+            Rc::make_mut(&mut self.exported).insert(name, 0);
         }
     }
 
@@ -128,24 +129,24 @@ impl World {
     /// The world of a shell that this one starts. A variable that was not exported here may still come from outside.
     pub(super) fn child(&self) -> Self {
         let mut child = Self { functions: Rc::default(), options: Options::default(), stack: Vec::new(), ..self.clone() };
-        if self.variables.keys().any(|name| !self.is_exported(name)) {
-            for (name, value) in Rc::make_mut(&mut child.variables) {
+        if self.variables.iter().any(|(name, _)| name == "IFS" || !self.is_exported(name)) {
+            let variables = Rc::make_mut(&mut child.variables);
+            variables.remove("IFS");
+            variables.each(&mut |name, value| {
                 if !self.is_exported(name) {
                     *value = Value::Text(UNKNOWN.to_string());
                 }
-            }
+            });
         }
-        child.variables =
-            Rc::new(child.variables.iter().filter(|(name, _)| *name != "IFS").map(|(n, v)| (n.clone(), v.clone())).collect());
         child
     }
 
     pub(super) fn define(&mut self, name: &str, function: Function) {
-        Rc::make_mut(&mut self.functions).insert(name.to_owned(), function);
+        Rc::make_mut(&mut self.functions).insert(name, function);
     }
 
     pub(super) fn forget_function(&mut self, name: &str) {
-        if self.functions.contains_key(name) {
+        if self.functions.contains(name) {
             Rc::make_mut(&mut self.functions).remove(name);
         }
     }
@@ -184,7 +185,7 @@ impl World {
     }
 
     fn same(&self, other: &Self) -> bool {
-        let rc = |a: &Rc<BTreeMap<String, Value>>, b| Rc::ptr_eq(a, b) || a == b;
+        let rc = |a: &Rc<Named<Value>>, b| Rc::ptr_eq(a, b) || a == b;
         self.cwd == other.cwd
             && self.previous == other.previous
             && self.stack == other.stack
@@ -212,15 +213,23 @@ impl World {
         }
         if !Rc::ptr_eq(&self.variables, &other.variables) {
             let mine = Rc::make_mut(&mut self.variables);
-            for name in other.variables.keys() {
-                mine.entry(name.clone()).or_insert(Value::Text(UNKNOWN.to_string()));
+            for (name, _) in other.variables.iter() {
+                if !mine.contains(name) {
+                    mine.insert(name, Value::Text(UNKNOWN.to_string()));
+                }
             }
-            for (_, value) in mine.iter_mut().filter(|(name, value)| other.variables.get(*name) != Some(*value)) {
-                *value = Value::Text(UNKNOWN.to_string());
-            }
+            mine.each(&mut |name, value| {
+                if other.variables.get(name) != Some(value) {
+                    *value = Value::Text(UNKNOWN.to_string());
+                }
+            });
         }
         if self.exported != other.exported {
-            self.exported = Rc::new(self.exported.intersection(&other.exported).cloned().collect());
+            let mut both = Seen::default();
+            for name in self.exported.names().filter(|name| other.exported.contains(name)) {
+                both.insert(name, 0);
+            }
+            self.exported = Rc::new(both);
         }
         if self.made != other.made {
             self.made = Rc::default();

@@ -119,7 +119,7 @@ pub(super) fn run(trace: &mut Trace<'_>, call: &Call<'_>) -> bool {
 /// `-c key=value`: some settings are commands.
 fn setting(trace: &mut Trace<'_>, world: &World, arg: &Arg) {
     let (key, value) = arg.text.split_once('=').unwrap_or((&arg.text, ""));
-    let key = key.to_lowercase();
+    let key = key.to_ascii_lowercase();
     let runs = [
         "alias.",
         "core.pager",

@@ -218,14 +218,13 @@ fn windows(trace: &mut Trace<'_>, call: &Call<'_>) {
         "cd",
     ];
     let switch = |arg: &Arg| {
-        let text = arg.text.to_lowercase();
+        let text = arg.text.to_ascii_lowercase();
         text.starts_with('-') || (call.name == "cmd" && text.starts_with('/') && text.len() == 2)
     };
     let words: Vec<&str> = call.args.iter().skip_while(|arg| switch(arg)).map(|arg| arg.text.as_str()).collect();
-    let encoded =
-        call.args.iter().any(|arg| arg.text.to_lowercase().starts_with("-e") || arg.text.to_lowercase().starts_with("-f"));
+    let encoded = call.args.iter().any(|arg| ["-e", "-E", "-f", "-F"].iter().any(|flag| arg.text.starts_with(flag)));
     let text = words.join(" ");
-    let first = text.split_whitespace().next().unwrap_or_default().to_lowercase();
+    let first = text.split_whitespace().next().unwrap_or_default().to_ascii_lowercase();
     let plain = !text.contains([';', '&', '|', '>', '<', '$', '(', ')', '{', '}', '`', '\n', '%', '@', UNKNOWN]);
     if encoded || !plain || !LOOKS.contains(&first.as_str()) {
         trace.unknown(format!("`{}` is in a language that is not read here", call.shown()));
