@@ -160,12 +160,15 @@ fn killed_at_any_moment() {
         let session = format!("s{round}");
         process.ask(&json!({"op": "select-intent", "session": session, "intent": "I"})).unwrap();
         let pid = process.child.id();
-        let micros = random(20_000);
-        let killer = thread::spawn(move || {
-            thread::sleep(std::time::Duration::from_micros(micros));
-            Command::new("kill").args(["-KILL", &pid.to_string()]).status().unwrap();
-        });
+        let (calls_before, micros) = (random(3), random(6_000));
+        let mut killer = None;
         for call in 0.. {
+            if call == calls_before {
+                killer = Some(thread::spawn(move || {
+                    thread::sleep(std::time::Duration::from_micros(micros));
+                    Command::new("kill").args(["-KILL", &pid.to_string()]).status().unwrap();
+                }));
+            }
             // Large writes are the ones that a kill can tear. Every session has its own files, so that nobody waits for the dead.
             let files: Vec<String> = (0..1 + random(30)).map(|file| format!("src/{round}-{file}.txt")).collect();
             match process.record(root, &session, &format!("{round}-{call}"), &files) {
@@ -173,7 +176,7 @@ fn killed_at_any_moment() {
                 None => break,
             }
         }
-        killer.join().unwrap();
+        killer.unwrap().join().unwrap();
         if round % 20 == 19 {
             let report = verify(root);
             assert_eq!(report["ok"], true, "after {round} kills: {report}");
@@ -197,17 +200,19 @@ fn a_full_disk() {
         echo '[{id: I, name: I, status: IN_PROGRESS, owned_scope: ["src/**"]}]' > "$DISK/.orchestration/active_intents.yaml"
         ask() { printf '%s\n' "$@" | $EVAL --workspace "$DISK" --home "$DISK/home"; }
         call() { echo "{\"op\":\"$1\",\"session\":\"s\",\"call\":\"$2\",\"tool\":\"write\",\"args\":{\"filePath\":\"src/$2\",\"content\":\"$2\"},\"success\":true}"; }
-        ask '{"op":"select-intent","session":"s","intent":"I"}' "$(call pre-tool 1)"
-        echo 1 > "$DISK/src/1"
-        ask "$(call post-tool 1)" "$(call pre-tool 2)"
-        echo 2 > "$DISK/src/2"
+        ask '{"op":"select-intent","session":"s","intent":"I"}'
+        for n in 1 2 3 4 5 6 7 8 9; do
+            ask "$(call pre-tool $n)"
+            echo $n > "$DISK/src/$n"
+        done
         cat /dev/zero > "$DISK/filler" || true
-        ask "$(call pre-tool 3)"
-        ask "$(call post-tool 2)" || true
+        ask "$(call pre-tool 10)"
+        # What is left of a page takes a few lines, then there is no room, in the middle of one.
+        for n in 1 2 3 4 5 6 7 8 9; do ask "$(call post-tool $n)"; done
         rm "$DISK/filler"
-        ask "$(call pre-tool 4)"
-        echo 4 > "$DISK/src/4"
-        ask "$(call post-tool 4)" '{"op":"verify"}' '{"op":"verify","more":true}' '{"op":"verify","more":true}' '{"op":"verify","more":true}'
+        ask "$(call pre-tool 11)"
+        echo 11 > "$DISK/src/11"
+        ask "$(call post-tool 11)" '{"op":"verify"}' '{"op":"verify","more":true}' '{"op":"verify","more":true}'
     "#;
     for (kind, command) in [("tollgate", ours()), ("node", node())] {
         let words: Vec<_> = std::iter::once(command.get_program()).chain(command.get_args()).collect();
@@ -224,14 +229,20 @@ fn a_full_disk() {
         }
         assert!(output.status.success(), "{kind}: {said}\n{warned}");
         let answers: Vec<Value> = said.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-        let [_, _, _, _, on_full, settled, after, .., report] = &answers[..] else { panic!("{kind}: {said}") };
-        assert_eq!(on_full["verdict"], "allow", "{kind}: the call goes on");
-        assert_eq!(after["verdict"], "allow", "{kind}: {after}");
-        let reported = settled["entries"].as_array().unwrap().len() == 1 || warned.contains("disk is full");
-        assert!(reported, "{kind}: {settled}\n{warned}");
-        assert!(warned.contains("disk is full"), "{kind}: nothing was full\n{warned}");
-        let report = if report["done"] == true { report } else { panic!("{kind}: {report}") };
+        let rulings: Vec<_> = answers.iter().filter_map(|answer| answer["verdict"].as_str()).collect();
+        assert_eq!(rulings, ["allow"; 11], "{kind}: the calls go on");
+        let settled: Vec<_> = answers.iter().filter(|answer| answer["entries"].is_array()).collect();
+        let unentered = settled.iter().filter(|settled| settled["entries"] == json!([])).count();
+        assert!((1..9).contains(&unentered), "{kind}: {said}");
+        for settled in &settled {
+            let told = settled["notice"].as_str().is_some_and(|notice| notice.contains("the disk is full"));
+            assert_eq!(told, settled["entries"] == json!([]), "{kind}: {settled}");
+        }
+        // Tried again once; what still could not be entered is logged, and nothing else is missing.
+        let given_up = warned.matches("error: `.orchestration/agent_trace.jsonl` still cannot be written").count();
+        let report = answers.iter().find(|answer| answer["done"] == true).unwrap();
         assert_eq!(report["ok"], true, "{kind}: {report}");
-        println!("{kind}: {settled} {}", report["notes"]);
+        assert_eq!(report["entries"], json!(10 - given_up), "{kind}: {report}\n{warned}");
+        println!("{kind}: at first {unentered} of 10 calls could not be entered, in the end {given_up}; {}", report["notes"]);
     }
 }
