@@ -306,6 +306,7 @@ fn an_archive_does_not_break_the_chain() {
         house.write("s", "src/between", &format!("between {round}"));
         let report = house.verify();
         assert!(report["notes"].to_string().contains("no line of the ledger names this part"), "{report}");
+        assert_eq!(house.ask(json!({"op": "archive", "step": "plan"}))["rename"], json!(null));
         assert_eq!(house.ask(json!({"op": "archive", "step": "tie"}))["tied"].as_array().unwrap().len(), 1);
         assert_eq!(house.ask(json!({"op": "archive", "step": "tie"}))["tied"], json!([]));
         house.write("s", "src/later", &format!("later {round}"));

@@ -56,14 +56,16 @@ pub fn next_name(ports: &Ports) -> String {
     format!("agent_trace-{:04}.jsonl", last + 1)
 }
 
-/// Names the parts in the ledger that no line names yet.
-pub fn tie(ports: &Ports) -> Result<Vec<String>, FileFault> {
+/// The parts that no line of the ledger names: whoever put them aside was stopped before that.
+pub fn untied(ports: &Ports) -> Vec<String> {
     let named = named(ports);
+    names(ports).into_iter().filter(|name| !named.contains(name)).collect()
+}
+
+/// Names those parts in the ledger.
+pub fn tie(ports: &Ports) -> Result<Vec<String>, FileFault> {
     let mut tied = Vec::new();
-    for name in names(ports) {
-        if named.contains(&name) {
-            continue;
-        }
+    for name in untied(ports) {
         let question = Question { root: Root::Project, path: format!("{ARCHIVE}/{name}"), digest: true };
         let facts = ports.workspace.inspect(&[question]).pop();
         let Some((sha256, bytes)) = facts.and_then(|facts| Some((facts.digest?, facts.size))) else {

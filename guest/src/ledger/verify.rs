@@ -290,8 +290,9 @@ impl File {
         if let Tie::Follows(follows) = tie {
             let before = self.recent.back();
             let fits = before.is_some_and(|line| line.hash == *follows || line.inner == Some(*follows));
-            let what = "it was written together with the line before it, which was changed or taken out";
-            return (!fits).then(|| (number, what.to_owned()));
+            let what =
+                format!("it was changed, or the line after it was taken out: line {number} was written right behind another");
+            return (!fits).then(|| (before.map_or(number, |line| line.number), what));
         }
         let saw = tie.names();
         let missed = saw.iter().find(|hash| !self.hashes.contains(&hash.short()) && !self.inner.contains(hash));

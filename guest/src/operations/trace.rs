@@ -7,7 +7,7 @@
 //! | `export` `{format, …filters, cursor?}` | `{records, cursor}` |
 //! | `map` | `{"done":true, path, intents, files}` |
 //! | `archive` `{step: "plan"}` | `{"rename":{from, to}, bytes}`, or `{"rename":null, why}` |
-//! | `archive` `{step: "tie"}` | `{"done":true, tied}`, once the host has renamed |
+//! | `archive` `{step: "tie"}` | `{"done":true, tied}`, once the host has renamed, or has nothing to rename |
 //! | `revert` `{step: "plan", entry}` | `{path, action, now, want, image, entry}` |
 //! | `revert` `{step: "record", entry}` | `{entries}`, once the host has put the content back |
 //!
@@ -148,6 +148,10 @@ fn put_aside(gate: &mut Gate, asked: &Asked) -> Result<Value, Fault> {
     match asked.text("step") {
         Some("plan") => {
             let bytes = size(ports);
+            if let Some(part) = archive::untied(ports).first() {
+                let why = format!("`{}/{part}` was put aside before and is tied to the ledger first", ledger::ARCHIVE);
+                return Ok(json!({"rename": null, "why": why}));
+            }
             if bytes == 0 {
                 return Ok(json!({"rename": null, "why": format!("`{}` is empty or not there", ledger::PATH)}));
             }

@@ -22,11 +22,13 @@ pub(super) fn run(opened: &mut Opened, json: bool, screen: &mut Screen<'_>) -> R
 
 fn archive(gate: &mut dyn Gate, root: &Path, json: bool, screen: &mut Screen<'_>) -> Result<Outcome, Stop> {
     let question = json!({"op": "archive", "step": "plan"});
-    let mut answer = ask(gate, &question)?;
+    let answer = ask(gate, &question)?;
     match answer.get("rename") {
         Some(Value::Null) => {
+            // Somebody may have been stopped between moving and tying.
+            let tied = ask_until_done(gate, &json!({"op": "archive", "step": "tie"}))?;
             if json {
-                screen.json(&answer)?;
+                screen.json(&with_tied(answer, &tied))?;
             } else {
                 screen.note(&format!("nothing was moved: {}", text(&answer, "/why")));
             }
@@ -40,15 +42,19 @@ fn archive(gate: &mut dyn Gate, root: &Path, json: bool, screen: &mut Screen<'_>
     let done = format!("`{from}` was moved to `{to}`, but the new ledger is not tied to it");
     let tied = ask_until_done(gate, &json!({"op": "archive", "step": "tie"})).map_err(|stop| stop.after(&done))?;
     if json {
-        if let (Some(answer), Some(tied)) = (answer.as_object_mut(), tied.get("tied")) {
-            answer.insert("tied".to_owned(), tied.clone());
-        }
-        screen.json(&answer)?;
+        screen.json(&with_tied(answer, &tied))?;
         return Ok(Outcome::Done);
     }
     let bytes = count(number(&answer, "bytes"), "byte", "bytes");
     screen.line(&format!("moved {} to {} ({bytes}); the new ledger goes on from there", plain(&from), plain(&to)))?;
     Ok(Outcome::Done)
+}
+
+fn with_tied(mut answer: Value, tied: &Value) -> Value {
+    if let (Some(answer), Some(tied)) = (answer.as_object_mut(), tied.get("tied")) {
+        answer.insert("tied".to_owned(), tied.clone());
+    }
+    answer
 }
 
 /// Renames a ledger into a folder that is made where it is missing.
@@ -109,8 +115,10 @@ mod tests {
     #[test]
     fn nothing_to_move_is_no_failure() {
         let folder = workspace();
-        let mut gate =
-            Script::new([(json!({"op": "archive", "step": "plan"}), json!({"rename": null, "why": "the ledger is empty"}))]);
+        let mut gate = Script::new([
+            (json!({"op": "archive", "step": "plan"}), json!({"rename": null, "why": "the ledger is empty"})),
+            (json!({"op": "archive", "step": "tie"}), json!({"done": true, "tied": []})),
+        ]);
         let (came_to, out, err) = printed(|screen| archive(&mut gate, folder.path(), false, screen));
         assert_eq!(came_to.unwrap(), Outcome::Done);
         assert_eq!((out.as_str(), err.as_str()), ("", "tollgate: nothing was moved: the ledger is empty\n"));

@@ -1,0 +1,157 @@
+//! `tollgate trace` on a real workspace with git: what a program changed, seen, verified, taken back, put aside.
+
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use serde_json::{Value, json};
+use tollgate::Tollgate;
+
+const LEDGER: &str = ".orchestration/agent_trace.jsonl";
+
+struct House {
+    folder: tempfile::TempDir,
+    gate: Tollgate,
+}
+
+impl House {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        for (path, text) in [
+            (
+                ".orchestration/active_intents.yaml",
+                "[{id: INT-1, name: Login, status: IN_PROGRESS, owned_scope: ['src/auth/**']}]\n",
+            ),
+            ("src/auth/a.ts", "one\n"),
+            ("README.md", "committed\n"),
+        ] {
+            fs::create_dir_all(root.join(path).parent().unwrap()).unwrap();
+            fs::write(root.join(path), text).unwrap();
+        }
+        git(root, &["init", "--quiet"]);
+        git(root, &["add", "."]);
+        git(root, &["-c", "user.name=n", "-c", "user.email=e", "commit", "--quiet", "--message", "first"]);
+        let gate = Tollgate::builder().workspace(root).home(root.join("home")).open().unwrap();
+        let mut house = Self { gate, folder };
+        house.ask(&json!({"op": "select-intent", "session": "s", "intent": "INT-1"}));
+        house
+    }
+
+    fn root(&self) -> &Path {
+        self.folder.path()
+    }
+
+    fn ask(&mut self, line: &Value) -> Value {
+        serde_json::from_slice(&self.gate.perform(line.to_string().as_bytes()).unwrap()).unwrap()
+    }
+
+    /// A program that an agent runs, and its entries.
+    fn program(&mut self, call: &str, changes: impl FnOnce(&Path)) -> Value {
+        let line = |op: &str| json!({"op": op, "session": "s", "call": call, "tool": "bash", "args": {"command": "make"}, "success": true});
+        assert_eq!(self.ask(&line("pre-tool"))["verdict"], "allow");
+        changes(self.root());
+        self.ask(&line("post-tool"))
+    }
+
+    fn trace(&self, words: &[&str]) -> (i32, String, String) {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tollgate"));
+        command.arg("trace").args(words).current_dir(self.root().join("src")).env("HOME", "/no/such/home").stdin(Stdio::null());
+        let output = command.output().unwrap();
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
+    }
+
+    fn content(&self, path: &str) -> Option<String> {
+        fs::read_to_string(self.root().join(path)).ok()
+    }
+}
+
+fn git(root: &Path, words: &[&str]) {
+    assert!(Command::new("git").arg("-C").arg(root).args(words).status().unwrap().success());
+}
+
+fn id_of<'a>(settled: &'a Value, path: &str) -> &'a str {
+    let entries = settled["entries"].as_array().unwrap();
+    let entry = entries.iter().find(|entry| entry["file"]["relative_path"] == path);
+    entry.unwrap_or_else(|| panic!("{path}: {settled}"))["id"].as_str().unwrap()
+}
+
+#[test]
+fn what_a_program_changed_is_listed_and_verified() {
+    let mut house = House::new();
+    house.program("1", |root| {
+        fs::write(root.join("src/auth/a.ts"), "two\n").unwrap();
+        fs::write(root.join("README.md"), "overwritten\n").unwrap();
+    });
+    let (code, out, err) = house.trace(&[]);
+    assert_eq!((code, err.as_str(), out.lines().count()), (0, "", 2), "{out}");
+    assert!(out.lines().any(|line| line.contains("README.md") && line.ends_with("FAIL")), "{out}");
+    let (_, out, _) = house.trace(&["--json", "--file", "README.md"]);
+    let answer: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(answer["entries"].as_array().unwrap().len(), 1);
+    let (code, out, _) = house.trace(&["verify"]);
+    assert!(code == 0 && out.starts_with("ok: 1 file, 2 lines, 2 entries"), "{out}");
+    let head = out.split("sha256:").nth(1).unwrap().trim();
+    assert_eq!(house.trace(&["verify", "--expect", &format!("sha256:{head}")]).0, 0);
+    let ledger = house.content(LEDGER).unwrap();
+    fs::write(house.root().join(LEDGER), ledger.replace("README.md", "LICENSE")).unwrap();
+    let (code, out, _) = house.trace(&["verify"]);
+    assert_eq!(code, 1, "{out}");
+    assert!(out.contains("agent_trace.jsonl:1"), "{out}");
+    let (code, out, _) = house.trace(&["export", "--format", "agent-trace"]);
+    assert_eq!((code, out.lines().count()), (0, 2));
+}
+
+#[test]
+fn changes_are_taken_back_from_git_and_from_the_kept_content() {
+    let mut house = House::new();
+    fs::write(house.root().join("notes.txt"), "never committed\n").unwrap();
+    let settled = house.program("1", |root| {
+        fs::write(root.join("README.md"), "overwritten\n").unwrap();
+        fs::write(root.join("notes.txt"), "overwritten too\n").unwrap();
+        fs::write(root.join("stray.txt"), "stray\n").unwrap();
+    });
+    let (code, _, err) = house.trace(&["revert", id_of(&settled, "README.md")]);
+    assert!(code == 2 && err.contains("--yes"), "{err}");
+    assert_eq!(house.content("README.md").unwrap(), "overwritten\n");
+    // What git has need not be kept.
+    fs::remove_dir_all(house.root().join(".tollgate/state/.pre-images")).unwrap();
+    let (code, out, err) = house.trace(&["revert", "--yes", id_of(&settled, "README.md")]);
+    assert_eq!(code, 0, "{out}{err}");
+    assert_eq!(house.content("README.md").unwrap(), "committed\n");
+    let (code, _, err) = house.trace(&["revert", "--yes", id_of(&settled, "notes.txt")]);
+    assert!(code == 2 && house.content("notes.txt").unwrap() == "overwritten too\n", "nobody has it: {err}");
+
+    let settled = house.program("2", |root| fs::write(root.join("notes.txt"), "once more\n").unwrap());
+    assert_eq!(house.trace(&["revert", "--yes", id_of(&settled, "notes.txt")]).0, 0);
+    assert_eq!(house.content("notes.txt").unwrap(), "overwritten too\n");
+    let (code, out, _) = house.trace(&["list", "--json"]);
+    assert_eq!(code, 0);
+    let entries: Value = serde_json::from_str(&out).unwrap();
+    let last = entries["entries"].as_array().unwrap().last().unwrap().clone();
+    assert_eq!((&last["reverts"], &last["scope_validation"]), (&json!(id_of(&settled, "notes.txt")), &json!("EXEMPT")));
+    let (code, _, err) = house.trace(&["revert", "--yes", id_of(&settled, "notes.txt")]);
+    assert!(code == 2 && err.contains("already"), "{err}");
+    assert_eq!(house.trace(&["verify"]).0, 0);
+}
+
+#[test]
+fn a_ledger_is_put_aside_and_goes_on() {
+    let mut house = House::new();
+    house.program("1", |root| fs::write(root.join("src/auth/a.ts"), "two\n").unwrap());
+    let (code, out, _) = house.trace(&["archive"]);
+    assert!(code == 0 && out.contains(".orchestration/archive/agent_trace-0001.jsonl"), "{out}");
+    house.program("2", |root| fs::write(root.join("src/auth/a.ts"), "three\n").unwrap());
+    let (code, out, _) = house.trace(&["verify"]);
+    assert!(code == 0 && out.starts_with("ok: 2 files"), "{out}");
+    // Stopped between moving and tying: the next run ties.
+    fs::rename(house.root().join(LEDGER), house.root().join(".orchestration/archive/agent_trace-0002.jsonl")).unwrap();
+    assert_eq!(house.trace(&["archive"]).0, 0);
+    let (_, out, err) = house.trace(&["verify"]);
+    assert!(out.starts_with("ok: 3 files") && !err.contains("ties it in"), "{out}{err}");
+    let (_, out, _) = house.trace(&["map"]);
+    assert!(out.contains("1 intent, 1 file"), "{out}");
+}
