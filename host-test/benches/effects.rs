@@ -5,13 +5,16 @@
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs)]
 
+mod race;
+
 use std::fs;
 use std::path::Path;
-use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use tollgate::Tollgate;
 use tollgate::native::NativeGate;
+
+use race::{race, row};
 
 fn main() {
     let folder = tempfile::tempdir().unwrap();
@@ -22,7 +25,7 @@ fn main() {
     native.perform(select.as_bytes());
     component.perform(select.as_bytes()).unwrap();
 
-    println!("{:<44} {:>12} {:>12} {:>7}", "", "native", "wasmtime", "ratio");
+    println!("{:<52} {:>12} {:>12} {:>7}", "", "native", "wasmtime", "ratio");
     for (what, call) in [
         ("a write", json!({"tool": "write", "args": {"path": "src/a0.ts"}})),
         ("a shell line of 50 commands", json!({"tool": "bash", "args": {"command": shell_line()}})),
@@ -32,9 +35,8 @@ fn main() {
         let line = line(&call);
         let mut ours = || drop(std::hint::black_box(native.perform(&line)));
         let mut theirs = || drop(std::hint::black_box(component.perform(&line).unwrap()));
-        let (native, wasmtime) = race(&mut ours, &mut theirs);
-        let ratio = wasmtime.as_secs_f64() / native.as_secs_f64();
-        println!("{what:<44} {native:>12.1?} {wasmtime:>12.1?} {ratio:>6.2}x");
+        let (native, wasmtime) = race(200, &mut ours, &mut theirs);
+        row(what, native, wasmtime);
     }
     alone();
 }
@@ -47,7 +49,7 @@ fn alone() {
     let (line, text) = (shell_line(), patch());
     let mut commands = || drop(std::hint::black_box(shell::footprint(&line, "", &*world)));
     let mut files = || drop(std::hint::black_box(patch::changes(&text, patch::Dialect::Any)));
-    let (commands, files) = race(&mut commands, &mut files);
+    let (commands, files) = race(200, &mut commands, &mut files);
     println!("\neffects alone, natively: {commands:.1?} for 50 commands, {files:.1?} for a patch of 1,000 lines");
 }
 
@@ -91,24 +93,4 @@ fn patch() -> String {
         (0..24).for_each(|line| text.push_str(&format!("-const before{line} = {line};\n+const after{line} = {line};\n")));
     }
     text + "*** End Patch\n"
-}
-
-/// The median time of each, taken in turns so that whatever else the machine does falls on both.
-fn race(one: &mut dyn FnMut(), other: &mut dyn FnMut()) -> (Duration, Duration) {
-    let timed = |work: &mut dyn FnMut()| {
-        let start = Instant::now();
-        work();
-        start.elapsed()
-    };
-    let (mut ones, mut others) = (Vec::new(), Vec::new());
-    for round in 0..220 {
-        let (first, second) = (timed(one), timed(other));
-        if round >= 20 {
-            ones.push(first);
-            others.push(second);
-        }
-    }
-    ones.sort();
-    others.sort();
-    (ones.swap_remove(ones.len() / 2), others.swap_remove(others.len() / 2))
 }

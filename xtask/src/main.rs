@@ -44,6 +44,8 @@ fn run() -> Result<()> {
             "native",
             "--bench",
             "effects",
+            "--bench",
+            "governance",
         ])),
         ["check"] => check::check(),
         [] | ["help" | "--help" | "-h"] => {

@@ -205,7 +205,7 @@ fn stray(intent: &Intent, effect: &Effect) -> Option<(Code, String)> {
     let path = effect.location.as_str();
     let what =
         if effect.extent == Extent::Tree { format!("anything in `{path}` may change, and it") } else { format!("`{path}`") };
-    let scope = || intent.owned_scope.patterns().join(", ");
+    let scope = || file::few(intent.owned_scope.patterns());
     let reach = match &effect.location {
         Location::Inside(path) => intent.owned_scope.reach_of(path, effect.extent),
         Location::Outside(_) => Reach::Beyond,

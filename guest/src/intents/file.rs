@@ -36,9 +36,18 @@ impl Intents {
 
     /// Those that work may go on under, for a message: `INT-001 (Login hardening), …`.
     pub fn open_ones(&self) -> String {
-        let open: Vec<_> = self.0.iter().filter(|intent| intent.status.is_open()).map(Intent::to_string).collect();
-        if open.is_empty() { format!("none is open in `{PATH}`") } else { open.join(", ") }
+        let open: Vec<_> = self.0.iter().filter(|intent| intent.status.is_open()).take(MOST_NAMED + 1).map(Intent::to_string).collect();
+        if open.is_empty() { format!("none is open in `{PATH}`") } else { few(&open) }
     }
+}
+
+/// Things that a message names before it says that there are more.
+const MOST_NAMED: usize = 20;
+
+/// The first of a list, for a message.
+pub fn few(items: &[String]) -> String {
+    let named = items.get(..MOST_NAMED.min(items.len())).unwrap_or_default().join(", ");
+    if items.len() > MOST_NAMED { format!("{named}, and more") } else { named }
 }
 
 /// How a workspace is governed.

@@ -11,6 +11,9 @@ use crate::ports::{FileFault, Ports, Root};
 /// So much is read at a time.
 const CHUNK: u64 = 64 << 10;
 
+/// After so many entries in a row that are too old, the rest is too. Clocks and writers are not in step to the line.
+const OLD_ENOUGH: usize = 16;
+
 /// A longer line is no entry of ours.
 const LONGEST_LINE: u64 = 4 << 20;
 
@@ -55,6 +58,18 @@ impl Filter {
         Self { intent: Some(intent.to_owned()), ..Self::default() }
     }
 
+    /// Whether a line may hold an entry that is wanted: what it takes to find out costs a hundred times more.
+    fn may_take(&self, line: &[u8]) -> bool {
+        let file = self.file.as_ref().filter(|files| files.glob.is_none()).map(|files| &files.written);
+        let Ok(line) = std::str::from_utf8(line) else { return true };
+        let is_plain = |text: &&String| !text.contains(['"', '\\']) && !text.contains(char::is_control);
+        [&self.intent, &self.session, &file.cloned()].into_iter().flatten().filter(is_plain).all(|text| line.contains(&**text))
+    }
+
+    fn is_too_old(&self, entry: &Entry) -> bool {
+        self.since.as_ref().is_some_and(|since| *entry.timestamp < **since)
+    }
+
     /// Whether an entry is wanted.
     pub fn takes(&self, entry: &Entry) -> bool {
         let is = |wanted: &Option<String>, found: Option<&str>| wanted.as_deref().is_none_or(|wanted| found == Some(wanted));
@@ -94,7 +109,8 @@ pub fn newest(filter: &Filter, limit: usize, before: Option<u64>, budget: u64, p
     let mut entries = VecDeque::new();
     let mut page = Page::default();
     let mut chunk = CHUNK;
-    while end > floor && entries.len() < limit {
+    let mut old = 0;
+    while end > floor && entries.len() < limit && old < OLD_ENOUGH {
         let start = end.saturating_sub(chunk);
         let bytes = ports.workspace.read_range(Root::Project, PATH, start, end - start)?;
         // The first line may have begun before; the next chunk ends where it begins.
@@ -111,12 +127,20 @@ pub fn newest(filter: &Filter, limit: usize, before: Option<u64>, budget: u64, p
         let mut at = end;
         for line in bytes.get(cut..).unwrap_or_default().split_inclusive(|byte| *byte == b'\n').rev() {
             at -= line.len() as u64;
-            match parse(line) {
-                Some(Ok(entry)) if filter.takes(&entry) => entries.push_front(entry),
-                Some(Err(begin)) => page.foreign.push(begin),
-                _ => {}
+            if !filter.may_take(line) {
+                continue;
             }
-            if entries.len() == limit {
+            match parse(line) {
+                Some(Ok(entry)) => {
+                    old = if filter.is_too_old(&entry) { old + 1 } else { 0 };
+                    if filter.takes(&entry) {
+                        entries.push_front(entry);
+                    }
+                }
+                Some(Err(begin)) => page.foreign.push(begin),
+                None => {}
+            }
+            if entries.len() == limit || old == OLD_ENOUGH {
                 break;
             }
         }
@@ -126,7 +150,7 @@ pub fn newest(filter: &Filter, limit: usize, before: Option<u64>, budget: u64, p
         }
     }
     page.entries = entries.into();
-    page.before = (end > 0).then_some(end);
+    page.before = (end > 0 && old < OLD_ENOUGH).then_some(end);
     Ok(page)
 }
 

@@ -1,0 +1,151 @@
+//! How long governance takes, natively and in wasmtime, in one run: `cargo xtask bench`.
+//!
+//! The first two columns go through the same host code onto the same real files; the last is the price of the component.
+//! Where it says so, the columns are two sizes of the same work in wasmtime instead: what must not grow, does not.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs)]
+
+mod race;
+
+use std::fs;
+use std::io::Write as _;
+use std::path::Path;
+
+use serde_json::{Value, json};
+use tollgate::native::NativeGate;
+use tollgate::{Limits, Runtime, Tollgate};
+
+use race::{race, row};
+
+fn main() {
+    println!("{:<52} {:>12} {:>12} {:>7}", "", "native", "wasmtime", "ratio");
+    intents();
+    scopes();
+    hashes();
+    appends();
+    println!("\n{:<52} {:>12} {:>12} {:>7}", "in wasmtime", "1,000 lines", "1,000,000", "ratio");
+    recent_entries();
+}
+
+/// A workspace, and both gates onto it.
+struct House {
+    folder: tempfile::TempDir,
+    runtime: Runtime,
+}
+
+impl House {
+    fn new(intents: &str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir_all(folder.path().join(".orchestration")).unwrap();
+        fs::create_dir_all(folder.path().join("src")).unwrap();
+        fs::write(folder.path().join(".orchestration/active_intents.yaml"), intents).unwrap();
+        Self { folder, runtime: Runtime::new(Limits::default()).unwrap() }
+    }
+
+    fn root(&self) -> &Path {
+        self.folder.path()
+    }
+
+    fn native(&self) -> NativeGate {
+        NativeGate::open(self.root()).unwrap()
+    }
+
+    fn component(&self) -> Tollgate {
+        Tollgate::builder().workspace(self.root()).home(self.root()).runtime(self.runtime.clone()).open().unwrap()
+    }
+
+    /// The same line through both, over and over.
+    fn row(&self, what: &str, line: &Value) {
+        let (native, mut component) = (self.native(), self.component());
+        let line = line.to_string().into_bytes();
+        let mut ours = || drop(std::hint::black_box(native.perform(&line)));
+        let mut theirs = || drop(std::hint::black_box(component.perform(&line).unwrap()));
+        let (native, wasmtime) = race(200, &mut ours, &mut theirs);
+        row(what, native, wasmtime);
+    }
+}
+
+const CONTEXT: &str = r#"{"op":"context","session":"s"}"#;
+
+fn select(house: &House) {
+    house.native().perform(br#"{"op":"select-intent","session":"s","intent":"INT-0"}"#);
+}
+
+fn intents() {
+    let intent = |number: usize| {
+        format!("- id: INT-{number}\n  name: Number {number}\n  status: IN_PROGRESS\n  owned_scope: [src/{number}/**]\n")
+    };
+    let house = House::new(&(0..1_000).map(intent).collect::<String>());
+    let mut ours = || drop(std::hint::black_box(house.native().perform(CONTEXT.as_bytes())));
+    let mut theirs = || drop(std::hint::black_box(house.component().perform(CONTEXT.as_bytes()).unwrap()));
+    let (native, wasmtime) = race(20, &mut ours, &mut theirs);
+    row("1,000 intents, read for the first time", native, wasmtime);
+    let call = json!({"op": "pre-tool", "session": "s", "call": "c", "tool": "write", "args": {"path": "src/x"}});
+    house.row("1,000 intents, kept in memory: a denied write", &call);
+}
+
+fn scopes() {
+    for count in [1, 100, 10_000] {
+        let patterns: String = (0..count).map(|number| format!("  - src/folder{number}/**\n")).collect();
+        let house = House::new(&format!("- id: INT-0\n  name: Scope\n  status: IN_PROGRESS\n  owned_scope:\n{patterns}"));
+        select(&house);
+        let call = json!({"op": "pre-tool", "session": "s", "call": "c", "tool": "write", "args": {"path": "elsewhere/x"}});
+        house.row(&format!("scope of {count} patterns, none matches"), &call);
+    }
+}
+
+fn hashes() {
+    let house = House::new("[{id: INT-0, name: Hash, status: IN_PROGRESS, owned_scope: ['src/**']}]");
+    select(&house);
+    fs::write(house.root().join("src/large"), vec![b'x'; 1 << 20]).unwrap();
+    let call = json!({"op": "pre-tool", "session": "s", "call": "c", "tool": "write", "args": {"path": "src/large"}});
+    house.row("check of a write to a file of 1 MiB", &call);
+}
+
+fn appends() {
+    let house = House::new("[{id: INT-0, name: Append, status: IN_PROGRESS, owned_scope: ['src/**']}]");
+    select(&house);
+    let (native, mut component) = (house.native(), house.component());
+    let lines = ["pre-tool", "post-tool"].map(|op| {
+        let line = json!({"op": op, "session": "s", "call": "c", "tool": "write", "args": {"path": "src/a"}, "success": true});
+        line.to_string().into_bytes()
+    });
+    let mut ours = || lines.iter().for_each(|line| drop(std::hint::black_box(native.perform(line))));
+    let mut theirs = || lines.iter().for_each(|line| drop(std::hint::black_box(component.perform(line).unwrap())));
+    let (native, wasmtime) = race(500, &mut ours, &mut theirs);
+    row("a whole call, checked and entered", native, wasmtime);
+}
+
+fn recent_entries() {
+    let house = |lines: usize| {
+        let house = House::new("[{id: INT-0, name: Recent, status: IN_PROGRESS, owned_scope: ['src/**']}]");
+        select(&house);
+        let ledger = fs::File::create(house.root().join(".orchestration/agent_trace.jsonl")).unwrap();
+        let mut ledger = std::io::BufWriter::new(ledger);
+        let hash = "0".repeat(64);
+        for number in 0..lines {
+            writeln!(
+                ledger,
+                r#"{{"id":"{number:032}","timestamp":"2026-01-01T00:00:00.000Z","intent_id":"INT-{}","session_id":"s","tool_name":"write","mutation_class":"BUG_FIX","file":{{"relative_path":"src/{number}","pre_hash":"sha256:{hash}","post_hash":"sha256:{hash}","line_ranges":[]}},"content_hash":"sha256:{hash}","scope_validation":"PASS","success":true,"error":null,"saw":[]}}"#,
+                number % 3
+            )
+            .unwrap();
+        }
+        house
+    };
+    let (short, long) = (house(1_000), house(1_000_000));
+    let (mut one, mut other) = (short.component(), long.component());
+    for (what, line) in [
+        ("the last 20 entries of an intent", r#"{"op":"trace","intent":"INT-0","limit":20}"#),
+        ("the context for the prompt", CONTEXT),
+        (
+            "a write, refused as stale by who was last",
+            r#"{"op":"pre-tool","session":"s","call":"c","tool":"write","args":{"path":"src/x","expected_hash":"0000000000000000000000000000000000000000000000000000000000000000"}}"#,
+        ),
+    ] {
+        let mut first = || drop(std::hint::black_box(one.perform(line.as_bytes()).unwrap()));
+        let mut second = || drop(std::hint::black_box(other.perform(line.as_bytes()).unwrap()));
+        let (small, large) = race(100, &mut first, &mut second);
+        row(what, small, large);
+    }
+}

@@ -1,0 +1,28 @@
+//! Two ways to do the same, timed in turns.
+
+use std::time::{Duration, Instant};
+
+/// The median time of each, taken in turns so that whatever else the machine does falls on both.
+pub(crate) fn race(rounds: usize, one: &mut dyn FnMut(), other: &mut dyn FnMut()) -> (Duration, Duration) {
+    let timed = |work: &mut dyn FnMut()| {
+        let start = Instant::now();
+        work();
+        start.elapsed()
+    };
+    let (mut ones, mut others) = (Vec::new(), Vec::new());
+    for round in 0..rounds + rounds / 10 {
+        let (first, second) = (timed(one), timed(other));
+        if round >= rounds / 10 {
+            ones.push(first);
+            others.push(second);
+        }
+    }
+    ones.sort();
+    others.sort();
+    (ones.swap_remove(ones.len() / 2), others.swap_remove(others.len() / 2))
+}
+
+/// A row of a table whose last column is the second time over the first.
+pub(crate) fn row(what: &str, one: Duration, other: Duration) {
+    println!("{what:<52} {one:>12.1?} {other:>12.1?} {:>6.2}x", other.as_secs_f64() / one.as_secs_f64());
+}
