@@ -116,7 +116,9 @@ impl Gate {
 
     /// What the model should know about the session's intent; empty where there is none.
     pub fn context(&mut self, session: &str, limit_chars: usize) -> String {
-        self.current(session).map_or_else(String::new, |intent| context::context(&intent, limit_chars))
+        let Some(intent) = self.current(session) else { return String::new() };
+        let files = context::files_in_scope(&intent, self.ports.workspace.as_ref());
+        context::context(&intent, &files, &[], limit_chars)
     }
 
     /// Which concepts a call names.

@@ -2,7 +2,15 @@
 
 pub mod context;
 pub mod control;
+mod date;
+pub mod diagnosis;
+mod document;
+mod field;
 pub mod file;
+mod files;
 pub mod intent;
+mod nesting;
+mod place;
+mod reading;
 pub mod scope;
 pub mod selection;
