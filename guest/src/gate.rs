@@ -11,14 +11,20 @@ use std::rc::Rc;
 use crate::augment::{self, Directions, Finding, Plan};
 use crate::call::ToolCall;
 use crate::config;
-use crate::intents::context;
+use crate::intents::context::{self, MOST_RECENT};
+use crate::intents::diagnosis::Diagnosis;
 use crate::intents::file::{self, Governance, Intents};
 use crate::intents::intent::{Intent, IntentId};
 use crate::intents::selection::{self, Selection};
 use crate::ledger::Errands;
+use crate::ledger::entry::Entry;
 use crate::ledger::pending::Pending;
+use crate::ledger::reading::{self, Filter};
 use crate::ports::{Facts, FileFault, Ports, Question};
 pub use settle::{Outcome, Settlement};
+
+/// So far back the changes for the prompt are looked for.
+const RECENT_BYTES: u64 = 1 << 20;
 
 /// One workspace's gate. It keeps nothing in memory that it could not read again.
 pub struct Gate {
@@ -138,7 +144,11 @@ impl Gate {
 
     /// What the model should know about the session's intent; empty where there is none.
     pub fn context(&mut self, session: &str, limit_chars: usize) -> String {
-        self.current(session).map_or_else(String::new, |intent| context::context(&intent, limit_chars))
+        let Some(intent) = self.current(session) else { return String::new() };
+        let files = context::files_in_scope(&intent, self.ports.workspace.as_ref());
+        let recent = reading::newest(&Filter::of_intent(intent.id.as_str()), MOST_RECENT, None, RECENT_BYTES, &self.ports);
+        let recent: Vec<String> = recent.unwrap_or_default().entries.iter().map(Entry::summary).collect();
+        context::context(&intent, &files, &recent, limit_chars)
     }
 
     /// Which concepts a call names.
@@ -149,6 +159,11 @@ impl Gate {
     /// What is known about a call's concepts.
     pub fn augment(&self, call: &ToolCall, found: &[Finding]) -> Directions {
         augment::apply(&call.args, found, &self.ports)
+    }
+
+    /// What is in force, and what is wrong with the file as it stands.
+    pub(crate) fn intents(&mut self) -> (Governance, &[Diagnosis]) {
+        (self.governance(), self.intents.diagnoses())
     }
 
     fn selected(&mut self, session: &str, intents: &Rc<Intents>) -> Option<Intent> {

@@ -16,7 +16,12 @@ pub fn path(drawer: &str, words: &[&str]) -> String {
         key.extend_from_slice(&(word.len() as u64).to_le_bytes());
         key.extend_from_slice(word.as_bytes());
     }
-    format!("{FOLDER}/{drawer}/{}.json", Digest::of(&key).short_hex())
+    format!("{}/{}.json", self::drawer(drawer), Digest::of(&key).short_hex())
+}
+
+/// The folder of things of one kind.
+pub fn drawer(name: &str) -> String {
+    format!("{FOLDER}/{name}")
 }
 
 /// Marks the folder as nothing to commit. Whoever makes the folder's first file calls this.

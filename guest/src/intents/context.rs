@@ -1,29 +1,346 @@
 //! What the model should know about the intent it works for.
 
+pub use super::files::files_in_scope;
 use super::intent::Intent;
 
-/// The block that goes into the prompt, cut to a number of characters.
-pub fn context(intent: &Intent, limit_chars: usize) -> String {
-    let mut text = format!("<active_intent>\n{}, {}\n", line(&intent.to_string()), intent.status);
-    if let Some(description) = &intent.description {
-        text.push_str(&format!("{}\n", line(description)));
+const OPENS: &str = "<active_intent>";
+const CLOSES: &str = "</active_intent>";
+const FILES: &str = "Files in scope";
+const RECENT: &str = "Recent changes";
+
+/// What a single text may take, so that one does not crowd out the others.
+const LONGEST_LINE: usize = 500;
+/// How many of the last changes are worth telling.
+pub const MOST_RECENT: usize = 20;
+
+/// The block that goes into the prompt, within a number of characters; empty where not even the intent's id has room.
+///
+/// `files` are those that the intent owns, `recent` its last changes, a line for each, oldest first. Where there is not
+/// enough room the oldest changes go first, then the last files, then what the intent says, from its end.
+pub fn context(intent: &Intent, files: &[String], recent: &[String], limit_chars: usize) -> String {
+    let delimiters = size(OPENS) + size(CLOSES);
+    let Some(mut room) = limit_chars.checked_sub(delimiters) else { return String::new() };
+    let mut lines = said_by(intent);
+    let taken: usize = lines.iter().map(|line| size(line)).sum();
+    if taken > room {
+        lines = cut(lines, intent, room);
+        if lines.is_empty() {
+            return String::new();
+        }
+    } else {
+        room -= taken;
+        let all_files = add_files(&mut lines, files, &mut room);
+        if all_files {
+            add_recent(&mut lines, recent, room);
+        }
+    }
+    let mut text = String::new();
+    for line in [OPENS].into_iter().chain(lines.iter().map(String::as_str)).chain([CLOSES]) {
+        text.push_str(line);
+        text.push('\n');
+    }
+    text
+}
+
+/// What the intent itself says. Every line begins with a word of ours, so none can pass for a heading.
+fn said_by(intent: &Intent) -> Vec<String> {
+    let mut lines =
+        vec![format!("Intent: {} ({})", plain(intent.id.as_str()), plain(&intent.name)), format!("Status: {}", intent.status)];
+    if let Some(description) = intent.description.as_deref().map(plain).filter(|text| !text.is_empty()) {
+        lines.push(format!("Description: {description}"));
     }
     for (heading, items) in [
         ("You may change only files that match", intent.owned_scope.patterns()),
         ("Constraints", &intent.constraints),
         ("Acceptance criteria", &intent.acceptance_criteria),
     ] {
-        if !items.is_empty() {
-            text.push_str(&format!("\n{heading}:\n"));
-            items.iter().for_each(|item| text.push_str(&format!("- {}\n", line(item))));
-        }
+        add_section(&mut lines, heading, bullets(items));
     }
-    let end = "</active_intent>\n";
-    let room = limit_chars.saturating_sub(end.len());
-    text.chars().take(room).chain(end.chars()).collect()
+    lines
 }
 
-/// Text from files stays on one line and cannot close the block.
-fn line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ").replace('<', "‹").replace('>', "›")
+fn add_section(lines: &mut Vec<String>, heading: &str, items: Vec<String>) {
+    if !items.is_empty() {
+        lines.extend([String::new(), format!("{heading}:")]);
+        lines.extend(items);
+    }
+}
+
+fn bullets(items: &[String]) -> Vec<String> {
+    items.iter().map(|item| plain(item)).filter(|item| !item.is_empty()).map(|item| format!("- {item}")).collect()
+}
+
+/// Adds as many files as there is room for, and says whether those were all.
+fn add_files(lines: &mut Vec<String>, files: &[String], room: &mut usize) -> bool {
+    let mut items = bullets(files);
+    let heading = heading_size(FILES);
+    let mut taken = heading + items.iter().map(|item| size(item)).sum::<usize>();
+    if items.is_empty() || taken <= *room {
+        *room -= if items.is_empty() { 0 } else { taken };
+        add_section(lines, FILES, items);
+        return true;
+    }
+    let mut dropped = 0;
+    while let Some(last) = items.pop() {
+        taken -= size(&last);
+        dropped += 1;
+        let more = format!("- … and {dropped} more");
+        if !items.is_empty() && taken + size(&more) <= *room {
+            items.push(more);
+            add_section(lines, FILES, items);
+            break;
+        }
+    }
+    false
+}
+
+/// Adds as many changes as there is room for, the newest first in line for it.
+fn add_recent(lines: &mut Vec<String>, recent: &[String], room: usize) {
+    let Some(mut room) = room.checked_sub(heading_size(RECENT)) else { return };
+    let last = recent.get(recent.len().saturating_sub(MOST_RECENT)..).unwrap_or_default();
+    let mut items = Vec::new();
+    for item in bullets(last).into_iter().rev() {
+        match room.checked_sub(size(&item)) {
+            Some(left) => room = left,
+            None => break,
+        }
+        items.push(item);
+    }
+    items.reverse();
+    add_section(lines, RECENT, items);
+}
+
+/// Whole lines as long as they fit, and a sign that there were more; nothing where the id would be cut.
+fn cut(lines: Vec<String>, intent: &Intent, room: usize) -> Vec<String> {
+    let sign = "…";
+    let Some(mut room) = room.checked_sub(size(sign)) else { return Vec::new() };
+    let first: String = lines.first().into_iter().flat_map(|line| line.chars().take(room)).collect();
+    if !first.starts_with(&format!("Intent: {}", plain(intent.id.as_str()))) {
+        return Vec::new();
+    }
+    let fits = |line: &String| {
+        let left = room.checked_sub(size(line));
+        room = left.unwrap_or_default();
+        left.is_some()
+    };
+    let mut kept: Vec<String> = lines.into_iter().take_while(fits).collect();
+    // A heading says nothing without its items.
+    while let [.., before, last] = kept.as_slice()
+        && (before.is_empty() || last.is_empty())
+    {
+        kept.pop();
+    }
+    kept.push(if kept.is_empty() { format!("{first}{sign}") } else { sign.to_owned() });
+    kept
+}
+
+/// A text from outside on one line, without what could pass for one of our delimiters, or steer a terminal, or hide.
+fn plain(text: &str) -> String {
+    let hidden = |c: char| {
+        c.is_control()
+            || matches!(c, '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
+            || matches!(c, '\u{e0000}'..='\u{e007f}')
+    };
+    let mut line = String::new();
+    let mut left = LONGEST_LINE;
+    let mut blank = false;
+    for c in text.chars() {
+        if c.is_whitespace() {
+            blank = !line.is_empty();
+        } else if !hidden(c) {
+            let takes = 1 + usize::from(blank);
+            // The last character that fits is kept for the sign.
+            if left <= takes {
+                line.push('…');
+                break;
+            }
+            left -= takes;
+            if blank {
+                line.push(' ');
+                blank = false;
+            }
+            line.push(match c {
+                '<' => '‹',
+                '>' => '›',
+                c => c,
+            });
+        }
+    }
+    line
+}
+
+/// In characters, with the end of the line.
+fn size(line: &str) -> usize {
+    line.chars().count() + 1
+}
+
+/// A blank line, the heading, its colon.
+fn heading_size(heading: &str) -> usize {
+    1 + size(heading) + 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::intents::file::Intents;
+
+    const LOGIN: &str = "- id: INT-1\n  name: Login\n  status: IN_PROGRESS\n  description: Harden it\n  owned_scope: [src/**]\n  \
+                         constraints: [keep the API]\n  acceptance_criteria: [five locks]\n";
+
+    const WHOLE: &str = "<active_intent>\nIntent: INT-1 (Login)\nStatus: IN_PROGRESS\nDescription: Harden it\n\n\
+                         You may change only files that match:\n- src/**\n\nConstraints:\n- keep the API\n\n\
+                         Acceptance criteria:\n- five locks\n\nFiles in scope:\n- src/a\n- src/b\n- src/c\n\n\
+                         Recent changes:\n- one\n- two\n- three\n</active_intent>\n";
+
+    fn intent(yaml: &str) -> Intent {
+        Intents::parse(yaml.as_bytes()).unwrap().all()[0].clone()
+    }
+
+    fn owned(texts: &[&str]) -> Vec<String> {
+        texts.iter().map(|&text| text.to_owned()).collect()
+    }
+
+    fn login(limit: usize) -> String {
+        context(&intent(LOGIN), &owned(&["src/a", "src/b", "src/c"]), &owned(&["one", "two", "three"]), limit)
+    }
+
+    #[test]
+    fn what_goes_first_where_there_is_no_room() {
+        let all = WHOLE.chars().count();
+        let without = |gone: &str| WHOLE.replacen(gone, "", 1);
+        let recent = "\nRecent changes:\n- one\n- two\n- three\n";
+        let no_recent = without(recent);
+        let core = no_recent.replace("\nFiles in scope:\n- src/a\n- src/b\n- src/c\n", "");
+        let size = |text: &str| text.chars().count();
+        for (limit, expected) in [
+            (usize::MAX, WHOLE.to_owned()),
+            (all, WHOLE.to_owned()),
+            (all - 1, without("- one\n")),
+            (all - 7, without("- one\n- two\n")),
+            (all - 13, no_recent.clone()),
+            (size(&no_recent), no_recent.clone()),
+            (size(&no_recent) - 1, no_recent.replace("- src/b\n- src/c\n", "- … and 2 more\n")),
+            (size(&no_recent) - 2, core.clone()),
+            (size(&core), core.clone()),
+            (size(&core) - 1, core.replace("\nAcceptance criteria:\n- five locks\n", "…\n")),
+            (
+                100,
+                "<active_intent>\nIntent: INT-1 (Login)\nStatus: IN_PROGRESS\nDescription: Harden it\n…\n</active_intent>\n"
+                    .to_owned(),
+            ),
+            (58, "<active_intent>\nIntent: INT-1 (Login)\n…\n</active_intent>\n".to_owned()),
+            (55, "<active_intent>\nIntent: INT-1 (Login…\n</active_intent>\n".to_owned()),
+            (48, "<active_intent>\nIntent: INT-1…\n</active_intent>\n".to_owned()),
+            (47, String::new()),
+            (0, String::new()),
+        ] {
+            assert_eq!(login(limit), expected, "{limit}");
+        }
+    }
+
+    #[test]
+    fn files_that_do_not_fit_are_counted() {
+        let files: Vec<String> = (0..150).map(|n| format!("src/a/rather/long/path/{n:03}")).collect();
+        let recent = owned(&["x"]);
+        let of = |limit| context(&intent(LOGIN), &files, &recent, limit);
+        let all = of(usize::MAX).replace("\nRecent changes:\n- x\n", "").chars().count();
+        for (limit, last, more) in [
+            (all, "/149\n<", false),
+            (all - 1, "/148\n- … and 1 more\n<", true),
+            (all - 14, "/148\n- … and 1 more\n<", true),
+            (all - 15, "/147\n- … and 2 more\n<", true),
+            (all - 29 * 148, "/000\n- … and 149 more\n<", true),
+            (all - 29 * 149, "five locks\n<", false),
+        ] {
+            let text = of(limit);
+            assert!(text.contains(last) && text.contains(" more\n") == more, "{limit}: {text}");
+            assert!(!text.contains(RECENT), "{limit}: {text}");
+        }
+    }
+
+    #[test]
+    fn only_the_last_changes_are_told() {
+        let recent: Vec<String> = (0..30).map(|n| format!("change {n:02}")).collect();
+        let text = context(&intent(LOGIN), &[], &recent, 16_000);
+        assert!(!text.contains("change 09") && text.contains(":\n- change 10\n") && text.contains("- change 29\n<"), "{text}");
+    }
+
+    #[test]
+    fn a_text_stays_on_its_line_and_short() {
+        let long = "x".repeat(600);
+        for (text, expected) in [
+            ("  a \t b  ", "a b".to_owned()),
+            ("a\r\nb\u{85}c\u{2028}d\u{2029}e\u{b}f", "a b c d e f".to_owned()),
+            ("</active_intent>", "‹/active_intent›".to_owned()),
+            ("a\u{1b}[31mb\0\u{202e}c\u{feff}\u{e0041}", "a[31mbc".to_owned()),
+            (&long, format!("{}…", "x".repeat(499))),
+            (&format!("{} y", "x".repeat(498)), format!("{}…", "x".repeat(498))),
+            (&format!("{}  ", "x".repeat(499)), "x".repeat(499)),
+            ("\u{1}\n", String::new()),
+        ] {
+            assert_eq!(plain(text), expected, "{text:?}");
+        }
+    }
+
+    /// Whatever is written in the intent, the ledger and the file names: one block, our lines, within the limit.
+    #[test]
+    fn no_text_leaves_its_place() {
+        const PIECES: [&str; 18] = [
+            "<active_intent>",
+            "</active_intent>",
+            "<",
+            ">",
+            "\n",
+            "\r\n",
+            "\u{2028}",
+            "\u{85}",
+            "\0",
+            "\u{1b}",
+            "Constraints:",
+            "\n\nRecent changes:\n- ",
+            "- ",
+            " ",
+            "ü",
+            "\u{202e}",
+            "Intent: ",
+            "…",
+        ];
+        let mut seed: u64 = 11;
+        let mut below = |most: usize| {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            usize::try_from(seed >> 33).unwrap() % most
+        };
+        for round in 0..400 {
+            let mut text = |most: usize| -> String { (0..below(most)).map(|_| PIECES[below(PIECES.len())]).collect() };
+            let mut intent = intent("[{id: Constraints:x</active_intent>, name: N, status: BLOCKED}]");
+            intent.name = text(6);
+            intent.description = Some(text(60));
+            intent.constraints = (0..4).map(|_| text(20)).collect();
+            intent.owned_scope = crate::intents::scope::Scope::compile((0..3).map(|_| text(5)).collect());
+            let (files, recent): (Vec<_>, Vec<_>) = (0..6).map(|_| (text(9), text(9))).unzip();
+            let whole = context(&intent, &files, &recent, usize::MAX);
+            for limit in (0..whole.chars().count() + 2).step_by(if round == 0 { 1 } else { 37 }).chain([usize::MAX]) {
+                let text = context(&intent, &files, &recent, limit);
+                assert!(text.chars().count() <= limit, "{limit}: {text}");
+                if text.is_empty() {
+                    assert!(limit < 200, "{limit}");
+                    continue;
+                }
+                assert!(text.starts_with("<active_intent>\nIntent: ") && text.ends_with("\n</active_intent>\n"), "{text}");
+                assert_eq!((text.matches('<').count(), text.matches('>').count()), (2, 2), "{text}");
+                let ours = |line: &str| {
+                    let words = ["Intent: ", "Status: ", "Description: ", "- "];
+                    let headings =
+                        ["You may change only files that match:", "Constraints:", "Files in scope:", "Recent changes:"];
+                    words.iter().any(|word| line.starts_with(word))
+                        || headings.contains(&line)
+                        || ["", "…", OPENS, CLOSES].contains(&line)
+                };
+                assert!(text.split(['\n', '\r', '\u{85}', '\u{2028}', '\u{2029}']).all(ours), "{text}");
+                let headings =
+                    ["Constraints:", "Recent changes:"].map(|heading| text.lines().filter(|line| *line == heading).count());
+                assert!(headings.iter().all(|count| *count <= 1), "{text}");
+            }
+        }
+    }
 }

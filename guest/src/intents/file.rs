@@ -1,12 +1,10 @@
 //! All intents of a workspace, as `.orchestration/active_intents.yaml` declares them.
 
-use std::fmt;
 use std::rc::Rc;
 
-use serde::Deserialize;
-use serde::de::{IgnoredAny, MapAccess, SeqAccess, Visitor};
-
+use super::diagnosis::{Diagnosis, Severity};
 use super::intent::{Intent, IntentId};
+use super::reading::{self, Reading};
 use crate::ports::{Facts, FileFault, Kind, Ports, Root};
 
 /// Where the intents stand.
@@ -15,18 +13,23 @@ pub const PATH: &str = ".orchestration/active_intents.yaml";
 /// A larger file is a mistake, and would take the guest's memory.
 const MOST_BYTES: u64 = 8 << 20;
 
+/// How many lines the log gets about one version of the file.
+const MOST_LINES: usize = 10;
+
 /// All intents, in the order of the file.
 #[derive(Debug, Default)]
 pub struct Intents(Vec<Intent>);
 
 impl Intents {
-    /// Reads the YAML text.
-    pub fn parse(text: &[u8]) -> Result<Self, serde_yaml::Error> {
-        let blank = |line: &[u8]| matches!(line.trim_ascii_start().first(), None | Some(b'#'));
-        if text.split(|byte| *byte == b'\n').all(blank) {
-            return Ok(Self::default());
-        }
-        serde_yaml::from_slice(text)
+    /// Reads the YAML text, or says why it cannot be used.
+    pub fn parse(text: &[u8]) -> Result<Self, Diagnosis> {
+        let reading = reading::read(text);
+        reading.refused.map_or(Ok(Self(reading.intents)), Err)
+    }
+
+    /// All of them, in the order of the file.
+    pub fn all(&self) -> &[Intent] {
+        &self.0
     }
 
     /// The intent of that id.
@@ -36,7 +39,8 @@ impl Intents {
 
     /// Those that work may go on under, for a message: `INT-001 (Login hardening), …`.
     pub fn open_ones(&self) -> String {
-        let open: Vec<_> = self.0.iter().filter(|intent| intent.status.is_open()).take(MOST_NAMED + 1).map(Intent::to_string).collect();
+        let open: Vec<_> =
+            self.0.iter().filter(|intent| intent.status.is_open()).take(MOST_NAMED + 1).map(Intent::to_string).collect();
         if open.is_empty() { format!("none is open in `{PATH}`") } else { few(&open) }
     }
 }
@@ -67,6 +71,7 @@ pub struct Cache {
     stamp: Option<u64>,
     good: Option<Rc<Intents>>,
     fault: String,
+    diagnoses: Vec<Diagnosis>,
 }
 
 impl Cache {
@@ -77,71 +82,67 @@ impl Cache {
         }
         if self.stamp != Some(file.stamp) {
             self.stamp = Some(file.stamp);
-            match load(ports) {
-                Ok(intents) => self.good = Some(Rc::new(intents)),
-                Err(fault) => {
-                    ports.warn(&fault);
-                    self.fault = fault;
-                }
-            }
+            self.load(ports);
         }
         match &self.good {
             Some(intents) => Governance::By(intents.clone()),
             None => Governance::Unreadable(self.fault.clone()),
         }
     }
-}
 
-fn load(ports: &Ports) -> Result<Intents, String> {
-    let text = ports.workspace.read(Root::Project, PATH, MOST_BYTES).map_err(|fault| match fault {
-        FileFault::TooLarge => format!("`{PATH}` is larger than {} MiB; move closed intents elsewhere", MOST_BYTES >> 20),
-        fault => format!("`{PATH}` cannot be read: {fault}"),
-    })?;
-    Intents::parse(&text).map_err(|fault| format!("`{PATH}` cannot be parsed: {fault}"))
-}
+    /// What was wrong with the file at the last look, which need not be the version that is in force.
+    pub fn diagnoses(&self) -> &[Diagnosis] {
+        &self.diagnoses
+    }
 
-/// Three forms are understood: `active_intents:`, `intents:`, or a bare list.
-impl<'de> Deserialize<'de> for Intents {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Forms;
-        impl<'de> Visitor<'de> for Forms {
-            type Value = Intents;
-
-            fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-                out.write_str("`active_intents:` with a list of intents")
-            }
-
-            fn visit_unit<E>(self) -> Result<Intents, E> {
-                Ok(Intents(Vec::new()))
-            }
-
-            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Intents, A::Error> {
-                let mut intents = Vec::new();
-                while let Some(intent) = list.next_element()? {
-                    intents.push(intent);
-                }
-                Ok(Intents(intents))
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Intents, A::Error> {
-                let mut intents = None;
-                while let Some(key) = map.next_key::<String>()? {
-                    if key == "active_intents" || key == "intents" {
-                        intents = Some(map.next_value::<Option<Vec<Intent>>>()?.unwrap_or_default());
-                    } else {
-                        map.next_value::<IgnoredAny>()?;
+    fn load(&mut self, ports: &Ports) {
+        let reading = ports.workspace.read(Root::Project, PATH, MOST_BYTES).map(|text| reading::read(&text));
+        let fault = match reading {
+            Err(fault) => {
+                let why = match fault {
+                    FileFault::TooLarge => {
+                        format!("`{PATH}` is larger than {} MiB; move closed intents elsewhere", MOST_BYTES >> 20)
                     }
-                }
-                intents.map(Intents).ok_or_else(|| serde::de::Error::missing_field("active_intents"))
+                    fault => format!("`{PATH}` cannot be read: {fault}"),
+                };
+                self.diagnoses = vec![Diagnosis::new(Severity::Error, None, &why)];
+                why
             }
+            Ok(Reading { intents, diagnoses, refused, .. }) => {
+                self.diagnoses = diagnoses;
+                let Some(refused) = refused else {
+                    self.good = Some(Rc::new(Intents(intents)));
+                    return self.tell(ports);
+                };
+                match self.diagnoses.iter().filter(|diagnosis| diagnosis.severity == Severity::Error).count() {
+                    0 | 1 => format!("`{PATH}` cannot be used: {refused}"),
+                    errors => format!("`{PATH}` cannot be used: {refused} (and {} more errors)", errors - 1),
+                }
+            }
+        };
+        ports.warn(&fault);
+        self.fault = fault;
+    }
+
+    /// Says what is wrong with a file that counts all the same.
+    fn tell(&self, ports: &Ports) {
+        let all = self.diagnoses.len();
+        let shown = if all > MOST_LINES { MOST_LINES - 1 } else { all };
+        for diagnosis in self.diagnoses.iter().take(shown) {
+            ports.warn(&format!("`{PATH}`: {diagnosis}"));
         }
-        deserializer.deserialize_any(Forms)
+        if shown < all {
+            ports.warn(&format!("`{PATH}`: {} more faults; `tollgate intents check` shows them", all - shown));
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::intents::intent::Status;
+    use crate::ports::Question;
+    use crate::ports::memory::Memory;
 
     const INTENT: &str = "{id: INT-1, name: One, status: IN_PROGRESS, owned_scope: ['a/**']}";
 
@@ -159,16 +160,97 @@ mod tests {
     }
 
     #[test]
+    fn all_fields() {
+        let text = "- {id: 1.10, name: 007, description: null, status: BLOCKED, owned_scope: [0x10], constraints: [yes, 1e3, true],\n   \
+                    acceptance_criteria: ~, created_at: 2026-01-31, x: [1]}";
+        let intents = Intents::parse(text.as_bytes()).unwrap();
+        let [intent] = intents.all() else { panic!("{intents:?}") };
+        assert_eq!((intent.id.as_str(), intent.name.as_str(), intent.status), ("1.10", "007", Status::Blocked));
+        assert_eq!(intent.owned_scope.patterns(), ["0x10"]);
+        assert_eq!(intent.constraints, ["yes", "1e3", "true"]);
+        assert_eq!((&intent.description, intent.acceptance_criteria.len()), (&None, 0));
+        assert_eq!((intent.created_at.as_deref(), &intent.updated_at), (Some("2026-01-31"), &None));
+    }
+
+    #[test]
+    fn the_first_of_two_counts() {
+        let text = format!("[{INTENT}, {{id: INT-1, name: Two, status: PLANNED}}]");
+        let intents = Intents::parse(text.as_bytes()).unwrap();
+        assert_eq!(intents.all().iter().map(|intent| intent.name.as_str()).collect::<Vec<_>>(), ["One"]);
+    }
+
+    #[test]
     fn faults_say_where() {
         for (text, said) in [
-            ("active_intents:\n  - {id: A, name: B, status: DOING}", "line 2"),
-            ("active_intents:\n  - {id: 'a b', name: B, status: PLANNED}", "`a b` is no intent id"),
-            ("active_intents:\n  - {name: B, status: PLANNED}", "missing field `id`"),
-            ("other: 1", "missing field `active_intents`"),
-            ("active_intents:\n  - {id: A, name: B, status: PLANNED, owned_scope: [unclosed\n", "line 3"),
+            ("active_intents:\n  - {id: A, name: B, status: DOING}", "line 2, column 22: `DOING` is no status"),
+            ("active_intents:\n  - {id: 'a b', name: B, status: PLANNED}", "line 2, column 6: `a b` is no intent id"),
+            ("active_intents:\n  - {name: B, status: PLANNED}", "line 2, column 6: the intent has no `id`"),
+            ("other: 1", "line 1, column 1: there is no `active_intents:`"),
+            ("- {id: A, name: B, status: PLANNED, owned_scopes: [a]}\n- 1", "line 2, column 3: an intent is text"),
+            ("active_intents:\n  - {id: A, name: B, status: PLANNED, owned_scope: [unclosed\n", "line 3, column 1: "),
         ] {
             let fault = Intents::parse(text.as_bytes()).unwrap_err().to_string();
-            assert!(fault.contains(said), "{text}: {fault}");
+            assert!(fault.starts_with(said), "{text}: {fault}");
         }
+    }
+
+    /// What the log says after each version of the file, and which intents are in force.
+    #[test]
+    fn each_version_is_spoken_of_once() {
+        let world = Memory::new();
+        let ports = world.ports();
+        let mut cache = Cache::default();
+        let mut logged = 0;
+        let unknown: String = (0..20).map(|n| format!("x{n}: 1, ")).collect();
+        for (text, lines, ids) in [
+            ("- A".to_owned(), &["` cannot be used: line 1, column 3: an intent is text"][..], None),
+            (format!("[{INTENT}]"), &[], Some(1)),
+            (
+                format!("[{INTENT},\n {{id: INT-1, status: PLANNED, name: N, owned_scope: ['[']}}]"),
+                &["`: line 2, column 3: the id `INT-1`", "`: line 2, column 54: the pattern `[`"],
+                Some(1),
+            ),
+            (
+                "- A\n- B".to_owned(),
+                &["an intent is text; write `id:`, `name:` and `status:`, each with its value (and 1 more errors)"],
+                Some(1),
+            ),
+            (
+                format!("[{{{unknown}id: A, name: A, status: PLANNED, owned_scope: [a]}}, {INTENT}]"),
+                &[
+                    "`x0`",
+                    "`x1`",
+                    "`x2`",
+                    "`x3`",
+                    "`x4`",
+                    "`x5`",
+                    "`x6`",
+                    "`x7`",
+                    "`x8`",
+                    "11 more faults; `tollgate intents check`",
+                ],
+                Some(2),
+            ),
+        ] {
+            world.write(PATH, &text);
+            for _ in 0..2 {
+                let facts = ports.workspace.inspect(&[Question::project(".orchestration"), Question::project(PATH)]);
+                let governance = cache.governance(&facts[0], &facts[1], &ports);
+                let found = if let Governance::By(intents) = &governance { Some(intents.all().len()) } else { None };
+                assert_eq!(found, ids, "{text}");
+            }
+            let log = world.logged();
+            let told: Vec<&String> = log.iter().skip(logged).map(|(_, line)| line).collect();
+            assert_eq!(told.len(), lines.len(), "{text}: {told:#?}");
+            for (told, words) in told.iter().zip(lines) {
+                assert!(told.starts_with(&format!("`{PATH}`")) && told.contains(words), "{told}\n{words}");
+            }
+            logged = log.len();
+            assert_eq!(cache.diagnoses().is_empty(), lines.is_empty());
+        }
+        world.delete(PATH);
+        let facts = ports.workspace.inspect(&[Question::project(".orchestration"), Question::project(PATH)]);
+        assert!(matches!(cache.governance(&facts[0], &facts[1], &ports), Governance::By(_)));
+        assert_eq!(cache.diagnoses().first().unwrap().message, format!("`{PATH}` cannot be read: no such file"));
     }
 }

@@ -49,7 +49,7 @@ impl fmt::Display for IntentId {
 }
 
 /// How far the work has come.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum Status {
     /// Not begun.
@@ -65,6 +65,25 @@ pub enum Status {
 }
 
 impl Status {
+    /// All of them.
+    pub const ALL: [Self; 5] = [Self::Planned, Self::InProgress, Self::Completed, Self::Blocked, Self::Abandoned];
+
+    /// The status of that name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|status| status.as_str() == name)
+    }
+
+    /// Its name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Planned => "PLANNED",
+            Self::InProgress => "IN_PROGRESS",
+            Self::Completed => "COMPLETED",
+            Self::Blocked => "BLOCKED",
+            Self::Abandoned => "ABANDONED",
+        }
+    }
+
     /// Whether work may go on under it.
     pub fn is_open(self) -> bool {
         !matches!(self, Self::Completed | Self::Abandoned)
@@ -73,46 +92,35 @@ impl Status {
 
 impl fmt::Display for Status {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(match self {
-            Self::Planned => "PLANNED",
-            Self::InProgress => "IN_PROGRESS",
-            Self::Completed => "COMPLETED",
-            Self::Blocked => "BLOCKED",
-            Self::Abandoned => "ABANDONED",
-        })
+        out.write_str(self.as_str())
     }
 }
 
 /// One intent, as `active_intents.yaml` declares it.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone)]
 pub struct Intent {
     /// Unique in the file.
     pub id: IntentId,
     /// A few words.
     pub name: String,
     /// A few sentences.
-    #[serde(default)]
     pub description: Option<String>,
     /// How far it has come.
     pub status: Status,
     /// The files it owns.
-    #[serde(default)]
     pub owned_scope: Scope,
     /// What must hold.
-    #[serde(default, deserialize_with = "nothing_is_empty")]
     pub constraints: Vec<String>,
     /// When it is done.
-    #[serde(default, deserialize_with = "nothing_is_empty")]
     pub acceptance_criteria: Vec<String>,
+    /// When it was written down, as it is written.
+    pub created_at: Option<String>,
+    /// When it was last changed, as it is written.
+    pub updated_at: Option<String>,
 }
 
 impl fmt::Display for Intent {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "{} ({})", self.id, self.name)
     }
-}
-
-/// `constraints:` with nothing behind it is YAML's null, and means none.
-fn nothing_is_empty<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
-    Ok(Option::deserialize(deserializer)?.unwrap_or_default())
 }

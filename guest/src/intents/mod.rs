@@ -2,9 +2,17 @@
 
 pub mod context;
 pub mod control;
+mod date;
+pub mod diagnosis;
+mod document;
+mod field;
 pub mod file;
+mod files;
 pub mod intent;
 pub mod lease;
+mod nesting;
+mod place;
+mod reading;
 pub mod scope;
 pub mod seen;
 pub mod selection;

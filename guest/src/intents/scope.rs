@@ -1,7 +1,5 @@
 //! The part of the workspace that an intent owns.
 
-use serde::Deserialize;
-
 use super::control::Control;
 use crate::call::effect::Extent;
 use crate::call::path::WorkspacePath;
@@ -32,7 +30,22 @@ pub enum PatternFault {
         /// What the glob compiler says.
         why: GlobFault,
     },
+    /// Longer than any path that it could match.
+    #[error("the pattern `{}…` is {} bytes long and {LONGEST} is the most; write several", .0.chars().take(40).collect::<String>(), .0.len())]
+    TooLong(String),
 }
+
+impl PatternFault {
+    /// The pattern, as it was written.
+    pub fn pattern(&self) -> &str {
+        match self {
+            Self::Leaves(pattern) | Self::Syntax { pattern, .. } | Self::TooLong(pattern) => pattern,
+        }
+    }
+}
+
+/// Braces in braces are compiled one call deep for each, and come to up to 256 copies of the pattern.
+const LONGEST: usize = 1024;
 
 /// Compiled patterns. `*` and `?` stay within one name, `**` spans any depth, a leading dot is like any other character,
 /// and one matching pattern suffices.
@@ -73,6 +86,11 @@ impl Scope {
     /// The patterns as they were written.
     pub fn patterns(&self) -> &[String] {
         &self.written
+    }
+
+    /// The patterns that can be used, relative to the workspace; a folder with its slash ends in `**`.
+    pub fn usable(&self) -> impl Iterator<Item = &str> {
+        self.patterns.iter().map(|pattern| pattern.text.as_str())
     }
 
     /// The patterns that own nothing, and why.
@@ -122,13 +140,6 @@ impl Scope {
     }
 }
 
-impl<'de> Deserialize<'de> for Scope {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        // `owned_scope:` with nothing behind it is YAML's null, and means no patterns.
-        Ok(Self::compile(Option::deserialize(deserializer)?.unwrap_or_default()))
-    }
-}
-
 impl Default for Scope {
     fn default() -> Self {
         Self::compile(Vec::new())
@@ -136,6 +147,9 @@ impl Default for Scope {
 }
 
 fn compile(written: &str) -> Result<Pattern, PatternFault> {
+    if written.len() > LONGEST {
+        return Err(PatternFault::TooLong(written.to_owned()));
+    }
     let relative = written.strip_prefix("./").unwrap_or(written);
     if relative.starts_with('/') || relative.split('/').any(|name| name == "..") {
         return Err(PatternFault::Leaves(written.to_owned()));
@@ -207,9 +221,17 @@ mod tests {
 
     #[test]
     fn faults_name_the_pattern() {
-        for (pattern, said) in [("../x", "leaves"), ("/etc/**", "leaves"), ("a[", "does not compile")] {
+        let long = "x".repeat(1025);
+        for (pattern, said) in [("../x", "leaves"), ("/etc/**", "leaves"), ("a[", "does not compile"), (&long, "1025 bytes")] {
             let fault = Scope::compile(vec![pattern.to_owned()]).faults().first().unwrap().to_string();
-            assert!(fault.contains(said) && fault.contains(pattern), "{fault}");
+            let begin: String = pattern.chars().take(40).collect();
+            assert!(fault.contains(said) && fault.contains(&begin) && fault.len() < 200, "{fault}");
         }
+    }
+
+    #[test]
+    fn the_deepest_braces_compile() {
+        let pattern = format!("{}a{}", "{".repeat(511), "}".repeat(511));
+        assert_eq!(reach(&[&pattern], "a"), Reach::Within);
     }
 }

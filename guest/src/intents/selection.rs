@@ -7,11 +7,14 @@ use serde::{Deserialize, Serialize};
 
 use super::intent::IntentId;
 use crate::json;
-use crate::ports::{Expectation, FileFault, Ports, Question, Root};
+use crate::ports::{Expectation, FileFault, Ports, Question, Reach, Root};
 use crate::state;
 
 /// How many parents are followed upwards before a line of sub-agents counts as a circle.
 const MOST_PARENTS: usize = 8;
+
+/// So many sessions are listed.
+const MOST_SESSIONS: u32 = 1_000;
 
 /// What is kept about one session.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -73,6 +76,18 @@ pub fn read(session: &str, ports: &Ports) -> Selection {
             nothing()
         }
     }
+}
+
+/// What is kept about every session, by name.
+pub fn all(ports: &Ports) -> Vec<Selection> {
+    let folder = state::drawer("sessions");
+    let reach = Reach { depth: 1, limit: MOST_SESSIONS, skip: Vec::new() };
+    let entries = ports.workspace.list(Root::Project, &folder, &reach).map(|listing| listing.entries).unwrap_or_default();
+    let read = |name: &str| ports.workspace.read(Root::Project, &format!("{folder}/{name}"), state::MOST_BYTES).ok();
+    let parsed = entries.iter().filter_map(|entry| json::parse::<Selection>(&read(&entry.path)?).ok());
+    let mut all: Vec<Selection> = parsed.collect();
+    all.sort_by(|one, other| one.session.cmp(&other.session));
+    all
 }
 
 /// Keeps a selection.

@@ -88,6 +88,20 @@ pub struct Entry {
 }
 
 impl Entry {
+    /// On one line, for people and models.
+    pub fn summary(&self) -> String {
+        let mut text = format!("{} {} {}", self.timestamp, self.tool_name, self.path().unwrap_or("no file"));
+        for range in self.file.iter().flat_map(|file| &file.line_ranges).take(5) {
+            text.push_str(&format!(" {}-{}", range.start, range.end));
+        }
+        text.push_str(match (self.success, self.scope_validation) {
+            (false, _) => " (failed)",
+            (true, ScopeValidation::Fail) => " (out of scope)",
+            (true, _) => "",
+        });
+        text
+    }
+
     /// The path of the file it is about.
     pub fn path(&self) -> Option<&str> {
         self.file.as_ref().map(|file| &*file.relative_path)

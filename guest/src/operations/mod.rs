@@ -11,8 +11,9 @@
 //! | `augment` `{session, tool, args}` | `{args, concepts, skipped}` and, where something is known, `additional_context` |
 //! | `event` `{event, session, data}` | `{continue, system_message, data}` |
 //!
-//! `trace.rs` has those behind `tollgate trace`.
+//! `intents.rs` has those behind `tollgate intents`, `trace.rs` those behind `tollgate trace`.
 
+mod intents;
 mod trace;
 
 use serde::Deserialize;
@@ -204,7 +205,10 @@ fn answer(gate: &mut Gate, op: &str, fields: Map<String, Value>) -> Result<Value
             let asked: Event = read(op, &["event", "session"], fields)?;
             Ok(json!({"continue": true, "system_message": null, "data": asked.data}))
         }
-        _ => trace::answer(gate, op, fields).unwrap_or_else(|| Err(Fault::UnknownOp(op.to_owned()))),
+        _ => match intents::answer(gate, op) {
+            Some(answer) => Ok(answer),
+            None => trace::answer(gate, op, fields).unwrap_or_else(|| Err(Fault::UnknownOp(op.to_owned()))),
+        },
     }
 }
 

@@ -1,0 +1,171 @@
+//! The files that an intent owns now, for the prompt.
+
+use super::intent::Intent;
+use super::scope::Reach;
+use crate::call::path::Location;
+use crate::ports::{self, Kind, Question, Root, Workspace};
+
+/// How many files are worth telling.
+const MOST_FILES: usize = 200;
+/// How many patterns are looked for, and how many folders are listed for them.
+const MOST_PATTERNS: usize = 200;
+const MOST_LISTINGS: usize = 32;
+/// How far a listing goes.
+const DEEPEST: u32 = 64;
+const MOST_ENTRIES: u32 = 2000;
+/// Folders that are large and that nobody writes in by hand.
+const SKIPPED: [&str; 3] = [".git", "node_modules", "target"];
+
+/// The files that an intent owns now, sorted, as far as a few listings of the folders that its patterns name show them.
+/// What lies behind a link is not looked at.
+pub fn files_in_scope(intent: &Intent, workspace: &dyn Workspace) -> Vec<String> {
+    let wanted: Vec<Base> = intent.owned_scope.usable().filter_map(Base::of).take(MOST_PATTERNS).collect();
+    if wanted.is_empty() {
+        return Vec::new();
+    }
+    let questions: Vec<Question> = wanted.iter().map(|base| Question::project(base.shown())).collect();
+    let facts = workspace.inspect(&questions);
+    let mut files = Vec::new();
+    let mut folders = Vec::new();
+    for (base, facts) in wanted.into_iter().zip(facts) {
+        if facts.real_path.as_deref() != Some(base.shown()) {
+            continue;
+        }
+        match facts.kind {
+            Kind::File if base.depth == 0 => files.push(base.path),
+            Kind::Directory if base.depth > 0 => folders.push(base),
+            _ => {}
+        }
+    }
+    // Those above come first, and the deeper of two looks.
+    folders.sort_by(|one, other| one.path.cmp(&other.path).then(other.depth.cmp(&one.depth)));
+    let mut listed: Vec<Base> = Vec::new();
+    let mut listings = 0;
+    for folder in folders {
+        if listings == MOST_LISTINGS || listed.iter().any(|above| above.shows(&folder)) {
+            continue;
+        }
+        listings += 1;
+        let skip = SKIPPED.map(str::to_owned).to_vec();
+        let reach = ports::Reach { depth: folder.depth, limit: MOST_ENTRIES, skip };
+        let Ok(listing) = workspace.list(Root::Project, folder.shown(), &reach) else { continue };
+        let below = |name: String| if folder.path.is_empty() { name } else { format!("{}/{name}", folder.path) };
+        let found = listing.entries.into_iter().filter(|entry| entry.kind == Kind::File);
+        files.extend(found.map(|entry| below(entry.path)));
+        if !listing.truncated {
+            listed.push(folder);
+        }
+    }
+    files.sort_unstable();
+    files.dedup();
+    files.retain(|file| match Location::reported(file) {
+        Location::Inside(path) => intent.owned_scope.reach(&path) == Reach::Within,
+        Location::Outside(_) => false,
+    });
+    files.truncate(MOST_FILES);
+    files
+}
+
+/// What a pattern names before its first wildcard.
+struct Base {
+    /// Empty for the workspace itself.
+    path: String,
+    /// How many names may follow; none where the pattern is a file's own name.
+    depth: u32,
+}
+
+impl Base {
+    fn of(pattern: &str) -> Option<Self> {
+        let wild = |name: &&str| name.contains(['*', '?', '[', '{', '\\']);
+        let literal: Vec<&str> = pattern.split('/').take_while(|name| !wild(name)).collect();
+        if literal.iter().any(|name| name.is_empty() || *name == ".") {
+            return None;
+        }
+        let rest: Vec<&str> = pattern.split('/').skip(literal.len()).collect();
+        let spans = rest.iter().any(|name| name.contains("**"));
+        let depth = if spans { DEEPEST } else { u32::try_from(rest.len()).unwrap_or(DEEPEST).min(DEEPEST) };
+        Some(Self { path: literal.join("/"), depth })
+    }
+
+    fn shown(&self) -> &str {
+        if self.path.is_empty() { "." } else { &self.path }
+    }
+
+    /// Whether a full listing of this folder shows all that one of the other would.
+    fn shows(&self, other: &Self) -> bool {
+        let below = match other.path.strip_prefix(self.path.as_str()) {
+            Some(below) if self.path.is_empty() || below.is_empty() => below,
+            Some(below) => match below.strip_prefix('/') {
+                Some(below) => below,
+                None => return false,
+            },
+            None => return false,
+        };
+        let names = || below.split('/').filter(|name| !name.is_empty());
+        let between = u32::try_from(names().count()).unwrap_or(u32::MAX);
+        let deep_enough = self.depth == DEEPEST || other.depth.saturating_add(between) <= self.depth;
+        deep_enough && !names().any(|name| SKIPPED.contains(&name))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::intents::file::Intents;
+    use crate::ports::memory::Memory;
+
+    fn intent(yaml: &str) -> Intent {
+        Intents::parse(yaml.as_bytes()).unwrap().all()[0].clone()
+    }
+
+    #[test]
+    fn files() {
+        let world = Memory::new();
+        for path in
+            ["src/auth/a.ts", "src/auth/deep/er/b.ts", "src/auth/node_modules/m.ts", "src/c.ts", "docs/auth.md", "docs/other.md"]
+        {
+            world.write(path, "");
+        }
+        for path in ["a/x", "b/x", "b/y", ".git/config", "target/out.ts", "README.md"] {
+            world.write(path, "");
+        }
+        world.mkdir("docs/folder.md");
+        world.symlink("../secret", "src/auth/out");
+        world.symlink("/home/user", "home");
+        world.symlink("docs/other.md", "link.md");
+        for (patterns, expected) in [
+            ("[src/auth/**]", &["src/auth/a.ts", "src/auth/deep/er/b.ts"][..]),
+            ("[src/auth/]", &["src/auth/a.ts", "src/auth/deep/er/b.ts"]),
+            ("[./src/auth/*.ts]", &["src/auth/a.ts"]),
+            ("['**/*.ts']", &["src/auth/a.ts", "src/auth/deep/er/b.ts", "src/c.ts"]),
+            (
+                "['**/*.ts', src/**, 'src/*.ts', target/**]",
+                &["src/auth/a.ts", "src/auth/deep/er/b.ts", "src/c.ts", "target/out.ts"],
+            ),
+            ("[docs/auth.md, docs/folder.md, docs/missing.md]", &["docs/auth.md"]),
+            ("['{a,b}/x']", &["a/x", "b/x"]),
+            ("['{docs/auth,README}.md']", &["README.md", "docs/auth.md"]),
+            ("['[ab]/?']", &["a/x", "b/x", "b/y"]),
+            ("['*.md']", &["README.md"]),
+            ("[../x, /etc/**, 'a[', '', '.', a//x, 'no/**', README.md]", &["README.md"]),
+            ("[home/**, link.md, src/auth/out]", &[]),
+            ("['.g*/**', '**/config']", &[]),
+            ("[]", &[]),
+        ] {
+            let intent = intent(&format!("[{{id: I, name: N, status: PLANNED, owned_scope: {patterns}}}]"));
+            assert_eq!(files_in_scope(&intent, world.as_ref()), expected, "{patterns}");
+        }
+    }
+
+    #[test]
+    fn many_files_and_patterns() {
+        let world = Memory::new();
+        (0..300).for_each(|n| world.write(&format!("src/{n:03}"), ""));
+        (0..40).for_each(|n| world.write(&format!("p{n:02}/x"), ""));
+        let found = files_in_scope(&intent("[{id: I, name: N, status: PLANNED, owned_scope: [src/**]}]"), world.as_ref());
+        assert_eq!((found.len(), found.first().map(String::as_str)), (200, Some("src/000")));
+        let patterns: Vec<String> = (0..40).map(|n| format!("p{n:02}/*")).collect();
+        let intent = intent(&format!("[{{id: I, name: N, status: PLANNED, owned_scope: [{}]}}]", patterns.join(", ")));
+        assert_eq!(files_in_scope(&intent, world.as_ref()).len(), MOST_LISTINGS);
+    }
+}
