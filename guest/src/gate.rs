@@ -15,10 +15,11 @@ use crate::intents::context::{self, MOST_RECENT};
 use crate::intents::diagnosis::Diagnosis;
 use crate::intents::file::{self, Governance, Intents};
 use crate::intents::intent::{Intent, IntentId};
+use crate::intents::lease;
 use crate::intents::selection::{self, Selection};
 use crate::ledger::Errands;
 use crate::ledger::entry::Entry;
-use crate::ledger::pending::Pending;
+use crate::ledger::pending::{self, Pending};
 use crate::ledger::reading::{self, Filter};
 use crate::ports::{Facts, FileFault, Ports, Question};
 pub use settle::{Outcome, Settlement};
@@ -116,6 +117,10 @@ impl Gate {
             });
         }
         self.change(session, |selection| selection.intent = Some(id)).map_err(Refusal::NotKept)?;
+        // A session begins here, and there is a moment to clear away what others left.
+        let now = self.ports.clock.now();
+        pending::sweep(now, &self.ports);
+        lease::sweep(now, &self.ports);
         Ok(found.clone())
     }
 

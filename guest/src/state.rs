@@ -1,7 +1,7 @@
 //! The gate's memory between calls: small files below `.tollgate/state/`, one per session and per call under way.
 
 use crate::digest::Digest;
-use crate::ports::{Expectation, FileFault, Ports, Root};
+use crate::ports::{Expectation, FileFault, Ports, Reach, Root};
 
 /// No file of the state is longer.
 pub const MOST_BYTES: u64 = 4 << 20;
@@ -30,6 +30,28 @@ pub fn mark(ports: &Ports) -> Result<(), FileFault> {
         Ok(()) | Err(FileFault::Exists) => Ok(()),
         Err(fault) => Err(fault),
     }
+}
+
+/// Old files are looked for only once there are so many, because most processes end before they could matter.
+const MANY: usize = 256;
+
+/// Takes away what nobody will ask for again: the files of a drawer that their own content says are over. Returns them.
+pub fn sweep(drawer: &str, is_over: impl Fn(&[u8]) -> bool, ports: &Ports) -> Vec<String> {
+    let folder = self::drawer(drawer);
+    let reach = Reach { depth: 1, limit: 10_000, skip: Vec::new() };
+    let mut taken = Vec::new();
+    let Ok(listing) = ports.workspace.list(Root::Project, &folder, &reach) else { return taken };
+    if listing.entries.len() < MANY {
+        return taken;
+    }
+    for entry in listing.entries {
+        let path = format!("{folder}/{}", entry.path);
+        let content = ports.workspace.read(Root::Project, &path, MOST_BYTES).unwrap_or_default();
+        if is_over(&content) && ports.records.remove(Root::Project, &path).is_ok() {
+            taken.push(path);
+        }
+    }
+    taken
 }
 
 #[cfg(test)]

@@ -385,6 +385,21 @@ fn failed_and_rejected_calls() {
     assert_eq!(entries[1]["file"], json!(null));
 }
 
+/// Three hundred calls that nobody ever settled are forgotten after a day, and their leases after a minute.
+#[test]
+fn what_dead_sessions_left_is_cleared_away() {
+    let mut house = House::new();
+    for number in 0..300 {
+        house.call("pre-tool", "s", &number.to_string(), "write", write(&format!("src/auth/{number}")));
+    }
+    let left = |house: &House, drawer: &str| house.world.count(&format!(".tollgate/state/{drawer}"));
+    house.ask(json!({"op": "select-intent", "session": "t", "intent": "LOGIN"}));
+    assert_eq!((left(&house, "calls"), left(&house, "leases") < 100), (300, true), "the clock has gone on by five minutes");
+    house.world.pass(86_400_000);
+    house.ask(json!({"op": "select-intent", "session": "t", "intent": "LOGIN"}));
+    assert_eq!(left(&house, "calls"), 0);
+}
+
 #[test]
 fn a_command_that_took_another_way_changed_nothing() {
     let mut house = House::new();

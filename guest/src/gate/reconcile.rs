@@ -15,6 +15,7 @@ use crate::intents::scope::Reach;
 use crate::ledger::entry::{Entry, FileChange, ScopeValidation};
 use crate::ledger::images;
 use crate::ledger::mutation::MutationClass;
+use crate::ledger::pending::snapshot_of;
 use crate::ledger::reading::{self, Filter};
 use crate::ledger::snapshot::{Look, Snapshot};
 use crate::ports::Root;
@@ -157,8 +158,4 @@ fn notice(work: &Work<'_>, entries: &[Entry]) -> Option<String> {
         names.join(", "),
         first.id
     ))
-}
-
-fn snapshot_of(key: &str) -> String {
-    format!("{key}.snapshot")
 }

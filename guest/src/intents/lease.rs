@@ -91,6 +91,11 @@ pub fn give_back(path: &str, session: &str, call: &str, ports: &Ports) {
     }
 }
 
+/// Takes away leases that have run out.
+pub fn sweep(now: Timestamp, ports: &Ports) {
+    state::sweep("leases", |content| json::parse::<Lease>(content).map_or(true, |lease| !lease.holds(now)), ports);
+}
+
 fn read(path: &str, ports: &Ports) -> Option<Lease> {
     let bytes = ports.workspace.read(Root::Project, &at(path), state::MOST_BYTES).ok()?;
     json::parse(&bytes).ok()

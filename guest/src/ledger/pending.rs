@@ -9,7 +9,7 @@ use crate::call::effect::Operation;
 use crate::digest::Digest;
 use crate::intents::intent::IntentId;
 use crate::json;
-use crate::ports::{Expectation, FileFault, Ports, Root};
+use crate::ports::{Expectation, FileFault, Ports, Root, Timestamp};
 use crate::state;
 
 /// A change that a call under way was allowed to make.
@@ -68,6 +68,20 @@ pub fn forget(key: &str, ports: &Ports) {
         Ok(()) | Err(FileFault::Missing) => {}
         Err(fault) => ports.warn(&format!("`{key}` cannot be removed: {fault}")),
     }
+}
+
+/// Forgets calls that were never settled: their hosts died, or do not tell how a call ended.
+pub fn sweep(now: Timestamp, ports: &Ports) {
+    const DAY_MS: u64 = 86_400_000;
+    let is_over = |content: &[u8]| json::parse::<Pending>(content).map_or(true, |pending| pending.since + DAY_MS < now.0);
+    for key in state::sweep("calls", is_over, ports) {
+        let _ = ports.records.remove(Root::Project, &snapshot_of(&key));
+    }
+}
+
+/// Where the snapshot stands that was taken before a call.
+pub fn snapshot_of(key: &str) -> String {
+    key.replace("/calls/", "/snapshots/")
 }
 
 /// The file that remembers a call.

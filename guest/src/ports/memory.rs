@@ -130,6 +130,17 @@ impl Memory {
         self.refusal.set(with);
     }
 
+    /// How many files stand below a folder of the workspace.
+    pub fn count(&self, folder: &str) -> usize {
+        let below = format!("{}/", walk_from(PROJECT, folder).join_names());
+        self.nodes.borrow().iter().filter(|(path, node)| path.starts_with(&below) && matches!(node, Node::File { .. })).count()
+    }
+
+    /// Lets time pass.
+    pub fn pass(&self, millis: u64) {
+        self.now.set(self.now.get() + millis);
+    }
+
     /// What was logged so far.
     pub fn logged(&self) -> Vec<(Level, String)> {
         self.lines.borrow().clone()
