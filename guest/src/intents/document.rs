@@ -19,8 +19,11 @@ pub(super) const LISTS: [&str; 2] = ["active_intents", "intents"];
 const LOCATED: &str = "owned_scope";
 
 /// What all texts together may take, and each value by itself. Aliases can make a small file say a text a million times.
-const MOST_BYTES: usize = 64 << 20;
+const MOST_BYTES: usize = 32 << 20;
 const EACH_VALUE: usize = 64;
+
+/// The parser keeps all values of the document at once, and needs some hundred bytes for each.
+const MOST_VALUES: usize = 1 << 20;
 
 /// One part of the document, in its order.
 pub(super) enum Part {
@@ -70,14 +73,22 @@ pub(super) fn walk(bytes: &[u8], tell: &mut dyn FnMut(Part)) -> Result<Node, (Pl
     let text = std::str::from_utf8(bytes).map_err(|fault| not_utf8(bytes, fault.valid_up_to()))?;
     if let Some(offset) = nesting::too_deep(text) {
         let place = text.get(..offset).map_or(Place::START, Place::behind);
-        return Err((
-            place,
-            "brackets stand too deep in brackets here; close them, or put text that holds them in quotes".to_owned(),
-        ));
+        let why = "brackets stand too deep in brackets here; close them, or put text that holds them in quotes";
+        return Err((place, why.to_owned()));
+    }
+    if values(bytes) > MOST_VALUES {
+        return Err((Place::START, "this is more than can be kept; move closed intents elsewhere".to_owned()));
     }
     let mut walk = Walk { source: Source::new(text), raised: None, spent: 0, tell };
     let found = walk.visit(Level::Top).deserialize(serde_yaml::Deserializer::from_slice(bytes));
     walk.settle(found).map_err(|fault| no_yaml(text, &fault))
+}
+
+/// At least as many values as there are, counted by what stands between them. A list in a list takes two more to begin and end.
+fn values(bytes: &[u8]) -> usize {
+    let between = bytes.iter().filter(|byte| matches!(byte, b'\n' | b'\r' | b',' | b':' | b'-' | b'?' | b'[' | b'{')).count();
+    let nested = bytes.windows(3).filter(|three| matches!(three, [b'-' | b'?', b' ' | b'\t', b'-' | b'?'])).count();
+    between + 2 * nested
 }
 
 fn not_utf8(bytes: &[u8], good: usize) -> (Place, String) {

@@ -1,5 +1,7 @@
 //! The files that an intent owns now, for the prompt.
 
+use std::collections::BTreeSet;
+
 use super::intent::Intent;
 use super::scope::Reach;
 use crate::call::path::Location;
@@ -13,6 +15,8 @@ const MOST_LISTINGS: usize = 32;
 /// How far a listing goes.
 const DEEPEST: u32 = 64;
 const MOST_ENTRIES: u32 = 2000;
+/// How many files are compared with the patterns before no more folders are listed.
+const MOST_COMPARED: usize = 8000;
 /// Folders that are large and that nobody writes in by hand.
 const SKIPPED: [&str; 3] = [".git", "node_modules", "target"];
 
@@ -25,24 +29,27 @@ pub fn files_in_scope(intent: &Intent, workspace: &dyn Workspace) -> Vec<String>
     }
     let questions: Vec<Question> = wanted.iter().map(|base| Question::project(base.shown())).collect();
     let facts = workspace.inspect(&questions);
-    let mut files = Vec::new();
-    let mut folders = Vec::new();
+    let mut files = BTreeSet::new();
+    let mut folders: Vec<Base> = Vec::new();
     for (base, facts) in wanted.into_iter().zip(facts) {
         if facts.real_path.as_deref() != Some(base.shown()) {
             continue;
         }
         match facts.kind {
-            Kind::File if base.depth == 0 => files.push(base.path),
-            Kind::Directory if base.depth > 0 => folders.push(base),
+            Kind::File if base.depth == 0 => drop(files.insert(base.path)),
+            Kind::Directory if base.depth > 0 => {
+                // Those above come first, and the deeper of two looks.
+                let goes_before = |other: &Base| (&base.path, other.depth) < (&other.path, base.depth);
+                let at = folders.iter().position(goes_before).unwrap_or(folders.len());
+                folders.insert(at, base);
+            }
             _ => {}
         }
     }
-    // Those above come first, and the deeper of two looks.
-    folders.sort_by(|one, other| one.path.cmp(&other.path).then(other.depth.cmp(&one.depth)));
     let mut listed: Vec<Base> = Vec::new();
     let mut listings = 0;
     for folder in folders {
-        if listings == MOST_LISTINGS || listed.iter().any(|above| above.shows(&folder)) {
+        if listings == MOST_LISTINGS || files.len() > MOST_COMPARED || listed.iter().any(|above| above.shows(&folder)) {
             continue;
         }
         listings += 1;
@@ -56,14 +63,11 @@ pub fn files_in_scope(intent: &Intent, workspace: &dyn Workspace) -> Vec<String>
             listed.push(folder);
         }
     }
-    files.sort_unstable();
-    files.dedup();
-    files.retain(|file| match Location::reported(file) {
+    let owned = |file: &String| match Location::reported(file) {
         Location::Inside(path) => intent.owned_scope.reach(&path) == Reach::Within,
         Location::Outside(_) => false,
-    });
-    files.truncate(MOST_FILES);
-    files
+    };
+    files.into_iter().filter(owned).take(MOST_FILES).collect()
 }
 
 /// What a pattern names before its first wildcard.

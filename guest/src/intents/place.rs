@@ -13,7 +13,7 @@ impl Place {
 
     /// The place that a message of the YAML parser ends with. It names none for the first character.
     pub(super) fn said_by(message: &str) -> Self {
-        let said = message.rsplit_once(" at line ").and_then(|(_, place)| place.split_once(" column "));
+        let said = message.split(" at line ").last().and_then(|place| place.split_once(" column "));
         let number = |digits: &str| digits.parse().ok();
         said.and_then(|(line, column)| Some(Self { line: number(line)?, column: number(column)? })).unwrap_or(Self::START)
     }

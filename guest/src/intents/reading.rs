@@ -17,7 +17,7 @@ use super::scope::Scope;
 const MOST_DIAGNOSES: usize = 1000;
 
 /// What all patterns may come to once their braces are written out, in characters.
-const MOST_IN_PATTERNS: usize = 2 << 20;
+const MOST_IN_PATTERNS: usize = 1 << 20;
 
 /// What a text says.
 #[derive(Default)]
@@ -77,7 +77,6 @@ pub(super) fn read(text: &[u8]) -> Reading {
             _ => {}
         },
     }
-    reading.diagnoses.sort_by_key(|diagnosis| (diagnosis.line.is_none(), diagnosis.line, diagnosis.column));
     if reading.more > 0 {
         let said = format!("{} more faults are not shown; mend these first", reading.more);
         reading.diagnoses.push(Diagnosis::new(Severity::Warning, None, &said));
@@ -87,11 +86,13 @@ pub(super) fn read(text: &[u8]) -> Reading {
 
 impl Reading {
     fn say(&mut self, diagnosis: Diagnosis) {
-        if self.diagnoses.len() < MOST_DIAGNOSES {
-            self.diagnoses.push(diagnosis);
-        } else {
+        if self.diagnoses.len() == MOST_DIAGNOSES {
             self.more += 1;
+            return;
         }
+        let place = |told: &Diagnosis| (told.line.is_none(), told.line, told.column);
+        let later = self.diagnoses.iter().rev().take_while(|told| place(told) > place(&diagnosis)).count();
+        self.diagnoses.insert(self.diagnoses.len() - later, diagnosis);
     }
 
     fn warn(&mut self, place: Option<Place>, message: &str) {
