@@ -72,5 +72,5 @@ fn a_ledger_that_is_a_pipe_holds_nobody_up() {
         &mut gate,
         r#"{"op":"post-tool","session":"s","call":"c","tool":"write","args":{"path":"src/a"},"success":true}"#,
     );
-    assert_eq!(settled, r#"{"entries":[]}"#);
+    assert!(settled.starts_with(r#"{"entries":[],"notice":"`.orchestration/agent_trace.jsonl` cannot be written"#), "{settled}");
 }

@@ -58,11 +58,19 @@ pub(crate) fn demo() -> Result<()> {
     ] {
         session.call(what, tool, &args)?;
     }
+    write(root, "src/auth/login.ts", "export const login = () => 0; // a person was here\n")?;
+    session.call("a file that a person changed meanwhile", "write_to_file", &edit)?;
+    let program = json!({"command": "npm test"});
+    session.call("a program that nobody can see into", "bash", &program)?;
+    write(root, "src/billing/pay.ts", "export const pay = () => 0;\n")?;
+    session.settle("bash", &program)?;
     session.augment(&json!({"prompt": "Lock the account as [[rate-limits]] says"}))?;
     drop(session);
 
-    println!("\nThe ledger, .orchestration/agent_trace.jsonl:");
-    print!("{}", fs::read_to_string(root.join(".orchestration/agent_trace.jsonl"))?);
+    println!("\nThe ledger, and whether anybody has touched it since:");
+    for words in [["trace", "list"], ["trace", "verify"]] {
+        run(Command::new(tollgate()).args(words).arg("--workspace").arg(root).arg("--home").arg(root))?;
+    }
     println!("\nThe gate that ruled:");
     run(Command::new(tollgate()).arg("--version"))
 }
@@ -119,7 +127,11 @@ impl Session {
         let line = json!({"op": "post-tool", "session": "demo", "call": call, "tool": tool, "args": args, "success": true});
         let answer = self.ask(&line)?;
         let path = text(&answer, "/entries/0/file/relative_path");
-        println!("  entered  {path:<40} {}", text(&answer, "/entries/0/mutation_class"));
+        let (class, scope) = (text(&answer, "/entries/0/mutation_class"), text(&answer, "/entries/0/scope_validation"));
+        println!("  entered  {path:<40} {class} {scope}");
+        if let Some(notice) = answer.get("notice").and_then(Value::as_str) {
+            println!("           {notice}");
+        }
         Ok(())
     }
 
