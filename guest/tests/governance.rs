@@ -175,6 +175,20 @@ fn an_expected_hash_in_the_call_counts_more_than_what_was_seen() {
     }
 }
 
+/// Calls of one session that overlap: the second is ruled on when the first has run and has not been settled.
+#[test]
+fn a_session_is_not_stale_by_its_own_call_under_way() {
+    let mut house = House::new();
+    house.call("pre-tool", "s", "1", "read", json!({"filePath": "src/auth/a.ts"}));
+    house.call("pre-tool", "s", "2", "write", write("src/auth/a.ts"));
+    house.world.write("src/auth/a.ts", "new");
+    expect(&house.call("pre-tool", "s", "3", "write", write("src/auth/a.ts")), "allow", "in_scope");
+    house.call("post-tool", "s", "2", "write", write("src/auth/a.ts"));
+    house.call("post-tool", "s", "3", "write", write("src/auth/a.ts"));
+    house.world.write("src/auth/a.ts", "somebody else's");
+    expect(&house.call("pre-tool", "s", "4", "write", write("src/auth/a.ts")), "deny", "stale_write");
+}
+
 #[test]
 fn two_sessions_that_write_at_once() {
     let mut house = House::new();
@@ -264,7 +278,9 @@ fn what_a_program_changed_is_seen_afterwards() {
     );
     let notice = settled["notice"].as_str().unwrap();
     assert!(
-        notice.contains("outside the scope of LOGIN") && notice.contains("`README.md`") && notice.contains("trace revert"),
+        notice.contains("files outside the scope of LOGIN changed while `bash` ran")
+            && notice.contains("`README.md`")
+            && notice.contains("trace revert"),
         "{notice}"
     );
     assert!(house.warned("outside the scope of LOGIN"));

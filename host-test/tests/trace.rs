@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -114,6 +115,10 @@ fn changes_are_taken_back_from_git_and_from_the_kept_content() {
         fs::write(root.join("notes.txt"), "overwritten too\n").unwrap();
         fs::write(root.join("stray.txt"), "stray\n").unwrap();
     });
+    // A copy of a file may hold what only its owner should read.
+    for copy in fs::read_dir(house.root().join(".tollgate/state/.pre-images")).unwrap() {
+        assert_eq!(copy.unwrap().metadata().unwrap().permissions().mode() & 0o777, 0o600);
+    }
     let (code, _, err) = house.trace(&["revert", id_of(&settled, "README.md")]);
     assert!(code == 2 && err.contains("--yes"), "{err}");
     assert_eq!(house.content("README.md").unwrap(), "overwritten\n");

@@ -34,7 +34,7 @@ export function recordsImport(roots: Roots, log: LogSink): typeof contract {
     if (owner === undefined || found === 'unreadable') throw new Fault('denied');
     const standing = found === 'missing' ? 'nothing' : found.isFile() ? 'file' : 'something else';
     const cut = real.lastIndexOf('/');
-    const mode = owner === 'home' ? 0o600 : 0o666;
+    const mode = owner === 'home' || roots.isPrivate(real) ? 0o600 : 0o666;
     try {
       use({ path: real, folder: real.slice(0, cut), name: real.slice(cut + 1), mode, standing });
     } catch (error) {

@@ -12,6 +12,8 @@ const LENT_OF_HOME = ['.tollgate', '.ollm'];
 
 /** The gate's own folders, where it may write. */
 const WRITABLE_OF_PROJECT = ['.orchestration', '.tollgate'];
+/** Nobody but the user reads these. */
+const PRIVATE_OF_PROJECT = '.tollgate/state';
 const WRITABLE_OF_HOME = ['.tollgate'];
 
 /** The two folders that the host lends, and what of them it lends. */
@@ -44,6 +46,11 @@ export class Roots {
     // The home folder first: where it is the workspace too, what is written there stays private.
     if (isBelow(this.home.folder, WRITABLE_OF_HOME, real)) return 'home';
     return isBelow(this.project.folder, WRITABLE_OF_PROJECT, real) ? 'project' : undefined;
+  }
+
+  /** Whether an absolute path lies where copies of the user's files are kept, whoever may read those. */
+  isPrivate(real: string): boolean {
+    return isBelow(this.project.folder, [PRIVATE_OF_PROJECT], real);
   }
 
   /** A path as the guest sees it: relative to the workspace where it lies in it, else absolute. */

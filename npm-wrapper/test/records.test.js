@@ -93,10 +93,12 @@ test('a file is removed once', () => {
   assert.equal(outcome(() => remove('project', 'src/a')), 'denied');
 });
 
-test('files of the home folder are private', () => {
+test('files of the home folder and copies of files are private', () => {
   append('home', '.tollgate/p1', bytes(''));
   replace('home', '.tollgate/p2', bytes(''), absent);
-  for (const name of ['p1', 'p2']) assert.equal(fs.statSync(path.join(home, '.tollgate', name)).mode & 0o777, 0o600);
+  replace('project', '.tollgate/state/copies/p3', bytes(''), absent);
+  const files = [path.join(home, '.tollgate/p1'), path.join(home, '.tollgate/p2'), path.join(project, '.tollgate/state/copies/p3')];
+  for (const file of files) assert.equal(fs.statSync(file).mode & 0o777, 0o600);
 });
 
 test('a temporary file that a killed process left behind is in nobody\'s way', () => {

@@ -23,6 +23,9 @@ const MOST_SEEN_BYTES: u64 = 16 << 20;
 /// And no more than so many in one call.
 const MOST_SEEN: usize = 64;
 
+/// A call that changes more files, a folder that goes with everything in it, holds only so many.
+pub(super) const MOST_LEASES: usize = 64;
+
 impl Gate {
     /// Why the call would overwrite what its session has not seen.
     pub(super) fn stale(&self, call: &ToolCall, effects: &[Effect]) -> Option<String> {
@@ -42,7 +45,9 @@ impl Gate {
                 // There is something, but it could not be hashed, or it is about to go and never was looked at.
                 (_, None) => return None,
             };
-            (seen != now).then(|| match expected {
+            // Its own call that has not been settled yet may have changed it.
+            let own = || expected.is_none() && lease::is_of(path, &call.session, self.ports.clock.now(), &self.ports);
+            (seen != now && !own()).then(|| match expected {
                 Some(expected) => {
                     format!("`{path}` is not what the call expects, {expected}: {}; {}", state_of(now), remedy(now))
                 }
@@ -70,6 +75,7 @@ impl Gate {
         // In one order for everybody, so that of two calls with the same files one gets them all.
         paths.sort_unstable();
         paths.dedup();
+        paths.truncate(MOST_LEASES);
         for (taken, path) in paths.iter().enumerate() {
             if let Err(denial) = Lease::new(path, &call.session, &call.call, &call.tool, now).take(now, &self.ports) {
                 self.give_back(call, paths.iter().take(taken).copied());

@@ -154,7 +154,7 @@ fn notice(work: &Work<'_>, entries: &[Entry]) -> Option<String> {
     }
     let (tool, intent) = (&work.call.tool, &work.pending.intent);
     Some(format!(
-        "what `{tool}` ran changed files outside the scope of {intent}: {}; they are entered as FAIL; put them back, or have a person run `tollgate trace revert {}`",
+        "files outside the scope of {intent} changed while `{tool}` ran: {}; they are entered as FAIL; put them back, or have a person run `tollgate trace revert {}`",
         names.join(", "),
         first.id
     ))

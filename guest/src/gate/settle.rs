@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::entering::Unentered;
+use super::guard::MOST_LEASES;
 use super::{Gate, bearings};
 use crate::call::ToolCall;
 use crate::call::effect::{Effect, Operation};
@@ -144,7 +145,9 @@ impl Gate {
                 lines
             }
         };
-        self.give_back(call, pending.changes.iter().map(|change| &*change.path));
+        let mut paths: Vec<&str> = pending.changes.iter().map(|change| &*change.path).collect();
+        paths.sort_unstable();
+        self.give_back(call, paths.into_iter().take(MOST_LEASES));
         Settlement { lines, notice }
     }
 

@@ -79,6 +79,11 @@ impl Lease {
     }
 }
 
+/// Whether the session itself holds a lease on a file.
+pub fn is_of(path: &str, session: &str, now: Timestamp, ports: &Ports) -> bool {
+    read(path, ports).is_some_and(|lease| lease.session == session && lease.holds(now))
+}
+
 /// The lease on a file that a session other than this one holds.
 pub fn of_another(path: &str, session: &str, now: Timestamp, ports: &Ports) -> Option<Lease> {
     read(path, ports).filter(|lease| lease.session != session && lease.holds(now))

@@ -13,6 +13,9 @@ use crate::bindings::tollgate::hooks::workspace::{Fault, Root};
 /// Below these folders of the workspace the gate writes.
 const OWN_OF_PROJECT: &[&str] = &[".orchestration", ".tollgate"];
 
+/// Below this folder of the workspace stand copies of files, whoever may read those.
+const OWN_AND_PRIVATE: [&str; 2] = [".tollgate", "state"];
+
 /// Below these folders of the home folder.
 const OWN_OF_HOME: &[&str] = &[".tollgate"];
 
@@ -94,6 +97,7 @@ impl Files {
             if let Some([folder @ .., name]) = real.below(&lent.real)
                 && folder.first().is_some_and(|first| own.contains(&first.as_str()))
             {
+                let private = private || folder.iter().map(String::as_str).take(OWN_AND_PRIVATE.len()).eq(OWN_AND_PRIVATE);
                 return Ok(Spot { dir: &lent.dir, folder, name, private });
             }
         }
