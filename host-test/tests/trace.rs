@@ -122,23 +122,30 @@ fn changes_are_taken_back_from_git_and_from_the_kept_content() {
     let (code, _, err) = house.trace(&["revert", id_of(&settled, "README.md")]);
     assert!(code == 2 && err.contains("--yes"), "{err}");
     assert_eq!(house.content("README.md").unwrap(), "overwritten\n");
-    // What git has need not be kept.
-    fs::remove_dir_all(house.root().join(".tollgate/state/.pre-images")).unwrap();
-    let (code, out, err) = house.trace(&["revert", "--yes", id_of(&settled, "README.md")]);
-    assert_eq!(code, 0, "{out}{err}");
-    assert_eq!(house.content("README.md").unwrap(), "committed\n");
-    let (code, _, err) = house.trace(&["revert", "--yes", id_of(&settled, "notes.txt")]);
-    assert!(code == 2 && house.content("notes.txt").unwrap() == "overwritten too\n", "nobody has it: {err}");
+    for (path, content) in [("README.md", "committed\n"), ("notes.txt", "never committed\n")] {
+        let (code, out, err) = house.trace(&["revert", "--yes", id_of(&settled, path)]);
+        assert_eq!(code, 0, "{out}{err}");
+        assert_eq!(house.content(path).unwrap(), content);
+    }
+    assert_eq!(house.trace(&["revert", "--yes", id_of(&settled, "stray.txt")]).0, 0);
+    assert_eq!(house.content("stray.txt"), None);
 
-    let settled = house.program("2", |root| fs::write(root.join("notes.txt"), "once more\n").unwrap());
-    assert_eq!(house.trace(&["revert", "--yes", id_of(&settled, "notes.txt")]).0, 0);
-    assert_eq!(house.content("notes.txt").unwrap(), "overwritten too\n");
+    // What neither git nor the gate has is said to be lost, and left alone.
+    let lost = house.program("2", |root| {
+        fs::remove_dir_all(root.join(".tollgate/state/.pre-images")).unwrap();
+        fs::write(root.join("notes.txt"), "once more\n").unwrap();
+    });
+    let (code, _, err) = house.trace(&["revert", "--yes", id_of(&lost, "notes.txt")]);
+    assert!(code == 2 && house.content("notes.txt").unwrap() == "once more\n", "{err}");
     let (code, out, _) = house.trace(&["list", "--json"]);
     assert_eq!(code, 0);
     let entries: Value = serde_json::from_str(&out).unwrap();
     let last = entries["entries"].as_array().unwrap().last().unwrap().clone();
-    assert_eq!((&last["reverts"], &last["scope_validation"]), (&json!(id_of(&settled, "notes.txt")), &json!("EXEMPT")));
-    let (code, _, err) = house.trace(&["revert", "--yes", id_of(&settled, "notes.txt")]);
+    assert_eq!(last["scope_validation"], "FAIL");
+    let reverts: Vec<_> = entries["entries"].as_array().unwrap().iter().filter(|entry| entry["reverts"].is_string()).collect();
+    assert_eq!(reverts.len(), 3);
+    assert!(reverts.iter().all(|entry| entry["scope_validation"] == "EXEMPT" && entry["success"] == true));
+    let (code, _, err) = house.trace(&["revert", "--yes", id_of(&settled, "README.md")]);
     assert!(code == 2 && err.contains("already"), "{err}");
     assert_eq!(house.trace(&["verify"]).0, 0);
 }

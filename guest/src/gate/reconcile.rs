@@ -4,6 +4,8 @@
 //! tells of somebody else's. What lies in the intent's scope is entered like any change; what does not is entered as FAIL,
 //! told to the agent and the user, and can be put back.
 
+use std::cell::OnceCell;
+
 use super::Gate;
 use super::settle::{Outcome, Work, claimed};
 use crate::call::effect::{Extent, Operation};
@@ -13,6 +15,7 @@ use crate::intents::intent::Intent;
 use crate::intents::lease;
 use crate::intents::scope::Reach;
 use crate::ledger::entry::{Entry, FileChange, ScopeValidation};
+use crate::ledger::git_index::GitIndex;
 use crate::ledger::images;
 use crate::ledger::mutation::MutationClass;
 use crate::ledger::pending::snapshot_of;
@@ -27,8 +30,9 @@ const MOST_ENTRIES: usize = 1_000;
 const MOST_NAMED: usize = 10;
 
 impl Gate {
-    /// Looks at every file before a program runs, and copies those that are not the intent's.
-    pub(super) fn take_snapshot(&self, key: &str, intent: &Intent) -> bool {
+    /// Looks at every file before a program runs, and copies those that are new or changed since the last look and that
+    /// git does not have.
+    pub(super) fn take_snapshot(&self, key: &str) -> bool {
         let latest = Snapshot::latest(&self.ports);
         let mut snapshot = match Snapshot::look(&latest, &self.ports) {
             Ok(snapshot) => snapshot,
@@ -37,16 +41,11 @@ impl Gate {
                 return false;
             }
         };
-        if snapshot.hash(None, &self.ports) {
+        let anew = snapshot.hash(None, &self.ports);
+        if !anew.is_empty() {
             snapshot.keep_latest(&self.ports);
+            self.copy(&anew, &latest, &snapshot);
         }
-        let mut wanted: Vec<(&str, Digest, u64)> = Vec::new();
-        for (path, look) in snapshot.files() {
-            if let (Some(digest), false) = (look.digest, is_in_scope(intent, path)) {
-                wanted.push((path, digest, look.size));
-            }
-        }
-        images::keep(&wanted, |digest| self.is_needed(digest, &snapshot), &self.ports);
         match snapshot.keep(&snapshot_of(key), &self.ports) {
             Ok(()) => true,
             Err(fault) => {
@@ -56,15 +55,32 @@ impl Gate {
         }
     }
 
-    /// Whether a kept content may still be wanted back.
-    fn is_needed(&self, digest: &Digest, snapshot: &Snapshot) -> bool {
-        let stands = snapshot.files().iter().any(|(_, look)| look.digest == Some(*digest));
-        stands || self.failures().iter().any(|entry| entry.file.as_ref().is_some_and(|file| file.pre_hash == Some(*digest)))
+    /// Copies what was looked at anew, for the next program, unless git has it.
+    fn copy(&self, anew: &[String], before: &Snapshot, now: &Snapshot) {
+        let index = GitIndex::read(&self.ports);
+        let mut wanted: Vec<(&str, Digest, u64)> = Vec::new();
+        for path in anew {
+            let Some((digest, size)) = now.at(path).and_then(|look| Some((look.digest?, look.size))) else { continue };
+            // What changed since the last look need not be what git has, though the size is the same.
+            if !index.has(path, size) || before.at(path).is_some() {
+                wanted.push((path, digest, size));
+            }
+        }
+        // Rarely asked, and then for every copy there is.
+        let needed = OnceCell::new();
+        let is_needed = |digest: &Digest| needed.get_or_init(|| self.wanted_back(now)).binary_search(&digest.short()).is_ok();
+        images::keep(&wanted, is_needed, &self.ports);
     }
 
-    fn failures(&self) -> Vec<Entry> {
+    /// The contents that may still be wanted back: those that stand there, and those that were changed out of scope.
+    fn wanted_back(&self, now: &Snapshot) -> Vec<[u8; 16]> {
         let page = reading::newest(&Filter::default(), usize::MAX, None, 1 << 20, &self.ports).unwrap_or_default();
-        page.entries.into_iter().filter(|entry| entry.scope_validation == ScopeValidation::Fail).collect()
+        let failed = page.entries.into_iter().filter(|entry| entry.scope_validation == ScopeValidation::Fail);
+        let before = failed.filter_map(|entry| entry.file?.pre_hash);
+        let stands = now.files().iter().filter_map(|(_, look)| look.digest);
+        let mut wanted: Vec<[u8; 16]> = before.chain(stands).map(|digest| digest.short()).collect();
+        wanted.sort_unstable();
+        wanted
     }
 
     /// The entries for what changed while a program ran, and what to say about it.
@@ -79,8 +95,9 @@ impl Gate {
             }
         };
         let suspects = after.suspects(&before);
-        after.hash(Some(&suspects), &self.ports);
+        let anew = after.hash(Some(&suspects), &self.ports);
         after.keep_latest(&self.ports);
+        self.copy(&anew, &before, &after);
         let others = self.others(work.call, work.pending);
         let mut entries = Vec::new();
         let mut more = 0;

@@ -76,7 +76,7 @@ impl Gate {
     ) -> Result<(), FileFault> {
         let mut changes = self.changes(effects);
         let key = pending::key(&call.session, &call.call);
-        let open_ended = how.open_ended && self.take_snapshot(&key, intent);
+        let open_ended = how.open_ended && self.take_snapshot(&key);
         if changes.is_empty() && !open_ended {
             return Ok(());
         }

@@ -2,7 +2,7 @@
 //! back. Kept by content, below `.tollgate/state/`, within bounds: what git has too is lost to nobody.
 
 use crate::digest::Digest;
-use crate::ports::{Expectation, FileFault, Ports, Reach, Root};
+use crate::ports::{Entry, Expectation, FileFault, Ports, Reach, Root};
 use crate::state;
 
 /// The folder's name, which no listing of the workspace enters.
@@ -11,11 +11,12 @@ pub const NAME: &str = ".pre-images";
 /// Larger files are not kept.
 pub const MOST_BYTES_EACH: u64 = 256 << 10;
 
-/// No more is copied before one call.
-const MOST_BYTES_AT_ONCE: u64 = 32 << 20;
+/// No more is copied before one call, because the call waits.
+const MOST_BYTES_AT_ONCE: u64 = 8 << 20;
+const MOST_FILES_AT_ONCE: usize = 1_000;
 
-/// Beyond so many, those that no file holds any more go.
-const MANY: usize = 4_000;
+/// Beyond so much in all, what no file holds any more goes, and then nothing is added.
+const MOST_BYTES: u64 = 64 << 20;
 
 /// Where the image of a content stands.
 pub fn path(digest: &Digest) -> String {
@@ -27,12 +28,11 @@ pub fn keep(files: &[(&str, Digest, u64)], needed: impl Fn(&Digest) -> bool, por
     let folder = format!("{}/{NAME}", state::FOLDER);
     let reach = Reach { depth: 1, limit: 100_000, skip: Vec::new() };
     // Listings are sorted.
-    let mut there: Vec<String> = match ports.workspace.list(Root::Project, &folder, &reach) {
-        Ok(listing) => listing.entries.into_iter().map(|entry| entry.path).collect(),
-        Err(_) => Vec::new(),
-    };
-    if there.len() > MANY {
-        there.retain(|name| {
+    let mut there = ports.workspace.list(Root::Project, &folder, &reach).map(|listing| listing.entries).unwrap_or_default();
+    let taken = |there: &[Entry]| there.iter().map(|entry| entry.size).sum::<u64>();
+    if taken(&there) > MOST_BYTES - MOST_BYTES_AT_ONCE {
+        there.retain(|image| {
+            let name = &image.path;
             let stays = format!("sha256:{name}").parse().is_ok_and(|digest| needed(&digest));
             if !stays {
                 let _ = ports.records.remove(Root::Project, &format!("{folder}/{name}"));
@@ -40,9 +40,9 @@ pub fn keep(files: &[(&str, Digest, u64)], needed: impl Fn(&Digest) -> bool, por
             stays
         });
     }
-    let mut left = MOST_BYTES_AT_ONCE;
-    for (file, digest, size) in files {
-        if *size > MOST_BYTES_EACH || *size > left || there.binary_search(&digest.hex()).is_ok() {
+    let mut left = MOST_BYTES.saturating_sub(taken(&there)).min(MOST_BYTES_AT_ONCE);
+    for (file, digest, size) in files.iter().take(MOST_FILES_AT_ONCE) {
+        if *size > MOST_BYTES_EACH || *size > left || there.binary_search_by(|image| image.path.cmp(&digest.hex())).is_ok() {
             continue;
         }
         let Ok(content) = ports.workspace.read(Root::Project, file, MOST_BYTES_EACH) else { continue };

@@ -10,12 +10,13 @@
 //! | [`map`], [`export`] | the same for people, and for other programs |
 //! | [`revert`] | taking a change back |
 //! | [`mutation`], [`line_ranges`] | what kind of change it was, and where |
-//! | [`pending`], [`snapshot`], [`images`] | what was known before a call that is under way |
+//! | [`pending`], [`snapshot`], [`images`], [`git_index`] | what was known before a call that is under way |
 
 pub mod archive;
 pub mod chain;
 pub mod entry;
 pub mod export;
+pub mod git_index;
 pub mod images;
 pub mod line_ranges;
 pub mod map;

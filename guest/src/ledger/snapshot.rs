@@ -114,7 +114,8 @@ impl Snapshot {
     }
 
     /// Has the host hash some files, given sorted, or all that have no digest.
-    pub fn hash(&mut self, only: Option<&[String]>, ports: &Ports) -> bool {
+    /// Returns those that it asked about.
+    pub fn hash(&mut self, only: Option<&[String]>, ports: &Ports) -> Vec<String> {
         let mut left = MOST_HASHED_AT_ONCE;
         let mut wanted: Vec<&mut (String, Look)> = Vec::new();
         for file in &mut self.0 {
@@ -125,7 +126,7 @@ impl Snapshot {
                 wanted.push(file);
             }
         }
-        let any = !wanted.is_empty();
+        let asked = wanted.iter().map(|file| file.0.clone()).collect();
         for files in wanted.chunks_mut(AT_ONCE) {
             let question = |file: &&mut (String, Look)| Question { root: Root::Project, path: file.0.clone(), digest: true };
             let facts = ports.workspace.inspect(&files.iter().map(question).collect::<Vec<_>>());
@@ -136,7 +137,7 @@ impl Snapshot {
                 }
             }
         }
-        any
+        asked
     }
 
     /// The files that may differ from an earlier look.
@@ -291,7 +292,7 @@ mod tests {
         let ports = world.ports();
         ["a", "b", "c d"].iter().for_each(|path| world.write(path, path));
         let mut before = Snapshot::look(&Snapshot::default(), &ports).unwrap();
-        assert!(before.hash(None, &ports));
+        assert_eq!(before.hash(None, &ports), ["a", "b", "c d"]);
         before.keep("./.tollgate/state/x", &ports).unwrap();
         assert_eq!(Snapshot::kept("./.tollgate/state/x", &ports), before);
         world.write("b", "new");
