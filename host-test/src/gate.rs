@@ -12,6 +12,7 @@ use crate::builder::Builder;
 use crate::error::Error;
 use crate::files::Files;
 use crate::imports::{Imports, World};
+use crate::lookups::Lookups;
 use crate::runtime::Runtime;
 
 /// One workspace's gate. See the [crate's page](crate) for an example.
@@ -56,6 +57,12 @@ impl Tollgate {
     /// What is known about the concepts that a call names.
     pub fn augment(&mut self, call: &ToolCall, found: &[Finding]) -> Result<Augmented, Error> {
         Ok(self.run(|plugin, store| plugin.tollgate_hooks_augment().call_apply(store, call, found))??)
+    }
+
+    /// Plans, looks up and augments in one go. It waits for what it looks up, five seconds at most.
+    pub fn augment_with(&mut self, call: &ToolCall, lookups: &Lookups) -> Result<Augmented, Error> {
+        let plan = self.plan_lookups(call)?;
+        self.augment(call, &lookups.carry_out(&plan))
     }
 
     /// Makes an intent the session's only active one.

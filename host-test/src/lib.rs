@@ -41,6 +41,7 @@
 //! | `gate` | one workspace's instance, and the calls an embedder makes |
 //! | `files` | the workspace and the home folder behind capabilities |
 //! | `imports` | the contract's imports over `files`, clock, random bytes and log |
+//! | `lookups`, `process` | what the gate wants looked up, carried out: commands and functions, within bounds |
 //! | `bindings` | generated from `wit/` |
 //!
 //! The decisions are documented in the crate `tollgate_guest`.
@@ -54,8 +55,10 @@ mod error;
 mod files;
 mod gate;
 mod imports;
+mod lookups;
 #[cfg(feature = "native")]
 pub mod native;
+mod process;
 mod runtime;
 
 pub use bindings::exports::tollgate::hooks::augment::{Answer, Augmented, Finding, Lookup, Plan};
@@ -67,4 +70,5 @@ pub use bindings::tollgate::hooks::types::{Effect, Operation, PreHash, Ruling, T
 pub use builder::Builder;
 pub use error::Error;
 pub use gate::Tollgate;
+pub use lookups::{Function, Lookups, McpTool};
 pub use runtime::{DIGEST, Limits, Runtime, VERSION};

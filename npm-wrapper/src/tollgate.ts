@@ -14,6 +14,7 @@ import type {
 } from './calls.js';
 import { TollgateError } from './error.js';
 import type { Guest } from './guest.js';
+import { carryOut, type LookupOptions } from './lookups.js';
 import { fromBytes, text, textBytes, toBytes, toText, whole } from './json.js';
 
 /** What the prompt gets when nobody asks for less: 4,000 tokens of about four characters. */
@@ -62,6 +63,11 @@ export class Tollgate {
     }));
     const { args, additionalContext, concepts, skipped } = this.#guest.call(({ augment }) => augment.apply(asked, found));
     return { args: fromBytes(args) as Record<string, unknown>, additionalContext, concepts, skipped };
+  }
+
+  /** Plans, looks up and augments in one go, without holding up anybody: five seconds at most. */
+  async augmentWith(call: ToolCall, options: LookupOptions = {}): Promise<Augmented> {
+    return this.augment(call, await carryOut(this.planLookups(call), options));
   }
 
   /** Makes an intent the session's only active one. */

@@ -1,0 +1,183 @@
+//! Looking things up for the gate: what [`Tollgate::plan_lookups`](crate::Tollgate::plan_lookups) asks for.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, mpsc};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::bindings::exports::tollgate::hooks::augment::{Answer, Finding, Lookup, Plan};
+use crate::process::{self, Ending};
+
+/// What an embedder knows about a concept, as Markdown; nothing where it knows nothing; a text where it failed.
+pub type Function = dyn Fn(&str) -> Result<Option<String>, String> + Send + Sync;
+
+/// Calls a tool of an MCP server that the embedder is connected to: the server, the tool, its arguments.
+pub type McpTool = dyn Fn(&str, &str, &Value) -> Result<Option<String>, String> + Send + Sync;
+
+/// Who can be asked outside the gate: commands, functions of the embedder, MCP servers that it is connected to.
+#[derive(Clone)]
+pub struct Lookups {
+    folder: PathBuf,
+    functions: HashMap<String, Arc<Function>>,
+    mcp: Option<Arc<McpTool>>,
+}
+
+impl Lookups {
+    /// Commands are run in a folder, usually the workspace.
+    pub fn new(folder: impl Into<PathBuf>) -> Self {
+        Self { folder: folder.into(), functions: HashMap::new(), mcp: None }
+    }
+
+    /// Gives a function under the name of a source that the settings declare with `"function": true`.
+    #[must_use]
+    pub fn function(
+        mut self,
+        source: &str,
+        function: impl Fn(&str) -> Result<Option<String>, String> + Send + Sync + 'static,
+    ) -> Self {
+        self.functions.insert(source.to_owned(), Arc::new(function));
+        self
+    }
+
+    /// Says how a tool of an MCP server is called. Without it, such sources are not there.
+    #[must_use]
+    pub fn mcp(mut self, call: impl Fn(&str, &str, &Value) -> Result<Option<String>, String> + Send + Sync + 'static) -> Self {
+        self.mcp = Some(Arc::new(call));
+        self
+    }
+
+    /// Looks everything up at once, each within its time and all within the plan's. What is late is reported as late.
+    pub fn carry_out(&self, plan: &Plan) -> Vec<Finding> {
+        let deadline = Instant::now() + Duration::from_millis(plan.total_ms.into());
+        let (sender, receiver) = mpsc::channel();
+        for (number, lookup) in plan.lookups.iter().enumerate() {
+            let (sender, lookup, this) = (sender.clone(), lookup.clone(), self.clone());
+            thread::spawn(move || {
+                let most =
+                    Duration::from_millis(lookup.timeout_ms.into()).min(deadline.saturating_duration_since(Instant::now()));
+                let _ = sender.send((number, this.ask(&lookup, most)));
+            });
+        }
+        drop(sender);
+        let mut answers = vec![Answer::Late; plan.lookups.len()];
+        // A function cannot be stopped, so it is left alone once its time is up.
+        while let Ok((number, answer)) = receiver.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+            if let Some(place) = answers.get_mut(number) {
+                *place = answer;
+            }
+        }
+        let finding = |(lookup, answer): (&Lookup, Answer)| Finding {
+            concept: lookup.concept.clone(),
+            source: lookup.source.clone(),
+            answer,
+        };
+        plan.lookups.iter().zip(answers).map(finding).collect()
+    }
+
+    fn ask(&self, lookup: &Lookup, most: Duration) -> Answer {
+        let request: Value = serde_json::from_slice(&lookup.request).unwrap_or_default();
+        if let Some(run) = request.get("run") {
+            return command(run, &self.folder, most);
+        }
+        let known = if request.get("function").is_some() {
+            self.functions.get(&lookup.source).map(|function| function(&lookup.concept))
+        } else {
+            self.mcp.as_ref().zip(request.get("mcp")).map(|(call, asked)| {
+                let text = |key: &str| asked.get(key).and_then(Value::as_str).unwrap_or_default();
+                call(text("server"), text("tool"), asked.get("arguments").unwrap_or(&Value::Null))
+            })
+        };
+        match known {
+            Some(Ok(Some(text))) => Answer::Text(text),
+            Some(Ok(None)) => Answer::Unknown,
+            Some(Err(why)) => Answer::Failed(why),
+            None => Answer::Unavailable,
+        }
+    }
+}
+
+fn command(run: &Value, folder: &Path, most: Duration) -> Answer {
+    let words = run.get("argv").and_then(Value::as_array).into_iter().flatten();
+    let argv: Vec<String> = words.filter_map(|word| word.as_str().map(str::to_owned)).collect();
+    let input = run.get("stdin").and_then(Value::as_str).unwrap_or_default();
+    match process::run(&argv, input.as_bytes(), folder, most) {
+        Ending::Ended { status, output, .. } if status.success() => Answer::Text(String::from_utf8_lossy(&output).into_owned()),
+        Ending::Ended { status, complaint, .. } => {
+            let complaint = String::from_utf8_lossy(&complaint);
+            let first = complaint.lines().next().unwrap_or_default();
+            Answer::Failed(format!("{status}: {}", first.chars().take(200).collect::<String>()))
+        }
+        Ending::Missing => Answer::Unavailable,
+        Ending::Late => Answer::Late,
+        Ending::Failed(fault) => Answer::Failed(fault.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan(requests: &[(&str, &str)], total_ms: u32) -> Plan {
+        let lookup = |(source, request): &(&str, &str)| Lookup {
+            concept: "auth".into(),
+            source: (*source).into(),
+            request: request.as_bytes().into(),
+            timeout_ms: 300,
+        };
+        Plan { concepts: vec!["auth".into()], lookups: requests.iter().map(lookup).collect(), total_ms, skipped: None }
+    }
+
+    /// Sources that answer, know nothing, print garbage, fail, hang, or are not there, all at once.
+    #[test]
+    fn every_source_ends_by_itself() {
+        let lookups = Lookups::new("/")
+            .function("known", |concept| Ok(Some(format!("about {concept}"))))
+            .function("ignorant", |_| Ok(None))
+            .mcp(|server, tool, arguments| Ok(Some(format!("{server} {tool} {arguments}"))))
+            .function("broken", |_| Err("no network".to_owned()))
+            .function("slow", |_| {
+                thread::sleep(Duration::from_secs(60));
+                Ok(None)
+            });
+        let start = Instant::now();
+        let found = lookups.carry_out(&plan(
+            &[
+                ("said", r#"{"run":{"argv":["echo","hello"],"stdin":null}}"#),
+                ("garbage", r#"{"run":{"argv":["printf","\\377\\000x"],"stdin":null}}"#),
+                ("failing", r#"{"run":{"argv":["sh","-c","echo why >&2; exit 3"],"stdin":null}}"#),
+                ("hanging", r#"{"run":{"argv":["sleep","60"],"stdin":null}}"#),
+                ("absent", r#"{"run":{"argv":["no-such-program-here"],"stdin":null}}"#),
+                ("known", r#"{"function":{"name":"known","concept":"auth"}}"#),
+                ("ignorant", r#"{"function":{}}"#),
+                ("broken", r#"{"function":{}}"#),
+                ("slow", r#"{"function":{}}"#),
+                ("nobody", r#"{"function":{}}"#),
+                ("graph", r#"{"mcp":{"server":"s","tool":"t","arguments":{"name":"auth"}}}"#),
+                ("strange", "no JSON"),
+            ],
+            1_500,
+        ));
+        assert!(start.elapsed() < Duration::from_secs(30));
+        let answers: Vec<Answer> = found.into_iter().map(|finding| finding.answer).collect();
+        assert_eq!(
+            answers,
+            [
+                Answer::Text("hello\n".into()),
+                Answer::Text("\u{fffd}\0x".into()),
+                Answer::Failed("exit status: 3: why".into()),
+                Answer::Late,
+                Answer::Unavailable,
+                Answer::Text("about auth".into()),
+                Answer::Unknown,
+                Answer::Failed("no network".into()),
+                Answer::Late,
+                Answer::Unavailable,
+                Answer::Text(r#"s t {"name":"auth"}"#.into()),
+                Answer::Unavailable,
+            ]
+        );
+    }
+}

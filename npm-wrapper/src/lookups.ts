@@ -1,0 +1,104 @@
+import { spawn } from 'node:child_process';
+import type { Finding, Lookup, LookupPlan } from './calls.js';
+
+/** What a program inherits of the environment. Secrets in the rest are none of its business. */
+const ENVIRONMENT = ['PATH', 'HOME', 'USER', 'LOGNAME', 'LANG', 'LC_ALL', 'LC_CTYPE', 'TZ', 'TMPDIR', 'TEMP', 'SystemRoot', 'MAENIFOLD_ROOT'];
+
+/** Of a program's output so much is kept; the rest is read and dropped. */
+const MOST_OUTPUT = 1 << 20;
+
+/** Who can be asked outside the gate. */
+export interface LookupOptions {
+  /** Where commands are run. Without it, the current folder. */
+  folder?: string;
+  /** Functions for the sources that the settings declare with `"function": true`; they answer with Markdown, or nothing. */
+  functions?: Record<string, (concept: string, signal: AbortSignal) => Promise<string | undefined> | string | undefined>;
+  /** Calls a tool of an MCP server that you are connected to. Without it, such sources are not there. */
+  mcpTool?: (server: string, tool: string, args: unknown, signal: AbortSignal) => Promise<string | undefined> | string | undefined;
+}
+
+type Answer = Finding['answer'];
+
+/** Looks everything up at once, each within its time and all within the plan's. What is late is reported as late. */
+export async function carryOut(plan: LookupPlan, options: LookupOptions = {}): Promise<Finding[]> {
+  const finding = async (lookup: Lookup): Promise<Finding> => {
+    const most = Math.min(lookup.timeoutMs, plan.totalMs);
+    return { concept: lookup.concept, source: lookup.source, answer: await inTime(most, (signal) => ask(lookup, options, signal)) };
+  };
+  return Promise.all(plan.lookups.map(finding));
+}
+
+/** The answer, unless its time is up first. A function that does not listen to its signal is left alone. */
+async function inTime(most: number, work: (signal: AbortSignal) => Promise<Answer>): Promise<Answer> {
+  const end = new AbortController();
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<Answer>((resolve) => {
+    timer = setTimeout(() => {
+      resolve('late');
+      end.abort();
+    }, most);
+  });
+  const failed = (error: unknown): Answer => ({ failed: error instanceof Error ? error.message : String(error) });
+  try {
+    return await Promise.race([work(end.signal).catch(failed), late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+async function ask(lookup: Lookup, options: LookupOptions, signal: AbortSignal): Promise<Answer> {
+  const request = (lookup.request ?? {}) as Record<string, Record<string, unknown>>;
+  if (request.run !== undefined) return run(request.run, options.folder ?? process.cwd(), signal);
+  let known: Promise<string | undefined> | string | undefined;
+  if (request.function !== undefined) {
+    const answer = options.functions?.[lookup.source];
+    if (answer === undefined) return 'unavailable';
+    known = answer(lookup.concept, signal);
+  } else {
+    if (request.mcp === undefined || options.mcpTool === undefined) return 'unavailable';
+    known = options.mcpTool(String(request.mcp.server), String(request.mcp.tool), request.mcp.arguments, signal);
+  }
+  const text = await known;
+  return text === undefined ? 'unknown' : { text };
+}
+
+/** Runs a program in a process group of its own, which goes as a whole when its time is up. No shell. */
+function run({ argv, stdin }: Record<string, unknown>, folder: string, signal: AbortSignal): Promise<Answer> {
+  const [program, ...words] = Array.isArray(argv) ? argv.map(String) : [];
+  if (program === undefined) return Promise.resolve({ failed: 'no program is named' });
+  const inherited = ENVIRONMENT.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]]));
+  return new Promise((resolve) => {
+    const child = spawn(program, words, { cwd: folder, env: Object.fromEntries(inherited), detached: true, stdio: 'pipe' });
+    const end = () => {
+      try {
+        // A negative id means the group; elsewhere than on Unix there is only the program itself.
+        if (child.pid !== undefined) process.platform === 'win32' ? child.kill('SIGKILL') : process.kill(-child.pid, 'SIGKILL');
+      } catch {
+        // It has ended by itself.
+      }
+    };
+    signal.addEventListener('abort', end, { once: true });
+    const [said, complained] = [keep(child.stdout), keep(child.stderr)];
+    child.on('error', (error: NodeJS.ErrnoException) => resolve(error.code === 'ENOENT' ? 'unavailable' : { failed: error.message }));
+    child.on('close', (code, killed) => {
+      end();
+      if (code === 0) resolve({ text: said() });
+      else resolve({ failed: `exit status: ${code ?? killed}: ${complained().split('\n')[0]?.slice(0, 200)}` });
+    });
+    // A program that does not read its input breaks the pipe, which is its own business.
+    child.stdin.on('error', () => {});
+    child.stdin.end(typeof stdin === 'string' ? stdin : '');
+  });
+}
+
+/** Collects the beginning of a stream and reads the rest, so that nobody waits to write. */
+function keep(stream: NodeJS.ReadableStream): () => string {
+  const pieces: Buffer[] = [];
+  let length = 0;
+  stream.on('data', (piece: Buffer) => {
+    const kept = piece.subarray(0, MOST_OUTPUT - length);
+    length += kept.byteLength;
+    if (kept.byteLength > 0) pieces.push(kept);
+  });
+  return () => Buffer.concat(pieces, length).toString('utf8');
+}
