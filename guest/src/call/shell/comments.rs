@@ -7,8 +7,9 @@ use brush_parser::ParserOptions;
 use brush_parser::Token;
 use brush_parser::ast::{AndOr, Command, CommandPrefixOrSuffixItem, Program, SeparatorOperator, SimpleCommand};
 
+use super::value::holds_marks;
+use super::words::Words;
 use super::{MOST_TOKENS, lex};
-use crate::call::shell::value::holds_marks;
 
 /// A longer command could not be passed with its comments: the kernel takes 128 KiB in one argument.
 const MOST_TEXT: usize = 48 << 10;
@@ -33,7 +34,7 @@ pub fn ignores_comments(command: &str) -> bool {
         || holds_marks(command)
         || command.split(|c| !word(c)).any(|word| ONLOOKERS.contains(&word))
         || is_verbose(command);
-    !unfit && parsed(command).is_some_and(|program| program.complete_commands.last().is_none_or(|_| keeps_its_shell(&program)))
+    !unfit && parsed(command).is_some_and(|(program, words)| keeps_its_shell(&program, &words))
 }
 
 /// `set -v` prints the lines that are read.
@@ -44,34 +45,35 @@ fn is_verbose(command: &str) -> bool {
 
 /// The command's tree, if it is whole: a line behind it begins a new command, and is no part of a here-document, a quotation
 /// or a line that goes on.
-fn parsed(command: &str) -> Option<Program> {
+fn parsed(command: &str) -> Option<(Program, Words)> {
     const NEXT: &str = "tollgate";
     let (ahead, _) = lex::tokens(&format!("{command}\n{NEXT}")).ok()?;
     let apart = matches!(ahead.as_slice(), [.., Token::Operator(end, _), Token::Word(next, _)] if end == "\n" && next == NEXT);
-    let (tokens, _) = lex::tokens(command).ok().filter(|(tokens, _)| apart && tokens.len() <= MOST_TOKENS)?;
-    brush_parser::parse_tokens(&tokens, &ParserOptions::default()).ok()
+    let (tokens, words) = lex::tokens(command).ok().filter(|(tokens, _)| apart && tokens.len() <= MOST_TOKENS)?;
+    Some((brush_parser::parse_tokens(&tokens, &ParserOptions::default()).ok()?, words))
 }
 
 /// Whether the shell is still there when the last command ends. Bash puts a last plain program in its own place, but only
 /// where nothing stands behind it, and a program that a signal ends is then reported in another way.
-fn keeps_its_shell(program: &Program) -> bool {
-    let Some(item) = program.complete_commands.last().and_then(|list| list.0.last()) else { return false };
+fn keeps_its_shell(program: &Program, words: &Words) -> bool {
+    let Some(item) = program.complete_commands.last().and_then(|list| list.0.last()) else { return true };
     let pipeline = match item.0.additional.last() {
         Some(AndOr::And(pipeline) | AndOr::Or(pipeline)) => pipeline,
         None => &item.0.first,
     };
     match pipeline.seq.as_slice() {
         _ if matches!(item.1, SeparatorOperator::Async) || pipeline.bang || pipeline.timed.is_some() => true,
-        [Command::Simple(simple)] => stays(simple),
+        [Command::Simple(simple)] => stays(simple, words),
         _ => true,
     }
 }
 
-fn stays(simple: &SimpleCommand) -> bool {
+fn stays(simple: &SimpleCommand, words: &Words) -> bool {
     let Some(name) = &simple.word_or_name else { return true };
     let prefix = simple.prefix.iter().flat_map(|prefix| &prefix.0);
     let mut items = prefix.chain(simple.suffix.iter().flat_map(|suffix| &suffix.0));
-    BUILTINS.contains(&name.value.as_str()) || items.any(|item| matches!(item, CommandPrefixOrSuffixItem::IoRedirect(_)))
+    BUILTINS.contains(&&*words.written(&name.value).0)
+        || items.any(|item| matches!(item, CommandPrefixOrSuffixItem::IoRedirect(_)))
 }
 
 #[cfg(test)]
@@ -83,6 +85,7 @@ mod tests {
         for (command, expected) in [
             ("echo [[auth]]", true),
             ("test [[auth]]", true),
+            ("[ -n [[auth]] ]", true),
             ("", true),
             ("# only [[auth]]", true),
             ("grep -r x . | head", true),
