@@ -8,7 +8,7 @@ mod settle;
 
 use std::rc::Rc;
 
-use crate::augment::{Directions, Finding, Knowledge, Listed, Plan};
+use crate::augment::{Directions, Finding, Knowledge, Listing, Plan};
 use crate::call::{self, ToolCall};
 use crate::config::{self, Config};
 use crate::intents::context::{self, MOST_RECENT};
@@ -176,8 +176,8 @@ impl Gate {
         }
     }
 
-    /// The notes that have a name with these words in it, and how many there are in all.
-    pub fn concepts(&mut self, words: &str, limit: usize) -> (Vec<Listed>, usize) {
+    /// The notes that have a name with these words in it.
+    pub fn concepts(&mut self, words: &str, limit: usize) -> Listing {
         let config = self.settings();
         self.knowledge.listed(words, limit, &config.augment, &self.ports)
     }

@@ -180,10 +180,10 @@ fn any_folder_and_several() {
             {"concept": "a", "source": "vault", "path": "docs/a.md"},
             {"concept": "a", "source": "notes", "path": ".tollgate/concepts/a.md"},
             {"concept": "b", "source": "notes", "path": ".tollgate/concepts/b.md"},
-        ], "total": 3})
+        ], "total": 3, "done": true})
     );
     let searched = ask(&mut gate, &json!({"op": "concepts", "query": "B", "limit": 0}));
-    assert_eq!(searched, json!({"concepts": [], "total": 1}));
+    assert_eq!(searched, json!({"concepts": [], "total": 1, "done": true}));
 }
 
 #[test]

@@ -51,7 +51,7 @@ pub(super) fn behind(command: &str, block: &str) -> String {
         if !text.is_empty() && !text.ends_with('\n') {
             text.push('\n');
         }
-        text.push_str("# ");
+        text.push_str(if line.is_empty() { "#" } else { "# " });
         text.push_str(line);
     }
     text
@@ -138,7 +138,7 @@ mod tests {
         let (text, _) = block(&[section("A", "s", hostile, hostile)], 8_000);
         assert_eq!((text.matches("<!--").count(), text.matches(CLOSES).count()), (2, 1));
         let commented = behind("ls", &text);
-        assert!(commented.lines().skip(1).all(|line| line.starts_with("# ")), "{commented}");
+        assert!(commented.lines().skip(1).all(|line| line.starts_with('#')), "{commented}");
         assert!(commented.chars().all(|c| c == '\n' || !c.is_control()), "{commented:?}");
         assert!(text.contains("\nb\nc\nd\ne\nfg[31mh&lt;!--i"), "{text:?}");
     }

@@ -7,7 +7,7 @@ use super::concept;
 use super::notes::Shelf;
 use super::place::placed;
 use super::settings::{Kind, Settings, Source};
-use super::{Answer, Directions, Finding, Listed, Lookup, Plan};
+use super::{Answer, Directions, Finding, Listed, Listing, Lookup, Plan};
 use crate::call::{Reader, ToolCall};
 use crate::ports::{Level, Ports};
 
@@ -136,19 +136,19 @@ impl Knowledge {
         Directions { text: args.is_none().then_some(text), args, concepts, sources, skipped: None }
     }
 
-    /// The notes that have a name with these words in it, and how many there are in all.
-    pub fn listed(&mut self, words: &str, limit: usize, settings: &Settings, ports: &Ports) -> (Vec<Listed>, usize) {
+    /// The notes that have a name with these words in it.
+    pub fn listed(&mut self, words: &str, limit: usize, settings: &Settings, ports: &Ports) -> Listing {
         self.open(settings, ports);
-        let (mut notes, mut all) = (Vec::new(), 0);
+        let mut listing = Listing { notes: Vec::new(), total: 0, done: self.shelf.is_read() };
         for source in &settings.sources {
             if let Kind::Notes(folder) = &source.kind {
-                let (paths, found) = self.shelf.search(folder, words, limit.saturating_sub(notes.len()));
-                all += found;
+                let (paths, found) = self.shelf.search(folder, words, limit.saturating_sub(listing.notes.len()));
+                listing.total += found;
                 let listed = |path: String| Listed { source: source.name.clone(), path: format!("{folder}/{path}") };
-                notes.extend(paths.into_iter().map(listed));
+                listing.notes.extend(paths.into_iter().map(listed));
             }
         }
-        (notes, all)
+        listing
     }
 
     /// Brings the sources inside the gate up to date, and says whether there is any.

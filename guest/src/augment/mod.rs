@@ -92,6 +92,17 @@ pub struct Listed {
     pub path: String,
 }
 
+/// What the built-in source knows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listing {
+    /// As many notes as were asked for.
+    pub notes: Vec<Listed>,
+    /// How many there are.
+    pub total: usize,
+    /// Whether every note has been read; else there may be more, for whoever asks again.
+    pub done: bool,
+}
+
 impl Listed {
     /// What the note is called.
     pub fn concept(&self) -> &str {

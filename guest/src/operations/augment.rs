@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | `plan-lookups` `{session, tool, args}` | `{concepts, lookups, total_ms, skipped}` |
 //! | `augment` `{session, tool, args, findings?}` | `{args, concepts, sources, skipped}` and, where the arguments may not be changed, `additional_context` |
-//! | `concepts` `{query?, limit?}` | `{concepts, total}`: the notes that have a name with the query in it |
+//! | `concepts` `{query?, limit?}` | `{concepts, total, done}`: the notes that have a name with the query in it; more, if it is not done and asked again |
 //!
 //! A finding is `{concept, source, answer}`, and its answer `{"text":…}`, `{"failed":…}`, `"unknown"`, `"unavailable"` or
 //! `"late"`.
@@ -56,9 +56,9 @@ pub(super) fn answer(gate: &mut Gate, op: &str, mut fields: Map<String, Value>) 
 fn concepts(gate: &mut Gate, fields: &Map<String, Value>) -> Value {
     let query = fields.get("query").and_then(Value::as_str).unwrap_or_default();
     let limit = fields.get("limit").and_then(Value::as_u64).unwrap_or(LIMIT);
-    let (notes, total) = gate.concepts(query, usize::try_from(limit).unwrap_or(usize::MAX));
+    let listing = gate.concepts(query, usize::try_from(limit).unwrap_or(usize::MAX));
     let told = |note: &Listed| json!({"concept": note.concept(), "source": note.source, "path": note.path});
-    json!({"concepts": notes.iter().map(told).collect::<Vec<_>>(), "total": total})
+    json!({"concepts": listing.notes.iter().map(told).collect::<Vec<_>>(), "total": listing.total, "done": listing.done})
 }
 
 fn finding(written: &Value) -> Option<Finding> {

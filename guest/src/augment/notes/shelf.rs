@@ -83,6 +83,11 @@ impl Shelf {
         (paths.iter().take(limit).map(|path| (*path).to_owned()).collect(), paths.len())
     }
 
+    /// Whether every note has been read.
+    pub(in crate::augment) fn is_read(&self) -> bool {
+        self.0.iter().all(|folder| !folder.index.waits)
+    }
+
     fn folder(&mut self, path: &str) -> Option<&mut Folder> {
         let place = self.0.iter().position(|folder| folder.path == path).unwrap_or(self.0.len());
         if place == self.0.len() {
