@@ -8,7 +8,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::Value;
 
-use crate::augment::{Finding, TOTAL_MS};
+use crate::augment::{Answer, Finding, LOOKUP_MS, Lookup, TOTAL_MS};
 use crate::call::ToolCall;
 use crate::call::effect::{Effect, Operation};
 use crate::gate::{Gate, Outcome, Refusal};
@@ -86,8 +86,18 @@ impl post_tool::Guest for Component {
 impl augment::Guest for Component {
     fn plan_lookups(call: types::ToolCall) -> Result<augment::Plan, types::Fault> {
         let plan = with_gate(|gate| gate.plan_lookups(&tool_call(call)));
-        let skipped = plan.skipped.map(str::to_owned);
-        Ok(augment::Plan { concepts: plan.concepts, lookups: Vec::new(), total_ms: TOTAL_MS, skipped })
+        let lookup = |lookup: Lookup| augment::Lookup {
+            concept: lookup.concept,
+            source: lookup.source,
+            request: lookup.request.to_string().into_bytes(),
+            timeout_ms: LOOKUP_MS,
+        };
+        Ok(augment::Plan {
+            concepts: plan.concepts,
+            lookups: plan.lookups.into_iter().map(lookup).collect(),
+            total_ms: TOTAL_MS,
+            skipped: plan.skipped.map(str::to_owned),
+        })
     }
 
     fn apply(call: types::ToolCall, found: Vec<augment::Finding>) -> Result<augment::Augmented, types::Fault> {
@@ -95,15 +105,18 @@ impl augment::Guest for Component {
         let finding = |finding: augment::Finding| Finding {
             concept: finding.concept,
             source: finding.source,
-            text: match finding.answer {
-                augment::Answer::Text(text) => Some(text),
-                _ => None,
+            answer: match finding.answer {
+                augment::Answer::Text(text) => Answer::Text(text),
+                augment::Answer::Unknown => Answer::Unknown,
+                augment::Answer::Unavailable => Answer::Unavailable,
+                augment::Answer::Late => Answer::Late,
+                augment::Answer::Failed(why) => Answer::Failed(why),
             },
         };
         let found: Vec<_> = found.into_iter().map(finding).collect();
         let directions = with_gate(|gate| gate.augment(&tool_call(call), &found));
         Ok(augment::Augmented {
-            args,
+            args: directions.args.map_or(args, |args| args.to_string().into_bytes()),
             additional_context: directions.text,
             concepts: directions.concepts,
             skipped: directions.skipped.map(str::to_owned),

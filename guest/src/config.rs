@@ -10,7 +10,8 @@
 //!   "programs": "allow",
 //!   "unknown": "ask",
 //!   "strict": false,
-//!   "record": {"failed": true, "rejected": false}
+//!   "record": {"failed": true, "rejected": false},
+//!   "augment": {"sources": ["notes"]}
 //! }
 //! ```
 //!
@@ -21,6 +22,7 @@
 //! | `unknown` | a call whose effects cannot be known: `allow`, `ask` or `deny` |
 //! | `strict` | whether a fault of the gate's own stops changes |
 //! | `record` | whether calls that failed, and calls that the gate rejected, are entered in the ledger |
+//! | `augment` | who is asked about the concepts that a call names, see [`settings`](crate::augment::settings) |
 //!
 //! Other keys are left to others. A file that cannot be used leaves the last good settings in force.
 
@@ -29,6 +31,7 @@ use std::rc::Rc;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use crate::augment::settings::Settings;
 use crate::glob::Glob;
 use crate::ports::{Facts, FileFault, Kind, Ports, Root};
 
@@ -92,6 +95,8 @@ pub struct Config {
     pub record_failed: bool,
     /// Whether a call that was rejected is entered.
     pub record_rejected: bool,
+    /// How concepts are looked up.
+    pub augment: Settings,
 }
 
 impl Default for Config {
@@ -103,6 +108,7 @@ impl Default for Config {
             strict: false,
             record_failed: true,
             record_rejected: false,
+            augment: Settings::default(),
         }
     }
 }
@@ -124,6 +130,9 @@ pub enum ConfigFault {
         /// What is wrong with it.
         why: String,
     },
+    /// How concepts are looked up.
+    #[error("`{PATH}` cannot be used: {0}")]
+    Augment(String),
 }
 
 #[derive(Deserialize)]
@@ -136,6 +145,7 @@ struct Written {
     strict: bool,
     #[serde(default)]
     record: WrittenRecord,
+    augment: Option<Value>,
 }
 
 #[derive(Default, Deserialize)]
@@ -188,6 +198,9 @@ impl Config {
         config.unknown = written.unknown.unwrap_or(config.unknown);
         config.record_failed = written.record.failed.unwrap_or(config.record_failed);
         config.record_rejected = written.record.rejected.unwrap_or(config.record_rejected);
+        if let Some(augment) = &written.augment {
+            config.augment = Settings::parse(augment).map_err(ConfigFault::Augment)?;
+        }
         for (tool, written) in written.tools {
             let glob = Glob::compile(&tool).map_err(|why| ConfigFault::Tool { tool: tool.clone(), why: why.to_string() })?;
             match rule(&written) {
@@ -268,6 +281,7 @@ mod tests {
             (r#"{"tools": {"x": {"paths": ["to"]}}}"#, "the tool `x`: say one of `read`"),
             (r#"{"tools": {"x": {"effect": "read", "paths": [1]}}}"#, "the tool `x`: say one of `read`"),
             (r#"{"tools": {"x[": "read"}}"#, "the tool `x[`"),
+            (r#"{"augment": {"sources": ["x"]}}"#, "the source \"x\" cannot be used"),
         ] {
             let fault = Config::parse(text.as_bytes()).unwrap_err().to_string();
             assert!(fault.contains(said), "{text}: {fault}");

@@ -8,9 +8,9 @@ mod settle;
 
 use std::rc::Rc;
 
-use crate::augment::{self, Directions, Finding, Plan};
-use crate::call::ToolCall;
-use crate::config;
+use crate::augment::{Directions, Finding, Knowledge, Listing, Plan};
+use crate::call::{self, ToolCall};
+use crate::config::{self, Config};
 use crate::intents::context::{self, MOST_RECENT};
 use crate::intents::diagnosis::Diagnosis;
 use crate::intents::file::{self, Governance, Intents};
@@ -44,6 +44,7 @@ pub struct Gate {
     here: Vec<(String, Pending)>,
     /// Work that takes longer than one answer.
     pub(crate) errands: Errands,
+    knowledge: Knowledge,
 }
 
 /// Why an intent could not be selected.
@@ -88,6 +89,7 @@ impl Gate {
             ledger_fault: None,
             here: Vec::new(),
             errands: Errands::default(),
+            knowledge: Knowledge::default(),
         }
     }
 
@@ -156,19 +158,45 @@ impl Gate {
         context::context(&intent, &files, &recent, limit_chars)
     }
 
-    /// Which concepts a call names.
-    pub fn plan_lookups(&self, call: &ToolCall) -> Plan {
-        augment::plan(&call.args)
+    /// Which concepts a call names, and what to look up about them.
+    pub fn plan_lookups(&mut self, call: &ToolCall) -> Plan {
+        match self.knowledge.named(call, &self.ports) {
+            Err(skipped) => Plan { skipped: Some(skipped), ..Plan::default() },
+            Ok(named) => {
+                let config = self.settings();
+                self.knowledge.plan(call, named, &config.augment, &self.ports)
+            }
+        }
     }
 
     /// What is known about a call's concepts.
-    pub fn augment(&self, call: &ToolCall, found: &[Finding]) -> Directions {
-        augment::apply(&call.args, found, &self.ports)
+    pub fn augment(&mut self, call: &ToolCall, found: &[Finding]) -> Directions {
+        match self.knowledge.named(call, &self.ports) {
+            Err(skipped) => Directions { skipped: Some(skipped), ..Directions::default() },
+            Ok(named) => {
+                let config = self.settings();
+                let reader = call::reader(call, &config);
+                self.knowledge.apply(call, named, reader, found, &config.augment, &self.ports)
+            }
+        }
+    }
+
+    /// The notes that have a name with these words in it.
+    pub fn concepts(&mut self, words: &str, limit: usize) -> Listing {
+        let config = self.settings();
+        self.knowledge.listed(words, limit, &config.augment, &self.ports)
     }
 
     /// What is in force, and what is wrong with the file as it stands.
     pub(crate) fn intents(&mut self) -> (Governance, &[Diagnosis]) {
         (self.governance(), self.intents.diagnoses())
+    }
+
+    fn settings(&mut self) -> Rc<Config> {
+        if let Some(file) = self.look(&[Question::project(config::PATH)]).first() {
+            self.config.refresh(file, &self.ports);
+        }
+        self.config.last()
     }
 
     fn selected(&mut self, session: &str, intents: &Rc<Intents>) -> Option<Intent> {

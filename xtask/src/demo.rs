@@ -137,8 +137,9 @@ impl Session {
 
     fn augment(&mut self, args: &Value) -> Result<()> {
         let answer = self.ask(&json!({"op": "augment", "session": "demo", "tool": "task", "args": args}))?;
-        println!("  augment  {:<40} the model is told:", text(&answer, "/args/prompt"));
-        for line in text(&answer, "/additional_context").lines() {
+        let asked = args.get("prompt").and_then(Value::as_str).unwrap_or_default();
+        println!("  augment  {asked:<40} the sub-agent is told:");
+        for line in text(&answer, "/args/prompt").lines() {
             println!("           {line}");
         }
         Ok(())

@@ -1,79 +1,111 @@
 //! Directions: what is known about the concepts that a call names.
 //!
-//! What is found goes to the model beside the call. The arguments stay as they are, so the tool does what it would have
-//! done.
+//! First [`Knowledge::plan`] says what to look up, then the host looks it up in its own time, and [`Knowledge::apply`] puts
+//! what was found where it serves. It goes into the arguments only where the tool does the same with it as without; else
+//! the host tells the model, and the arguments stay as they are, byte for byte.
 
+mod block;
 mod concept;
+mod knowledge;
 mod notes;
+mod place;
+pub mod settings;
 
 use serde_json::Value;
 
-use crate::ports::Ports;
+pub use knowledge::{Knowledge, Named};
 
+/// After so long one answer is no longer waited for.
+pub const LOOKUP_MS: u32 = 1_000;
 /// After so long what has arrived is used.
 pub const TOTAL_MS: u32 = 5_000;
 
+/// One thing to look up outside the gate.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Lookup {
+    /// The concept, as the call spells it.
+    pub concept: String,
+    /// The source that is asked.
+    pub source: String,
+    /// What the host shall do.
+    pub request: Value,
+}
+
 /// What to look up for a call.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Plan {
     /// The concepts that the call names.
     pub concepts: Vec<String>,
+    /// What the host looks up, all at once.
+    pub lookups: Vec<Lookup>,
     /// Why there is nothing to do.
     pub skipped: Option<&'static str>,
 }
 
-/// What a source outside the guest said about a concept.
+/// What a lookup brought.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Answer {
+    /// The knowledge.
+    Text(String),
+    /// The source does not know the concept.
+    Unknown,
+    /// The source is not there.
+    Unavailable,
+    /// It did not answer in time.
+    Late,
+    /// It failed; its own words.
+    Failed(String),
+}
+
+/// What a source outside the gate said about a concept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
     /// The concept.
     pub concept: String,
     /// The source.
     pub source: String,
-    /// The knowledge, where there is any.
-    pub text: Option<String>,
+    /// What came back.
+    pub answer: Answer,
 }
 
 /// What is known about a call's concepts.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Directions {
+    /// The arguments to run the tool with, where they are others than the call's.
+    pub args: Option<Value>,
     /// What the model should be told beside the call.
     pub text: Option<String>,
     /// The concepts about which something was found.
     pub concepts: Vec<String>,
+    /// Who knew each of them.
+    pub sources: Vec<String>,
     /// Why nothing was added.
     pub skipped: Option<&'static str>,
 }
 
-/// Which concepts the call names.
-pub fn plan(args: &Value) -> Plan {
-    match concept::concepts(args) {
-        None => Plan { concepts: Vec::new(), skipped: Some("no_text_args") },
-        Some(concepts) if concepts.is_empty() => Plan { concepts, skipped: Some("no_concepts") },
-        Some(concepts) => Plan { concepts, skipped: None },
-    }
+/// A note that the built-in source knows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listed {
+    /// The source.
+    pub source: String,
+    /// The note's file, in the workspace.
+    pub path: String,
 }
 
-/// What is known, from the notes and from what the host found elsewhere.
-pub fn apply(args: &Value, found: &[Finding], ports: &Ports) -> Directions {
-    let plan = plan(args);
-    if plan.skipped.is_some() {
-        return Directions { text: None, concepts: Vec::new(), skipped: plan.skipped };
+/// What the built-in source knows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listing {
+    /// As many notes as were asked for.
+    pub notes: Vec<Listed>,
+    /// How many there are.
+    pub total: usize,
+    /// Whether every note has been read; else there may be more, for whoever asks again.
+    pub done: bool,
+}
+
+impl Listed {
+    /// What the note is called.
+    pub fn concept(&self) -> &str {
+        notes::stem(&self.path)
     }
-    let mut sections = Vec::new();
-    let mut known = Vec::new();
-    for concept in plan.concepts {
-        let note = notes::look_up(&concept, ports).map(|text| (notes::NAME, text));
-        let elsewhere = || {
-            let about = found.iter().filter(|finding| finding.concept == concept);
-            about.filter_map(|finding| Some((finding.source.as_str(), finding.text.clone()?))).next()
-        };
-        if let Some((source, text)) = note.or_else(elsewhere) {
-            sections.push(format!("## [[{concept}]] ({source})\n\n{text}"));
-            known.push(concept);
-        }
-    }
-    if sections.is_empty() {
-        return Directions { text: None, concepts: Vec::new(), skipped: Some("no_context") };
-    }
-    Directions { text: Some(sections.join("\n\n---\n\n")), concepts: known, skipped: None }
 }

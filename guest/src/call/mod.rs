@@ -35,6 +35,17 @@ pub struct ToolCall {
     pub cwd: Option<String>,
 }
 
+/// Who reads a call's text, and so where more of it does no harm.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Reader {
+    /// A POSIX shell reads `command`, and comments behind it change nothing.
+    pub is_shell: bool,
+    /// Another model reads it.
+    pub is_model: bool,
+    /// The tool leaves arguments alone that it does not know, and changes nothing.
+    pub ignores_properties: bool,
+}
+
 /// Why a call cannot be understood. A call that cannot be understood is denied, never guessed at.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CallFault {
@@ -77,6 +88,11 @@ pub enum CallFault {
 /// What the call does, as far as its arguments tell.
 pub fn footprint(call: &ToolCall, config: &Config, workspace: &dyn Workspace) -> Result<Footprint, CallFault> {
     tools::footprint(call, arguments(call)?, config, workspace)
+}
+
+/// Who reads the call's text.
+pub fn reader(call: &ToolCall, config: &Config) -> Reader {
+    tools::reader(call, config)
 }
 
 fn arguments(call: &ToolCall) -> Result<&Map<String, Value>, CallFault> {

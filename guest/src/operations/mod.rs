@@ -8,11 +8,12 @@
 //! | `pre-tool` `{session, call, tool, args, host?, cwd?, agent?}` | `{verdict, code, reason, effects, pre_hash}` |
 //! | `post-tool` `{…, success, error?}` | `{"entries":[…]}` and, where the agent should be told something, `notice` |
 //! | `context` `{session}` | `{"text":…}` |
-//! | `augment` `{session, tool, args}` | `{args, concepts, skipped}` and, where something is known, `additional_context` |
 //! | `event` `{event, session, data}` | `{continue, system_message, data}` |
 //!
-//! `intents.rs` has those behind `tollgate intents`, `trace.rs` those behind `tollgate trace`.
+//! `augment.rs` has those behind `tollgate augment` and `tollgate concepts`, `intents.rs` those behind `tollgate intents`,
+//! `trace.rs` those behind `tollgate trace`.
 
+mod augment;
 mod intents;
 mod trace;
 
@@ -86,7 +87,9 @@ const OPS: &[&str] = &[
     "pre-tool",
     "post-tool",
     "context",
+    "plan-lookups",
     "augment",
+    "concepts",
     "event",
     "trace",
     "verify",
@@ -124,6 +127,8 @@ const FIELDS: &[Field] = &[
     ("more", "true or false", Value::is_boolean),
     ("step", "a string", Value::is_string),
     ("entry", "a string", Value::is_string),
+    ("findings", "a list", Value::is_array),
+    ("query", "a string", Value::is_string),
 ];
 
 /// Answers one line. What cannot be understood is answered with `{"error":{"code","message"}}`.
@@ -191,16 +196,7 @@ fn answer(gate: &mut Gate, op: &str, fields: Map<String, Value>) -> Result<Value
             let asked: InSession = read(op, &["session"], fields)?;
             Ok(json!({"text": gate.context(&asked.session, CONTEXT_CHARS)}))
         }
-        "augment" => {
-            let asked: Call = read(op, &["session", "tool"], fields)?;
-            let call: ToolCall = asked.into();
-            let directions = gate.augment(&call, &[]);
-            let mut answer = json!({"args": call.args, "concepts": directions.concepts, "skipped": directions.skipped});
-            if let (Some(text), Some(answer)) = (directions.text, answer.as_object_mut()) {
-                answer.insert("additional_context".to_owned(), text.into());
-            }
-            Ok(answer)
-        }
+        "augment" | "plan-lookups" | "concepts" => augment::answer(gate, op, fields),
         "event" => {
             let asked: Event = read(op, &["event", "session"], fields)?;
             Ok(json!({"continue": true, "system_message": null, "data": asked.data}))

@@ -23,6 +23,7 @@
 
 mod braces;
 mod builtins;
+mod comments;
 mod documents;
 mod flags;
 mod lex;
@@ -47,6 +48,7 @@ use brush_parser::ParserOptions;
 
 use super::effect::Footprint;
 use crate::ports::Workspace;
+pub use comments::ignores_comments;
 use trace::{Input, Trace};
 use value::{Arg, holds_marks, shown};
 use walk::{Place, Worlds};

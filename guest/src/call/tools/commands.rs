@@ -113,12 +113,12 @@ impl Meaning<'_> {
 }
 
 /// `{"command": "rm", "args": ["-rf", "x"]}`.
-fn arguments_beside(args: &Map<String, Value>) -> Option<Vec<String>> {
+pub(super) fn arguments_beside(args: &Map<String, Value>) -> Option<Vec<String>> {
     let list = args.get("args").or_else(|| args.get("arguments"))?.as_array()?;
     list.iter().map(|word| word.as_str().map(str::to_owned)).collect()
 }
 
-fn is_posix(shell: &str) -> bool {
+pub(super) fn is_posix(shell: &str) -> bool {
     let name = shell.rsplit(['/', '\\']).next().unwrap_or(shell);
     ["", "sh", "bash", "zsh", "dash", "ksh", "ash"].contains(&name.strip_suffix(".exe").unwrap_or(name))
 }

@@ -5,6 +5,7 @@
 
 mod arguments;
 mod commands;
+mod reader;
 mod table;
 mod verbs;
 mod words;
@@ -18,6 +19,7 @@ use super::{CallFault, ToolCall};
 use crate::config::{Config, ToolEffect, ToolRule};
 use crate::ports::Workspace;
 use arguments::{Keys, Named, plain};
+pub(super) use reader::reader;
 use table::Manner;
 use verbs::Verb;
 

@@ -1,0 +1,276 @@
+//! What is known, and what is remembered about asking.
+
+use serde_json::{Value, json};
+
+use super::block::{Section, block, is_augmented};
+use super::concept;
+use super::notes::Shelf;
+use super::place::placed;
+use super::settings::{Kind, Settings, Source};
+use super::{Answer, Directions, Finding, Listed, Listing, Lookup, Plan};
+use crate::call::{Reader, ToolCall};
+use crate::ports::{Level, Ports};
+
+/// More is not looked up for one call.
+const MOST_LOOKUPS: usize = 32;
+
+/// So long a source is not asked again for what it did not know, or while it is not there.
+const FORGET_MS: u64 = 60_000;
+
+/// Absences and calls under way that are remembered.
+const MOST_REMEMBERED: usize = 256;
+
+/// What a call names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Named {
+    /// The concepts, in order of first appearance.
+    pub concepts: Vec<String>,
+    /// Whether a number in the arguments would change if they were written again.
+    pub inexact: bool,
+}
+
+/// What is remembered between calls. Losing it costs time and nothing else.
+#[derive(Default)]
+pub struct Knowledge {
+    shelf: Shelf,
+    /// Sources that were not there, and concepts that a source did not know, until when that is believed.
+    absences: Vec<(String, u64)>,
+    /// When calls that are being looked up were planned.
+    planned: Vec<(String, u64)>,
+}
+
+/// How looking for what is known about a call ended.
+#[derive(Default)]
+struct Search {
+    sections: Vec<Section>,
+    /// Whether a source was there and had nothing to say.
+    in_vain: bool,
+    late: bool,
+}
+
+impl Knowledge {
+    /// What a call names, or why there is nothing to do. Asks nobody: most calls end here.
+    pub fn named(&self, call: &ToolCall, ports: &Ports) -> Result<Named, &'static str> {
+        let found = concept::find(&call.args);
+        // What was added before is nothing that the call asks for.
+        let again =
+            || call.args.as_object().is_some_and(|args| args.values().any(|value| value.as_str().is_some_and(is_augmented)));
+        let reason = match (found.any_text, found.concepts.is_empty()) {
+            (false, _) => "no_text_args",
+            (true, false) if !again() => {
+                if self.planned(call).is_none() {
+                    ports.log.write(
+                        Level::Info,
+                        &format!("`{}` names {}", call.tool, listed(&found.concepts)),
+                        &json!({"tool": call.tool, "session": call.session, "concepts": found.concepts}),
+                    );
+                }
+                return Ok(Named { concepts: found.concepts, inexact: found.inexact });
+            }
+            (true, _) => "no_concepts",
+        };
+        tell_skipped(call, reason, ports);
+        Err(reason)
+    }
+
+    /// What to look up for a call: nothing that a source inside the gate knows first.
+    pub fn plan(&mut self, call: &ToolCall, named: Named, settings: &Settings, ports: &Ports) -> Plan {
+        let begun = ports.clock.now().0;
+        let Named { concepts, .. } = named;
+        remember(&mut self.planned, key(&call.session, &call.call), begun);
+        self.open(settings, ports);
+        let mut lookups = Vec::new();
+        for concept in &concepts {
+            for source in &settings.sources {
+                if let Kind::Notes(folder) = &source.kind {
+                    if self.shelf.knows(folder, concept) {
+                        break;
+                    }
+                } else if self.absence(source, concept, begun).is_none() && lookups.len() < MOST_LOOKUPS {
+                    lookups.extend(source.request(concept).map(|request| Lookup {
+                        concept: concept.clone(),
+                        source: source.name.clone(),
+                        request,
+                    }));
+                }
+            }
+        }
+        Plan { concepts, lookups, skipped: None }
+    }
+
+    /// What is known, from the gate's own sources and from what the host found elsewhere, and where it goes.
+    pub fn apply(
+        &mut self,
+        call: &ToolCall,
+        named: Named,
+        reader: Reader,
+        found: &[Finding],
+        settings: &Settings,
+        ports: &Ports,
+    ) -> Directions {
+        let now = ports.clock.now().0;
+        let planned = self.planned(call).map(|at| self.planned.remove(at).1);
+        let there = self.open(settings, ports);
+        let search = self.search(&named.concepts, found, settings, now, ports);
+        let skipped = match (search.sections.is_empty(), search.late, search.in_vain || there) {
+            (false, ..) => None,
+            (true, true, _) if !search.in_vain => Some("timeout"),
+            (true, _, false) => Some("source_unavailable"),
+            (true, ..) => Some("no_context"),
+        };
+        if let Some(reason) = skipped {
+            tell_skipped(call, reason, ports);
+            return Directions { skipped, ..Directions::default() };
+        }
+        let (text, used) = block(&search.sections, settings.budget_chars);
+        let told = search.sections.into_iter().take(used).map(|section| (section.concept, section.source));
+        let (concepts, sources): (Vec<_>, Vec<_>) = told.unzip();
+        let first = sources.first().map_or("", String::as_str);
+        let args = if named.inexact { None } else { placed(call, reader, &text, first, settings.literal) };
+        let elapsed = ports.clock.now().0.saturating_sub(planned.unwrap_or(now));
+        ports.log.write(
+            Level::Info,
+            &format!("`{}` was given what is known about {} in {elapsed} ms", call.tool, listed(&concepts)),
+            &json!({"tool": call.tool, "session": call.session, "concepts": concepts, "elapsed_ms": elapsed}),
+        );
+        Directions { text: args.is_none().then_some(text), args, concepts, sources, skipped: None }
+    }
+
+    /// The notes that have a name with these words in it.
+    pub fn listed(&mut self, words: &str, limit: usize, settings: &Settings, ports: &Ports) -> Listing {
+        self.open(settings, ports);
+        let mut listing = Listing { notes: Vec::new(), total: 0, done: self.shelf.is_read() };
+        for source in &settings.sources {
+            if let Kind::Notes(folder) = &source.kind {
+                let (paths, found) = self.shelf.search(folder, words, limit.saturating_sub(listing.notes.len()));
+                listing.total += found;
+                let listed = |path: String| Listed { source: source.name.clone(), path: format!("{folder}/{path}") };
+                listing.notes.extend(paths.into_iter().map(listed));
+            }
+        }
+        listing
+    }
+
+    /// Brings the sources inside the gate up to date, and says whether there is any.
+    fn open(&mut self, settings: &Settings, ports: &Ports) -> bool {
+        let mut there = false;
+        for source in &settings.sources {
+            if let Kind::Notes(folder) = &source.kind {
+                there |= self.shelf.open(folder, ports);
+            }
+        }
+        there
+    }
+
+    /// Asks the sources in order; the first that knows a concept wins.
+    fn search(&mut self, concepts: &[String], found: &[Finding], settings: &Settings, now: u64, ports: &Ports) -> Search {
+        let mut search = Search::default();
+        let mut shown: Vec<(String, String)> = Vec::new();
+        for concept in concepts {
+            for source in &settings.sources {
+                let known = match &source.kind {
+                    Kind::Notes(folder) => self.shelf.about(folder, concept, ports).map(|known| {
+                        let place = format!("{folder}/{}", known.path);
+                        match shown.iter().find(|(path, _)| *path == place) {
+                            // Two names of one note.
+                            Some((_, before)) => (format!("The same as [[{before}]]."), String::new()),
+                            None => {
+                                shown.push((place, concept.clone()));
+                                (known.text, known.related)
+                            }
+                        }
+                    }),
+                    _ => self.told(source, concept, found, &mut search, now, ports).map(|text| (text, String::new())),
+                };
+                if let Some((text, related)) = known {
+                    search.sections.push(Section { concept: concept.clone(), source: source.name.clone(), text, related });
+                    break;
+                }
+            }
+        }
+        search
+    }
+
+    /// What a source outside the gate said about a concept, or said not long ago.
+    fn told(
+        &mut self,
+        source: &Source,
+        concept: &str,
+        found: &[Finding],
+        search: &mut Search,
+        now: u64,
+        ports: &Ports,
+    ) -> Option<String> {
+        let finding = found.iter().find(|finding| finding.concept == concept && finding.source == source.name);
+        let answer = finding.map(|finding| &finding.answer);
+        let failed = |why: &str| {
+            let why: String = why.chars().take(200).collect();
+            ports.warn(&format!("the source `{}` failed on [[{concept}]]: {why}", source.name));
+        };
+        let mut absent = |concept: &str| remember(&mut self.absences, key(&source.name, concept), now + FORGET_MS);
+        match answer {
+            Some(Answer::Text(text)) => match source.judge(text) {
+                Ok(Some(text)) => return Some(text.to_owned()),
+                Ok(None) => absent(concept),
+                Err(why) => failed(why),
+            },
+            Some(Answer::Unknown) => absent(concept),
+            Some(Answer::Failed(why)) => failed(why),
+            Some(Answer::Late) => {
+                search.late = true;
+                ports.warn(&format!("the source `{}` was too late with [[{concept}]]", source.name));
+                return None;
+            }
+            Some(Answer::Unavailable) => {
+                absent("");
+                let said = format!("the source `{}` is not there", source.name);
+                ports.log.write(Level::Debug, &said, &Value::Null);
+                return None;
+            }
+            None if self.absence(source, concept, now) != Some(Answer::Unknown) => return None,
+            None => {}
+        }
+        search.in_vain = true;
+        None
+    }
+
+    /// Where a call that was planned is remembered.
+    fn planned(&self, call: &ToolCall) -> Option<usize> {
+        let key = key(&call.session, &call.call);
+        self.planned.iter().position(|(planned, _)| *planned == key)
+    }
+
+    /// What a source is still believed not to have.
+    fn absence(&self, source: &Source, concept: &str, now: u64) -> Option<Answer> {
+        let believed = |concept: &str| {
+            let key = key(&source.name, concept);
+            self.absences.iter().any(|(absent, until)| *until > now && *absent == key)
+        };
+        believed("").then_some(Answer::Unavailable).or_else(|| believed(concept).then_some(Answer::Unknown))
+    }
+}
+
+/// Two names as one.
+fn key(one: &str, other: &str) -> String {
+    format!("{one}\0{other}")
+}
+
+fn remember(memory: &mut Vec<(String, u64)>, key: String, time: u64) {
+    memory.retain(|(known, _)| *known != key);
+    if memory.len() >= MOST_REMEMBERED {
+        memory.remove(0);
+    }
+    memory.push((key, time));
+}
+
+fn listed(concepts: &[String]) -> String {
+    format!("[[{}]]", concepts.join("]], [["))
+}
+
+fn tell_skipped(call: &ToolCall, reason: &str, ports: &Ports) {
+    let said = format!("`{}` was given nothing: {reason}", call.tool);
+    ports.log.write(Level::Debug, &said, &json!({"tool": call.tool, "session": call.session, "reason": reason}));
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,254 @@
+use std::rc::Rc;
+
+use serde_json::json;
+
+use super::*;
+use crate::augment::TOTAL_MS;
+use crate::ports::memory::Memory;
+
+struct House {
+    world: Rc<Memory>,
+    knowledge: Knowledge,
+    settings: Settings,
+}
+
+impl House {
+    fn new(settings: Value) -> Self {
+        let world = Memory::new();
+        world.write(".tollgate/concepts/auth.md", "Logins are limited.");
+        Self { world, knowledge: Knowledge::default(), settings: Settings::parse(&settings).unwrap() }
+    }
+
+    fn plan(&mut self, call: &ToolCall) -> Plan {
+        let ports = self.world.ports();
+        match self.knowledge.named(call, &ports) {
+            Ok(named) => self.knowledge.plan(call, named, &self.settings, &ports),
+            Err(skipped) => Plan { skipped: Some(skipped), ..Plan::default() },
+        }
+    }
+
+    fn apply(&mut self, call: &ToolCall, found: &[Finding]) -> Directions {
+        self.apply_for(call, Reader::default(), found)
+    }
+
+    fn apply_for(&mut self, call: &ToolCall, reader: Reader, found: &[Finding]) -> Directions {
+        let ports = self.world.ports();
+        match self.knowledge.named(call, &ports) {
+            Ok(named) => self.knowledge.apply(call, named, reader, found, &self.settings, &ports),
+            Err(skipped) => Directions { skipped: Some(skipped), ..Directions::default() },
+        }
+    }
+
+    /// What was said since the last time, without what is said below a level.
+    fn said(&self, levels: &[Level]) -> Vec<String> {
+        self.world.logged().into_iter().filter(|(level, _)| levels.contains(level)).map(|(_, line)| line).collect()
+    }
+}
+
+fn call(tool: &str, args: Value) -> ToolCall {
+    let [session, call, tool] = ["s", "c", tool].map(str::to_owned);
+    ToolCall { session, agent: None, call, host: None, tool, args, cwd: None }
+}
+
+fn finding(concept: &str, source: &str, answer: Answer) -> Finding {
+    Finding { concept: concept.to_owned(), source: source.to_owned(), answer }
+}
+
+fn asked(plan: &Plan) -> Vec<(&str, &str)> {
+    plan.lookups.iter().map(|lookup| (lookup.concept.as_str(), lookup.source.as_str())).collect()
+}
+
+fn text(text: &str) -> Answer {
+    Answer::Text(text.to_owned())
+}
+
+#[test]
+fn only_what_nobody_here_knows_is_looked_up() {
+    let graph = json!({"name": "graph", "function": true});
+    let asks = call("x", json!("[[Auth]] [[other]]"));
+    for (sources, expected) in [
+        (json!(["notes", graph, "maenifold"]), &[("other", "graph"), ("other", "maenifold")][..]),
+        (json!([graph, "notes", "maenifold"]), &[("Auth", "graph"), ("other", "graph"), ("other", "maenifold")]),
+        (json!(["notes"]), &[]),
+        (json!([]), &[]),
+    ] {
+        let mut house = House::new(json!({"sources": sources}));
+        let plan = house.plan(&asks);
+        assert_eq!(asked(&plan), expected, "{sources}");
+        assert_eq!(plan.concepts, ["Auth", "other"]);
+    }
+    let many: String = (0..100).map(|number| format!("[[{number}]]")).collect();
+    let plan = House::new(json!({})).plan(&call("x", json!(many)));
+    assert_eq!((plan.concepts.len(), plan.lookups.len()), (concept::MOST, MOST_LOOKUPS));
+}
+
+#[test]
+fn the_first_source_that_knows_wins() {
+    let graph = json!({"name": "graph", "function": true});
+    let asks = call("x", json!("[[auth]] [[b]] [[c]]"));
+    let found = [
+        finding("auth", "graph", text("From the graph.")),
+        finding("b", "maenifold", text("Late to the table.")),
+        finding("b", "graph", text("B.")),
+        finding("c", "stranger", text("Nobody asked.")),
+        finding("d", "graph", text("Nobody asked either.")),
+    ];
+    for (sources, expected) in [
+        (json!(["notes", graph, "maenifold"]), &[("auth", "notes"), ("b", "graph")][..]),
+        (json!([graph, "notes"]), &[("auth", "graph"), ("b", "graph")]),
+        (json!(["maenifold", "notes"]), &[("auth", "notes"), ("b", "maenifold")]),
+    ] {
+        let directions = House::new(json!({"sources": sources})).apply(&asks, &found);
+        let told: Vec<_> =
+            directions.concepts.iter().map(String::as_str).zip(directions.sources.iter().map(String::as_str)).collect();
+        assert_eq!(told, expected, "{sources}");
+    }
+}
+
+#[test]
+fn reasons() {
+    let nowhere = json!({"sources": [{"name": "none", "notes": "nowhere"}, "maenifold", {"name": "graph", "function": true}]});
+    let there = json!({"sources": ["notes", "maenifold", {"name": "graph", "function": true}]});
+    let (late, gone, unknown) = (Answer::Late, Answer::Unavailable, Answer::Unknown);
+    let failed = Answer::Failed("it\nbroke".to_owned());
+    let empty = text(" \n");
+    let nothing = text("Context for CONCEPT: x\n\nDirect relations (0 CONCEPTS):\n");
+    for (settings, answers, expected) in [
+        (&nowhere, &[][..], "source_unavailable"),
+        (&nowhere, &[&gone, &gone], "source_unavailable"),
+        (&nowhere, &[&gone, &late], "timeout"),
+        (&nowhere, &[&late, &late], "timeout"),
+        (&nowhere, &[&late, &unknown], "no_context"),
+        (&nowhere, &[&gone, &failed], "no_context"),
+        (&nowhere, &[&nothing, &empty], "no_context"),
+        (&there, &[&gone, &gone], "no_context"),
+        (&there, &[&late, &late], "timeout"),
+        (&there, &[], "no_context"),
+    ] {
+        let answers = answers.iter().zip(["maenifold", "graph"]);
+        let found: Vec<_> = answers.map(|(answer, source)| finding("x", source, (*answer).clone())).collect();
+        let directions = House::new(settings.clone()).apply(&call("bash", json!({"command": "[[x]]"})), &found);
+        assert_eq!(directions, Directions { skipped: Some(expected), ..Directions::default() }, "{settings} {found:?}");
+    }
+}
+
+#[test]
+fn what_is_not_known_is_not_asked_again_for_a_while() {
+    let mut house = House::new(json!({"sources": ["maenifold", {"name": "graph", "function": true}]}));
+    let asks = call("x", json!("[[a]] [[b]]"));
+    assert_eq!(house.plan(&asks).lookups.len(), 4);
+    let gone = house.apply(
+        &asks,
+        &[
+            finding("a", "maenifold", Answer::Unavailable),
+            finding("b", "maenifold", Answer::Unavailable),
+            finding("a", "graph", Answer::Unknown),
+            finding("b", "graph", Answer::Late),
+        ],
+    );
+    assert_eq!(gone.skipped, Some("no_context"));
+    assert_eq!(asked(&house.plan(&asks)), [("b", "graph")]);
+    assert_eq!(house.apply(&asks, &[finding("b", "graph", text("B."))]).concepts, ["b"]);
+    // The clock ticks a second with every look.
+    for _ in 0..60 {
+        let _ = house.world.ports().clock.now();
+    }
+    assert_eq!(house.plan(&asks).lookups.len(), 4);
+}
+
+#[test]
+fn what_is_said_and_how_loud() {
+    let mut house = House::new(json!({"sources": ["notes", "maenifold"]}));
+    house.plan(&call("bash", json!({"command": "ls"})));
+    assert_eq!(house.said(&[Level::Debug]), ["`bash` was given nothing: no_concepts"]);
+    assert_eq!(house.said(&[Level::Info, Level::Warn, Level::Error]), [""; 0]);
+
+    let asks = call("bash", json!({"command": "[[auth]] [[b]] [[c]] [[d]]"}));
+    house.plan(&asks);
+    house.apply(
+        &asks,
+        &[
+            finding("b", "maenifold", Answer::Failed("it broke".to_owned())),
+            finding("c", "maenifold", Answer::Late),
+            finding("d", "maenifold", Answer::Unavailable),
+        ],
+    );
+    let info = house.said(&[Level::Info]);
+    assert_eq!(info.first().unwrap(), "`bash` names [[auth]], [[b]], [[c]], [[d]]");
+    assert!(info[1].starts_with("`bash` was given what is known about [[auth]] in ") && info[1].ends_with("000 ms"), "{info:?}");
+    assert_eq!(info.len(), 2, "the concepts are told once, though they are looked for twice");
+    assert_eq!(
+        house.said(&[Level::Warn]),
+        ["the source `maenifold` failed on [[b]]: it broke", "the source `maenifold` was too late with [[c]]"]
+    );
+    assert!(house.said(&[Level::Debug]).contains(&"the source `maenifold` is not there".to_owned()));
+    house.apply(&call("bash", json!({"command": "[[x]]"})), &[]);
+    assert_eq!(house.said(&[Level::Debug]).last().unwrap(), "`bash` was given nothing: no_context");
+}
+
+#[test]
+fn where_it_goes() {
+    const CLOSES: &str = "<!-- End Knowledge Graph Context -->";
+    let shell = Reader { is_shell: true, ..Reader::default() };
+    let model = Reader { is_model: true, ignores_properties: true, ..Reader::default() };
+    let lenient = Reader { ignores_properties: true, ..Reader::default() };
+    let nobody = Reader::default();
+    let [content, plain] = [json!({"literal": true}), json!({})];
+    for (settings, reader, args, field) in [
+        (&plain, shell, json!({"command": "echo [[auth]]", "timeout": 3}), Some("command")),
+        (&plain, nobody, json!({"command": "echo [[auth]]"}), None),
+        (&plain, model, json!({"description": "[[auth]]", "prompt": "Do it."}), Some("prompt")),
+        (&plain, model, json!({"message": "[[auth]]"}), Some("message")),
+        (&plain, model, json!({"command": "[[auth]]", "prompt": "Do it."}), None),
+        (&plain, model, json!({"query": "[[auth]]"}), None),
+        (&plain, model, json!({"prompt": ["[[auth]]"]}), Some("_notes_context")),
+        (&plain, lenient, json!({"options": {"query": "[[auth]]"}}), Some("_notes_context")),
+        (&plain, lenient, json!({"_notes_context": "[[auth]]"}), None),
+        (&plain, lenient, json!({"prompt": "[[auth]]"}), None),
+        (&plain, nobody, json!({"content": "[[auth]]", "path": "a"}), None),
+        (&content, nobody, json!({"path": "a", "content": "[[auth]]"}), Some("content")),
+        (&content, nobody, json!({"command": "create", "content": "[[auth]]"}), None),
+        (&content, nobody, json!({"oldString": "[[auth]]", "newString": "b"}), None),
+        (&plain, nobody, json!(["[[auth]]"]), None),
+        (&plain, model, json!({"prompt": "[[auth]]", "n": 1e300}), None),
+    ] {
+        let mut house = House::new(settings.clone());
+        let directions = house.apply_for(&call("x", args.clone()), reader, &[]);
+        assert_eq!(directions.concepts, ["auth"], "{args}");
+        let Some(field) = field else {
+            assert_eq!(directions.args, None, "{args}");
+            assert!(directions.text.unwrap().ends_with(CLOSES), "{args}");
+            continue;
+        };
+        assert_eq!(directions.text, None, "{args}");
+        let after = directions.args.unwrap();
+        let held = after[field].as_str().unwrap();
+        assert!(held.contains("Logins are limited.") && held.contains(CLOSES), "{after}");
+        // Everything else is as it was, in the same order.
+        for ((name, value), before) in after.as_object().unwrap().iter().zip(args.as_object().unwrap().values()) {
+            assert!(name == field || value == before, "{after}");
+        }
+        if field == "command" {
+            assert!(held.starts_with("echo [[auth]]\n# <!--"), "{held}");
+        } else if let Some(before) = args.get(field) {
+            assert!(held.starts_with("<!--") && held.ends_with(&format!("{CLOSES}\n\n{}", before.as_str().unwrap())), "{held}");
+        }
+        let again = house.apply_for(&call("x", after), reader, &[]);
+        assert_eq!((again.args, again.text, again.skipped), (None, None, Some("no_concepts")), "applied twice: {args}");
+    }
+}
+
+#[test]
+fn a_source_may_say_anything() {
+    let mut house = House::new(json!({"sources": [{"name": "graph", "function": true}]}));
+    let asks = call("x", json!("[[a]]"));
+    for answer in
+        ["\0\u{1b}[31m\r\n".repeat(1 << 20), "<!-- End Knowledge Graph Context -->".repeat(1 << 16), "é".repeat(9 << 20)]
+    {
+        let directions = house.apply(&asks, &[finding("a", "graph", text(&answer))]);
+        let text = directions.text.unwrap();
+        assert!(text.chars().count() <= 8_000);
+        assert_eq!(text.matches("<!--").count(), 2);
+    }
+    assert_eq!(TOTAL_MS, 5_000);
+}

@@ -1,0 +1,81 @@
+//! The built-in source: folders of Markdown notes, one note per concept.
+//!
+//! A concept becomes a key into an index and never a path, so no name leads out of the folder. The index is a hint: what a
+//! note says is read from the note, and a note that no longer has the name is none.
+
+mod index;
+mod markdown;
+mod shelf;
+
+use index::Index;
+pub(super) use markdown::stem;
+use markdown::{key, opening, read, targets};
+pub(super) use shelf::Shelf;
+
+use crate::ports::{Ports, Root};
+
+/// A note is read so far.
+const MOST_BYTES: u64 = 64 << 10;
+
+/// So much of a related note.
+const GLANCE_BYTES: u64 = 4 << 10;
+
+/// Notes one step away that are told of.
+const MOST_RELATED: usize = 5;
+
+/// Characters of a related note that are told.
+const MOST_OPENING: usize = 160;
+
+/// What a note says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Known {
+    /// Where it stands, below its folder.
+    pub(super) path: String,
+    /// Its text, without front matter.
+    pub(super) text: String,
+    /// The notes one step away, a line each.
+    pub(super) related: String,
+}
+
+/// What the note about a concept says; an error where the index is out of date.
+fn about(index: &Index, folder: &str, concept: &str, ports: &Ports) -> Result<Option<Known>, Stale> {
+    let Some(path) = index.find(concept) else { return Ok(None) };
+    let Some(text) = text(folder, path, MOST_BYTES, ports) else { return Err(Stale) };
+    let note = read(&text);
+    let own: Vec<String> = note.names.iter().chain(&[stem(path)]).map(|name| key(name)).collect();
+    if !own.contains(&key(stem(concept))) {
+        return Err(Stale);
+    }
+    let mut related: Vec<(&str, &str)> = Vec::new();
+    let linked = targets(note.body);
+    let out = linked.iter().filter_map(|target| index.find(target)).map(|path| (path, ""));
+    let back = own.iter().flat_map(|key| index.leading_to(key)).map(|path| (path, " (links here)"));
+    for (other, how) in out.chain(back) {
+        if other != path && !related.iter().any(|(known, _)| *known == other) {
+            related.push((other, how));
+            if related.len() == MOST_RELATED {
+                break;
+            }
+        }
+    }
+    let line = |(path, how): (&str, &str)| {
+        let text = self::text(folder, path, GLANCE_BYTES, ports)?;
+        let said: String = opening(read(&text).body).chars().take(MOST_OPENING).collect();
+        Some(format!("- [[{}]]{how}{}{said}\n", stem(path), if said.is_empty() { "" } else { ": " }))
+    };
+    let related: String = related.into_iter().filter_map(line).collect();
+    let known = Known { path: path.to_owned(), text: note.body.to_owned(), related };
+    Ok(Some(known).filter(|known| !known.text.is_empty() || !known.related.is_empty()))
+}
+
+/// The index says what the folder does not.
+struct Stale;
+
+/// The beginning of a note; none where there is none, or where it is no text.
+fn text(folder: &str, path: &str, limit_bytes: u64, ports: &Ports) -> Option<String> {
+    let bytes = ports.workspace.read_range(Root::Project, &format!("{folder}/{path}"), 0, limit_bytes).ok()?;
+    // What was cut in the middle of a character ends before it.
+    let text = String::from_utf8_lossy(&bytes);
+    let cut = bytes.len() as u64 == limit_bytes;
+    (!bytes.contains(&0)).then(|| if cut { text.trim_end_matches('\u{fffd}').to_owned() } else { text.into_owned() })
+}

@@ -1,0 +1,222 @@
+//! The indexes of the folders in use, kept up with their files.
+//!
+//! A folder is listed again when it or one of its first subfolders has another stamp, and else every few seconds: the
+//! larger, the less often. Only notes with another stamp are read again, and no call reads for long: what is left waits for
+//! the next one, and is known by its file's name until then.
+
+use super::index::{Builder, Index, is_note};
+use super::markdown::{read, stem, targets};
+use super::{Known, MOST_BYTES, about, text};
+use crate::digest::Digest;
+use crate::ports::{Entry, Expectation, FileFault, Kind, Ports, Question, Reach, Root};
+use crate::state;
+
+/// A folder is listed at most so often without a reason.
+const REST_MS: u64 = 2_000;
+
+/// No call reads notes for longer.
+const SLICE_MS: u64 = 400;
+
+/// The clock is looked at once in so many notes.
+const SLICE_NOTES: usize = 64;
+
+/// The index of fewer notes is made anew by every process, which takes no longer than reading it.
+const KEPT_BYTES: usize = 4 << 10;
+
+/// A larger index is none of ours.
+const MOST_INDEX: u64 = 96 << 20;
+
+/// Entries of a folder that are looked at.
+const MOST_ENTRIES: u32 = 250_000;
+
+/// Folders whose stamps are looked at with every call.
+const MOST_FOLDERS: usize = 32;
+
+const DEEPEST: u32 = 64;
+const NOT_ENTERED: [&str; 5] = [".git", ".obsidian", ".trash", "node_modules", "target"];
+
+/// One folder, as it was last seen.
+#[derive(Default)]
+struct Folder {
+    path: String,
+    index: Index,
+    /// When it was last listed.
+    listed_ms: u64,
+    /// The folder's own stamp and those of its first subfolders.
+    stamps: Vec<(String, u64)>,
+    /// Whether the kept index has been looked for.
+    opened: bool,
+}
+
+/// The folders in use.
+#[derive(Default)]
+pub(in crate::augment) struct Shelf(Vec<Folder>);
+
+impl Shelf {
+    /// Whether the folder is there, its index brought up to date.
+    pub(in crate::augment) fn open(&mut self, folder: &str, ports: &Ports) -> bool {
+        self.folder(folder).is_some_and(|folder| folder.catch_up(ports, false))
+    }
+
+    /// Whether a note has the name. Asks nobody.
+    pub(in crate::augment) fn knows(&mut self, folder: &str, concept: &str) -> bool {
+        self.folder(folder).is_some_and(|folder| folder.index.find(concept).is_some())
+    }
+
+    /// What the note about a concept says.
+    pub(in crate::augment) fn about(&mut self, folder: &str, concept: &str, ports: &Ports) -> Option<Known> {
+        let folder = self.folder(folder)?;
+        let known = about(&folder.index, &folder.path, concept, ports).or_else(|_| {
+            folder.catch_up(ports, true);
+            about(&folder.index, &folder.path, concept, ports)
+        });
+        known.unwrap_or_default()
+    }
+
+    /// The notes that have a name with these words in it, by path, and how many there are in all.
+    pub(in crate::augment) fn search(&mut self, folder: &str, words: &str, limit: usize) -> (Vec<String>, usize) {
+        let wanted = super::key(words);
+        let named = self.folder(folder).into_iter().flat_map(|folder| folder.index.named());
+        let mut paths: Vec<&str> = named.filter(|(key, _)| key.contains(&wanted)).map(|(_, path)| path).collect();
+        paths.sort_unstable();
+        paths.dedup();
+        (paths.iter().take(limit).map(|path| (*path).to_owned()).collect(), paths.len())
+    }
+
+    /// Whether every note has been read.
+    pub(in crate::augment) fn is_read(&self) -> bool {
+        self.0.iter().all(|folder| !folder.index.waits)
+    }
+
+    fn folder(&mut self, path: &str) -> Option<&mut Folder> {
+        let place = self.0.iter().position(|folder| folder.path == path).unwrap_or(self.0.len());
+        if place == self.0.len() {
+            self.0.push(Folder { path: path.to_owned(), ..Folder::default() });
+        }
+        self.0.get_mut(place)
+    }
+}
+
+impl Folder {
+    /// Says whether the folder is there.
+    fn catch_up(&mut self, ports: &Ports, stale: bool) -> bool {
+        let now = ports.clock.now().0;
+        let mut stamps = self.look(ports);
+        let Some((_, own)) = stamps.first().cloned() else {
+            *self = Self { path: std::mem::take(&mut self.path), ..Self::default() };
+            return false;
+        };
+        if !self.opened {
+            self.opened = true;
+            self.unpack(ports);
+            stamps = self.look(ports);
+        }
+        let rest = self.index.size().max(REST_MS);
+        let rested = now.checked_sub(self.listed_ms).is_none_or(|since| since >= rest);
+        if stale || rested || self.index.waits || stamps != self.stamps {
+            self.list(now, own, ports);
+        }
+        true
+    }
+
+    /// The stamps of the folders that were last seen; none where the first of them is no folder.
+    fn look(&self, ports: &Ports) -> Vec<(String, u64)> {
+        let mut paths: Vec<&str> = vec![""];
+        paths.extend(self.stamps.iter().skip(1).map(|(path, _)| path.as_str()));
+        let question = |path: &&str| Question::project(self.below(path));
+        let facts = ports.workspace.inspect(&paths.iter().map(question).collect::<Vec<_>>());
+        if facts.first().is_none_or(|facts| facts.kind != Kind::Directory) {
+            return Vec::new();
+        }
+        paths.iter().zip(facts).map(|(path, facts)| ((*path).to_owned(), facts.stamp)).collect()
+    }
+
+    fn below(&self, path: &str) -> String {
+        if path.is_empty() { self.path.clone() } else { format!("{}/{path}", self.path) }
+    }
+
+    fn list(&mut self, now: u64, own: u64, ports: &Ports) {
+        let reach = Reach { depth: DEEPEST, limit: MOST_ENTRIES, skip: NOT_ENTERED.map(str::to_owned).to_vec() };
+        let listing = match ports.workspace.list(Root::Project, &self.path, &reach) {
+            Ok(listing) => listing,
+            Err(fault) => return ports.warn(&format!("the notes in `{}` cannot be listed: {fault}", self.path)),
+        };
+        if listing.truncated {
+            ports.warn(&format!("`{}` holds more than {MOST_ENTRIES} files; the rest is not known", self.path));
+        }
+        let index = self.index_of(&listing.entries, ports);
+        let changed = index != self.index;
+        self.index = index;
+        self.listed_ms = now;
+        let folders = listing.entries.into_iter().filter(|entry| entry.kind == Kind::Directory && !entry.path.starts_with('.'));
+        self.stamps = vec![(String::new(), own)];
+        self.stamps.extend(folders.take(MOST_FOLDERS - 1).map(|entry| (entry.path, entry.stamp)));
+        if self.index.text().len() >= KEPT_BYTES
+            && let Err(fault) = self.pack(changed, ports)
+        {
+            ports.warn(&format!("the index of the notes in `{}` cannot be kept: {fault}", self.path));
+        }
+    }
+
+    fn index_of(&self, entries: &[Entry], ports: &Ports) -> Index {
+        let mut builder = Builder::new(&self.index);
+        let (mut read, mut enough, mut waits) = (0, false, false);
+        let begun = ports.clock.now().0;
+        for Entry { path, stamp, .. } in entries.iter().filter(|entry| entry.kind == Kind::File && is_note(&entry.path)) {
+            if builder.keep(path, *stamp) {
+                continue;
+            }
+            if enough {
+                builder.postpone(path);
+                waits = true;
+                continue;
+            }
+            self.add(&mut builder, path, *stamp, ports);
+            read += 1;
+            enough = read % SLICE_NOTES == 0 && ports.clock.now().0.saturating_sub(begun) > SLICE_MS;
+        }
+        builder.finish(waits)
+    }
+
+    fn add(&self, builder: &mut Builder<'_>, path: &str, stamp: u64, ports: &Ports) {
+        let Some(text) = text(&self.path, path, MOST_BYTES, ports) else { return builder.add(path, stamp, &[], &[]) };
+        let note = read(&text);
+        let mut names = vec![stem(path)];
+        names.extend(&note.names);
+        builder.add(path, stamp, &names, &targets(note.body));
+    }
+
+    /// Where the index is kept, and beside it when the folder was last seen.
+    fn places(&self) -> [String; 2] {
+        let place = format!("{}/{}", state::drawer("notes"), Digest::of(self.path.as_bytes()).short_hex());
+        [format!("{place}.index"), format!("{place}.seen")]
+    }
+
+    fn pack(&self, changed: bool, ports: &Ports) -> Result<(), FileFault> {
+        let [index, seen] = self.places();
+        let replace = |path: &str, bytes: &[u8]| ports.records.replace(Root::Project, path, bytes, Expectation::Anything);
+        if changed {
+            state::mark(ports)?;
+            replace(&index, self.index.text())?;
+        }
+        let mut text = format!("{:x}\n", self.listed_ms);
+        self.stamps.iter().for_each(|(path, stamp)| text.push_str(&format!("{stamp:x} {path}\n")));
+        replace(&seen, text.as_bytes())
+    }
+
+    fn unpack(&mut self, ports: &Ports) {
+        let [index, seen] =
+            self.places().map(|place| ports.workspace.read(Root::Project, &place, MOST_INDEX).unwrap_or_default());
+        let Some(index) = Index::open(index) else { return };
+        let seen = String::from_utf8_lossy(&seen);
+        let (listed, stamps) = seen.split_once('\n').unwrap_or_default();
+        let stamp = |line: &str| line.split_once(' ').and_then(|(stamp, path)| Some((path.to_owned(), hex(stamp)?)));
+        self.index = index;
+        self.listed_ms = hex(listed).unwrap_or_default();
+        self.stamps = stamps.lines().filter_map(stamp).take(MOST_FOLDERS).collect();
+    }
+}
+
+fn hex(digits: &str) -> Option<u64> {
+    u64::from_str_radix(digits, 16).ok()
+}

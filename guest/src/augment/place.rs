@@ -1,0 +1,41 @@
+//! Where what is known goes.
+
+use serde_json::{Map, Value};
+
+use super::block::behind;
+use crate::call::{Reader, ToolCall};
+
+/// Arguments that hold text, in the order in which they are tried.
+const FIELDS: [&str; 7] = ["command", "content", "prompt", "query", "message", "text", "input"];
+
+/// Those of them that a model reads, where one reads the call. A query is read by whoever searches, and a text may be typed
+/// somewhere.
+const FOR_MODELS: [&str; 4] = ["content", "prompt", "message", "input"];
+
+/// A longer command could not be passed: the kernel takes 128 KiB in one argument.
+const MOST_COMMAND: usize = 96 << 10;
+
+/// The arguments with the text in them; none where it would change what the tool does.
+pub(super) fn placed(call: &ToolCall, reader: Reader, text: &str, source: &str, literal: bool) -> Option<Value> {
+    let args = call.args.as_object()?;
+    let holds = |field: &&str| args.get(*field).is_some_and(Value::is_string);
+    let Some(field) = FIELDS.iter().find(|field| holds(field)) else {
+        let property = format!("_{source}_context");
+        return (reader.ignores_properties && !args.contains_key(&property)).then(|| with(args, &property, text.to_owned()));
+    };
+    let held = args.get(*field).and_then(Value::as_str).unwrap_or_default();
+    let read = match *field {
+        "command" if reader.is_shell => Some(behind(held, text)).filter(|command| command.len() < MOST_COMMAND)?,
+        field if (reader.is_model && FOR_MODELS.contains(&field)) || (literal && field == "content") => {
+            format!("{text}\n\n{held}")
+        }
+        _ => return None,
+    };
+    Some(with(args, field, read))
+}
+
+fn with(args: &Map<String, Value>, field: &str, text: String) -> Value {
+    let mut args = args.clone();
+    args.insert(field.to_owned(), text.into());
+    Value::Object(args)
+}

@@ -1,0 +1,296 @@
+//! The workspace's own settings: `augment` in `.tollgate/config.json`.
+//!
+//! ```json
+//! {
+//!   "augment": {
+//!     "sources": [
+//!       "notes",
+//!       {"name": "vault", "notes": "docs/wiki"},
+//!       "maenifold",
+//!       {"name": "wiki", "command": ["wiki", "--about", "{concept}"]},
+//!       {"name": "graph", "mcp": {"server": "graph", "tool": "about", "arguments": {"name": "{concept}"}}},
+//!       {"name": "mine", "function": true}
+//!     ],
+//!     "literal": false,
+//!     "budget_chars": 8000
+//!   }
+//! }
+//! ```
+
+use serde_json::{Map, Value, json};
+
+/// The folder of the built-in source.
+const FOLDER: &str = ".tollgate/concepts";
+
+/// The command that the seed asks.
+const MAENIFOLD: &str = "maenifold";
+
+/// What is added to a call, in characters.
+const BUDGET: std::ops::RangeInclusive<u64> = 500..=100_000;
+
+/// More sources are a mistake.
+const MOST_SOURCES: usize = 16;
+
+/// How concepts are looked up, and how what is known is added.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// Who is asked, in order; the first that knows a concept wins.
+    pub sources: Vec<Source>,
+    /// Whether context is put before `content` too, also where that is written to a file.
+    pub literal: bool,
+    /// How much is added to a call at most.
+    pub budget_chars: usize,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        let sources = ["notes", MAENIFOLD].iter().filter_map(|name| Source::built_in(name)).collect();
+        Self { sources, literal: false, budget_chars: 8_000 }
+    }
+}
+
+/// Somebody who may know a concept.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Source {
+    /// As it is told to the model.
+    pub name: String,
+    /// Who that is.
+    pub kind: Kind,
+}
+
+/// Who is asked.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Kind {
+    /// A folder of notes in the workspace.
+    Notes(String),
+    /// A command: `{concept}` and `{payload}` in its words stand for what is asked.
+    Command(Vec<String>),
+    /// A tool of an MCP server.
+    Mcp {
+        /// The server.
+        server: String,
+        /// Its tool.
+        tool: String,
+        /// What it is given; `{concept}` in a text stands for the concept.
+        arguments: Map<String, Value>,
+    },
+    /// A function that the embedder has given under the source's name.
+    Function,
+}
+
+/// What [`MAENIFOLD`] is asked: the concept, its direct neighbours with their content, and no more than five of them.
+fn payload(concept: &str) -> Value {
+    json!({"conceptName": concept, "depth": 1, "includeContent": true, "maxEntities": 5})
+}
+
+impl Source {
+    fn built_in(name: &str) -> Option<Self> {
+        let kind = match name {
+            "notes" => Kind::Notes(FOLDER.to_owned()),
+            MAENIFOLD => Kind::Command([MAENIFOLD, "--tool", "buildcontext"].map(str::to_owned).to_vec()),
+            _ => return None,
+        };
+        Some(Self { name: name.to_owned(), kind })
+    }
+
+    /// What the host shall do to ask about a concept; nothing where the source is the gate's own.
+    pub(super) fn request(&self, concept: &str) -> Option<Value> {
+        match &self.kind {
+            Kind::Notes(_) => None,
+            Kind::Command(words) => Some(json!({"run": {"argv": filled(words, concept), "stdin": null}})),
+            Kind::Mcp { server, tool, arguments } => {
+                let mut given = arguments.clone();
+                for value in given.values_mut() {
+                    if let Value::String(text) = value {
+                        *text = text.replace("{concept}", concept);
+                    }
+                }
+                let given = if given.is_empty() { payload(concept) } else { Value::Object(given) };
+                Some(json!({"mcp": {"server": server, "tool": tool, "arguments": given}}))
+            }
+            Kind::Function => Some(json!({"function": {"name": self.name, "concept": concept}})),
+        }
+    }
+
+    /// What an answer is worth. `maenifold` ends well whatever it has to say.
+    pub(super) fn judge<'t>(&self, text: &'t str) -> Result<Option<&'t str>, &'t str> {
+        let text = text.trim();
+        if matches!(&self.kind, Kind::Command(words) if is_maenifold(words)) {
+            if text.starts_with("Error invoking") || text.starts_with("Unknown tool:") || text.starts_with("maenifold CLI") {
+                return Err(text.lines().next().unwrap_or_default());
+            }
+            if text.contains("(0 CONCEPTS)") {
+                return Ok(None);
+            }
+        }
+        Ok(Some(text).filter(|text| !text.is_empty()))
+    }
+}
+
+/// A command's words for a concept. Where none of them says where the concept goes, it is the last.
+fn filled(words: &[String], concept: &str) -> Vec<String> {
+    let payload = payload(concept).to_string();
+    let (mut argv, mut placed) = (Vec::new(), false);
+    for word in words {
+        let held = if word.contains("{payload}") { ("{payload}", payload.as_str()) } else { ("{concept}", concept) };
+        placed |= word.contains(held.0);
+        argv.push(word.replace(held.0, held.1));
+    }
+    match placed {
+        true => {}
+        false if is_maenifold(words) => argv.extend(["--payload".to_owned(), payload]),
+        false => argv.push(concept.to_owned()),
+    }
+    argv
+}
+
+fn is_maenifold(words: &[String]) -> bool {
+    let program = words.first().map_or("", |word| word.rsplit(['/', '\\']).next().unwrap_or(word));
+    program.strip_suffix(".exe").unwrap_or(program) == MAENIFOLD
+}
+
+impl Settings {
+    /// Reads the settings, or says what is wrong with them.
+    pub fn parse(written: &Value) -> Result<Self, String> {
+        let Some(written) = written.as_object() else { return Err("`augment` must be an object".to_owned()) };
+        let mut settings = Self::default();
+        for (key, value) in written {
+            match (key.as_str(), value) {
+                ("sources", Value::Array(sources)) if sources.len() <= MOST_SOURCES => {
+                    settings.sources = sources.iter().map(source).collect::<Result<_, _>>()?;
+                }
+                ("literal", Value::Bool(literal)) => settings.literal = *literal,
+                ("budget_chars", Value::Number(number)) if number.as_u64().is_some_and(|chars| BUDGET.contains(&chars)) => {
+                    settings.budget_chars = number.as_u64().and_then(|chars| usize::try_from(chars).ok()).unwrap_or_default();
+                }
+                _ => {
+                    return Err(format!(
+                        "`augment.{key}` cannot be {value}; known are `sources` (at most {MOST_SOURCES}), `literal` (true or false) and `budget_chars` ({} to {})",
+                        BUDGET.start(),
+                        BUDGET.end()
+                    ));
+                }
+            }
+        }
+        let names = |source: &Source| settings.sources.iter().filter(|other| other.name == source.name).count();
+        match settings.sources.iter().find(|source| names(source) > 1) {
+            Some(twice) => Err(format!("two sources are named `{}`; give each a name of its own", twice.name)),
+            None => Ok(settings),
+        }
+    }
+}
+
+fn source(written: &Value) -> Result<Source, String> {
+    let wrong = || {
+        format!(
+            "the source {written} cannot be used; say `\"notes\"`, `\"maenifold\"`, or {{\"name\": …}} with `notes` (a folder of the workspace), `command` (a list of words), `mcp` (with `server` and `tool`) or `function` (true)"
+        )
+    };
+    if let Some(name) = written.as_str() {
+        return Source::built_in(name).ok_or_else(wrong);
+    }
+    let name = written.get("name").and_then(Value::as_str).unwrap_or_default();
+    // It is told to the model and becomes part of an argument's name.
+    let fit = |byte: u8| byte.is_ascii_alphanumeric() || b"_-".contains(&byte);
+    if name.is_empty() || name.len() > 32 || !name.bytes().all(fit) {
+        return Err(format!("a source cannot be named `{name}`; use at most 32 letters, digits, `_` and `-`"));
+    }
+    let kind = if let Some(folder) = written.get("notes") {
+        folder.as_str().and_then(in_workspace).map(Kind::Notes)
+    } else if let Some(words) = written.get("command") {
+        let words = words.as_array().filter(|words| !words.is_empty());
+        words.and_then(|words| words.iter().map(|word| word.as_str().map(str::to_owned)).collect()).map(Kind::Command)
+    } else if let Some(mcp) = written.get("mcp") {
+        let text = |key: &str| Some(mcp.get(key)?.as_str()?.to_owned());
+        let arguments = mcp.get("arguments").and_then(Value::as_object).cloned().unwrap_or_default();
+        text("server").zip(text("tool")).map(|(server, tool)| Kind::Mcp { server, tool, arguments })
+    } else {
+        (written.get("function") == Some(&Value::Bool(true))).then_some(Kind::Function)
+    };
+    kind.map(|kind| Source { name: name.to_owned(), kind }).ok_or_else(wrong)
+}
+
+/// A folder as it is asked for, if it stays in the workspace.
+fn in_workspace(folder: &str) -> Option<String> {
+    let names: Vec<&str> = folder.split('/').filter(|name| !name.is_empty() && *name != ".").collect();
+    let strays = folder.starts_with(['/', '~']) || folder.contains(['\\', ':']) || folder.contains(char::is_control);
+    (!strays && !names.contains(&"..")).then(|| if names.is_empty() { ".".to_owned() } else { names.join("/") })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(written: Value) -> Result<Settings, String> {
+        Settings::parse(&written)
+    }
+
+    #[test]
+    fn requests() {
+        let settings = parse(json!({"sources": [
+            "notes",
+            "maenifold",
+            {"name": "vault", "notes": "./docs//wiki/"},
+            {"name": "own", "command": ["/opt/maenifold.exe", "--tool", "x", "--payload={payload}"]},
+            {"name": "wiki", "command": ["wiki", "--about={concept}", "-q"]},
+            {"name": "man", "command": ["man"]},
+            {"name": "graph", "mcp": {"server": "s", "tool": "t"}},
+            {"name": "graph2", "mcp": {"server": "s", "tool": "t", "arguments": {"q": "about {concept}", "n": 3}}},
+            {"name": "mine", "function": true},
+        ]}))
+        .unwrap();
+        let payload = r#"{"conceptName":"A \"b\"","depth":1,"includeContent":true,"maxEntities":5}"#;
+        let run = |argv: &[&str]| Some(json!({"run": {"argv": argv, "stdin": null}}));
+        for (name, expected) in [
+            ("notes", None),
+            ("vault", None),
+            ("maenifold", run(&["maenifold", "--tool", "buildcontext", "--payload", payload])),
+            ("own", run(&["/opt/maenifold.exe", "--tool", "x", &format!("--payload={payload}")])),
+            ("wiki", run(&["wiki", "--about=A \"b\"", "-q"])),
+            ("man", run(&["man", "A \"b\""])),
+            (
+                "graph",
+                Some(json!({"mcp": {"server": "s", "tool": "t", "arguments": serde_json::from_str::<Value>(payload).unwrap()}})),
+            ),
+            ("graph2", Some(json!({"mcp": {"server": "s", "tool": "t", "arguments": {"q": "about A \"b\"", "n": 3}}}))),
+            ("mine", Some(json!({"function": {"name": "mine", "concept": "A \"b\""}}))),
+        ] {
+            let source = settings.sources.iter().find(|source| source.name == name).unwrap();
+            assert_eq!(source.request("A \"b\""), expected, "{name}");
+        }
+        assert_eq!(settings.sources[2].kind, Kind::Notes("docs/wiki".to_owned()));
+    }
+
+    #[test]
+    fn what_cannot_be_used_is_named() {
+        for (written, said) in [
+            (json!(true), "`augment` must be"),
+            (json!({"source": []}), "`augment.source`"),
+            (json!({"literal": "yes"}), "`augment.literal`"),
+            (json!({"budget_chars": 3}), "`augment.budget_chars` cannot be 3"),
+            (json!({"sources": ["nobody"]}), "the source \"nobody\""),
+            (json!({"sources": [{"notes": "docs"}]}), "cannot be named ``"),
+            (json!({"sources": [{"name": "a b", "notes": "docs"}]}), "cannot be named `a b`"),
+            (json!({"sources": [{"name": "a", "notes": "../docs"}]}), "a folder of the workspace"),
+            (json!({"sources": [{"name": "a", "notes": "/etc"}]}), "a folder of the workspace"),
+            (json!({"sources": [{"name": "a", "command": []}]}), "a list of words"),
+            (json!({"sources": [{"name": "a", "command": ["x", 1]}]}), "a list of words"),
+            (json!({"sources": [{"name": "a", "mcp": {"server": "s"}}]}), "with `server` and `tool`"),
+            (json!({"sources": [{"name": "a", "function": false}]}), "`function` (true)"),
+            (json!({"sources": ["notes", {"name": "notes", "function": true}]}), "two sources are named `notes`"),
+        ] {
+            let fault = parse(written.clone()).unwrap_err();
+            assert!(fault.contains(said), "{written}: {fault}");
+        }
+        assert_eq!(parse(json!({"sources": [], "budget_chars": 500})).unwrap().budget_chars, 500);
+    }
+
+    #[test]
+    fn maenifold_says_nothing_in_many_words() {
+        let maenifold = Source::built_in(MAENIFOLD).unwrap();
+        assert_eq!(maenifold.judge("Context for CONCEPT: x\n\nDirect relations (0 CONCEPTS):\n"), Ok(None));
+        assert_eq!(maenifold.judge("Error invoking buildcontext: no\nmore"), Err("Error invoking buildcontext: no"));
+        assert_eq!(maenifold.judge(" Direct relations (2 CONCEPTS): …\n"), Ok(Some("Direct relations (2 CONCEPTS): …")));
+        assert_eq!(Source { kind: Kind::Function, ..maenifold }.judge("(0 CONCEPTS)"), Ok(Some("(0 CONCEPTS)")));
+    }
+}

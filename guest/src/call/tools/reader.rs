@@ -1,0 +1,98 @@
+//! Who reads a call's text, and so whether more text does any harm.
+
+use serde_json::Value;
+
+use super::super::shell::ignores_comments;
+use super::super::{Reader, ToolCall};
+use super::commands::{arguments_beside, is_posix};
+use super::table::{self, Manner};
+use crate::config::Config;
+
+/// Hosts that hand a command to `sh -c` and leave out arguments that a tool does not know. Others judge a command by its
+/// text before it runs, type it into a terminal, or refuse what they do not know.
+const LENIENT: [&str; 3] = ["opencode", "kilo", "kilocode"];
+
+/// Shells by `-c`, where no host is named.
+const SHELLS: [&str; 4] = ["bash", "shell", "shell_command", "run_shell_command"];
+
+/// Tools whose text another model is given.
+const MODELS: [&str; 8] =
+    ["task", "agent", "new_task", "delegate_to_agent", "spawn_agent", "send_input", "sendmessage", "runsubagent"];
+
+pub(in crate::call) fn reader(call: &ToolCall, config: &Config) -> Reader {
+    let is_in = |name: &str, list: &[&str]| list.iter().any(|known| known.eq_ignore_ascii_case(name));
+    let lenient = call.host.as_deref().is_none_or(|host| is_in(host, &LENIENT));
+    // What the workspace says about a tool says nothing about its texts.
+    if config.tool(&call.tool).is_some() {
+        return Reader::default();
+    }
+    match table::manner(call.host.as_deref(), &call.tool) {
+        Some(Manner::Shell) if lenient && is_in(&call.tool, &SHELLS) => {
+            Reader { is_shell: reads_comments(call), ..Reader::default() }
+        }
+        Some(Manner::Inert) => Reader { is_model: is_in(&call.tool, &MODELS), ignores_properties: lenient, ..Reader::default() },
+        Some(Manner::Reads) => Reader { ignores_properties: lenient, ..Reader::default() },
+        _ => Reader::default(),
+    }
+}
+
+/// Whether the command is one text for a POSIX shell, with a place for comments.
+fn reads_comments(call: &ToolCall) -> bool {
+    let Some(args) = call.args.as_object() else { return false };
+    let posix = args.get("shell").is_none_or(|shell| shell.as_str().is_some_and(is_posix));
+    let windows = |path: &str| path.contains('\\') || path.as_bytes().get(1) == Some(&b':');
+    posix
+        && !call.cwd.as_deref().is_some_and(windows)
+        && arguments_beside(args).is_none()
+        && args.get("command").and_then(Value::as_str).is_some_and(ignores_comments)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn readers() {
+        let [shell, model, lenient, nobody] =
+            [(true, false, false), (false, true, true), (false, false, true), (false, false, false)];
+        let echo = json!({"command": "echo a | cat"});
+        let config = Config::parse(br#"{"tools": {"task": "read", "my_shell": "shell"}}"#).unwrap();
+        for (host, tool, args, cwd, expected) in [
+            (None, "bash", &echo, None, shell),
+            (Some("opencode"), "bash", &echo, Some("src"), shell),
+            (None, "Bash", &echo, None, shell),
+            (None, "bash", &json!({"command": "ls"}), None, nobody),
+            (None, "bash", &json!({"command": ["echo", "a"]}), None, nobody),
+            (None, "bash", &json!({"command": "echo", "args": ["a"]}), None, nobody),
+            (None, "bash", &json!({"command": "echo a", "shell": "pwsh"}), None, nobody),
+            (None, "bash", &json!({"command": "echo a", "shell": "/bin/zsh"}), None, shell),
+            (None, "bash", &echo, Some("C:/x"), nobody),
+            (Some("claude-code"), "Bash", &echo, None, nobody),
+            (None, "execute_command", &echo, None, nobody),
+            (None, "powershell", &echo, None, nobody),
+            (None, "my_shell", &echo, None, nobody),
+            (None, "Agent", &json!({}), None, model),
+            (Some("claude-code"), "Agent", &json!({}), None, (false, true, false)),
+            (None, "WebSearch", &json!({}), None, lenient),
+            (None, "read", &json!({}), None, lenient),
+            (Some("claude-code"), "Read", &json!({}), None, nobody),
+            (None, "task", &json!({}), None, nobody),
+            (None, "write", &json!({}), None, nobody),
+            (None, "mcp__x__search", &json!({}), None, nobody),
+            (None, "nobody_knows", &json!({}), None, nobody),
+        ] {
+            let call = ToolCall {
+                session: String::new(),
+                agent: None,
+                call: String::new(),
+                host: host.map(str::to_owned),
+                tool: tool.to_owned(),
+                args: args.clone(),
+                cwd: cwd.map(str::to_owned),
+            };
+            let Reader { is_shell, is_model, ignores_properties } = reader(&call, &config);
+            assert_eq!((is_shell, is_model, ignores_properties), expected, "{host:?} {tool} {args}");
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! The operations behind `tollgate augment` and `tollgate concepts`.
+//!
+//! | op | answer |
+//! | --- | --- |
+//! | `plan-lookups` `{session, tool, args}` | `{concepts, lookups, total_ms, skipped}` |
+//! | `augment` `{session, tool, args, findings?}` | `{args, concepts, sources, skipped}` and, where the arguments may not be changed, `additional_context` |
+//! | `concepts` `{query?, limit?}` | `{concepts, total, done}`: the notes that have a name with the query in it; more, if it is not done and asked again |
+//!
+//! A finding is `{concept, source, answer}`, and its answer `{"text":…}`, `{"failed":…}`, `"unknown"`, `"unavailable"` or
+//! `"late"`.
+
+use serde_json::{Map, Value, json};
+
+use super::{Call, Fault, checked, read};
+use crate::augment::{Answer, Finding, LOOKUP_MS, Listed, Lookup, TOTAL_MS};
+use crate::call::ToolCall;
+use crate::gate::Gate;
+
+/// Notes in one answer, where nobody says how many.
+const LIMIT: u64 = 100;
+
+pub(super) fn answer(gate: &mut Gate, op: &str, mut fields: Map<String, Value>) -> Result<Value, Fault> {
+    if op == "concepts" {
+        checked(op, &[], &fields)?;
+        return Ok(concepts(gate, &fields));
+    }
+    let findings = fields.remove("findings").unwrap_or_default();
+    let call: ToolCall = read::<Call>(op, &["session", "tool"], fields)?.into();
+    if op == "plan-lookups" {
+        let plan = gate.plan_lookups(&call);
+        let lookup = |lookup: &Lookup| json!({"concept": lookup.concept, "source": lookup.source, "request": lookup.request, "timeout_ms": LOOKUP_MS});
+        let lookups: Vec<Value> = plan.lookups.iter().map(lookup).collect();
+        return Ok(json!({"concepts": plan.concepts, "lookups": lookups, "total_ms": TOTAL_MS, "skipped": plan.skipped}));
+    }
+    let expected = "a list of {concept, source, answer}";
+    let invalid = || Fault::InvalidField { op: op.to_owned(), field: "findings", expected };
+    let findings = match &findings {
+        Value::Null => Vec::new(),
+        Value::Array(findings) => findings.iter().map(finding).collect::<Option<_>>().ok_or_else(invalid)?,
+        _ => return Err(invalid()),
+    };
+    let directions = gate.augment(&call, &findings);
+    let args = directions.args.unwrap_or(call.args);
+    let mut answer = json!({
+        "args": args,
+        "concepts": directions.concepts,
+        "sources": directions.sources,
+        "skipped": directions.skipped,
+    });
+    if let (Some(text), Some(answer)) = (directions.text, answer.as_object_mut()) {
+        answer.insert("additional_context".to_owned(), text.into());
+    }
+    Ok(answer)
+}
+
+fn concepts(gate: &mut Gate, fields: &Map<String, Value>) -> Value {
+    let query = fields.get("query").and_then(Value::as_str).unwrap_or_default();
+    let limit = fields.get("limit").and_then(Value::as_u64).unwrap_or(LIMIT);
+    let listing = gate.concepts(query, usize::try_from(limit).unwrap_or(usize::MAX));
+    let told = |note: &Listed| json!({"concept": note.concept(), "source": note.source, "path": note.path});
+    json!({"concepts": listing.notes.iter().map(told).collect::<Vec<_>>(), "total": listing.total, "done": listing.done})
+}
+
+fn finding(written: &Value) -> Option<Finding> {
+    let text = |value: &Value, key: &str| Some(value.get(key)?.as_str()?.to_owned());
+    let answer = match written.get("answer")? {
+        Value::String(word) => match word.as_str() {
+            "unknown" => Answer::Unknown,
+            "unavailable" => Answer::Unavailable,
+            "late" => Answer::Late,
+            _ => return None,
+        },
+        answer => text(answer, "text").map(Answer::Text).or_else(|| text(answer, "failed").map(Answer::Failed))?,
+    };
+    Some(Finding { concept: text(written, "concept")?, source: text(written, "source")?, answer })
+}

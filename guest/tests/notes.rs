@@ -1,0 +1,320 @@
+//! The built-in source: notes are found by every name they have, the index follows the files, and nothing in a folder does
+//! any harm.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::time::Instant;
+
+use serde_json::{Value, json};
+use tollgate_guest::gate::Gate;
+use tollgate_guest::operations::perform;
+use tollgate_guest::ports::memory::Memory;
+use tollgate_guest::ports::{Clock, Facts, FileFault, Listing, Ports, Question, Reach, Root, Tail, Timestamp, Workspace};
+
+const FOLDER: &str = ".tollgate/concepts";
+
+/// A world that counts what it is asked, and whose clock stands still unless somebody moves it.
+struct Watched {
+    world: Rc<Memory>,
+    asked: RefCell<Vec<&'static str>>,
+    now: Cell<u64>,
+}
+
+impl Watched {
+    fn new() -> Rc<Self> {
+        Rc::new(Self { world: Memory::new(), asked: RefCell::default(), now: Cell::new(1_000_000) })
+    }
+
+    fn ports(self: &Rc<Self>) -> Ports {
+        Ports { workspace: self.clone(), clock: self.clone(), ..self.world.ports() }
+    }
+
+    fn note(&self, name: &str, text: &str) {
+        self.world.write(&format!("{FOLDER}/{name}"), text);
+    }
+
+    fn wait(&self, ms: u64) {
+        self.now.set(self.now.get() + ms);
+    }
+
+    /// How often it was asked for something since the last time.
+    fn asked(&self, what: &str) -> usize {
+        self.asked.borrow().iter().filter(|asked| **asked == what).count()
+    }
+
+    fn count(&self, what: &'static str) {
+        self.asked.borrow_mut().push(what);
+    }
+}
+
+impl Clock for Watched {
+    fn now(&self) -> Timestamp {
+        Timestamp(self.now.get())
+    }
+}
+
+impl Workspace for Watched {
+    fn inspect(&self, questions: &[Question]) -> Vec<Facts> {
+        self.count("inspect");
+        self.world.inspect(questions)
+    }
+
+    fn read(&self, root: Root, path: &str, limit_bytes: u64) -> Result<Vec<u8>, FileFault> {
+        self.count("read");
+        self.world.read(root, path, limit_bytes)
+    }
+
+    fn read_range(&self, root: Root, path: &str, offset: u64, limit_bytes: u64) -> Result<Vec<u8>, FileFault> {
+        self.count("read_range");
+        self.world.read_range(root, path, offset, limit_bytes)
+    }
+
+    fn read_tail(&self, root: Root, path: &str, limit_bytes: u64) -> Result<Tail, FileFault> {
+        self.world.read_tail(root, path, limit_bytes)
+    }
+
+    fn list(&self, root: Root, directory: &str, reach: &Reach) -> Result<Listing, FileFault> {
+        self.count("list");
+        self.world.list(root, directory, reach)
+    }
+}
+
+fn ask(gate: &mut Gate, line: &Value) -> Value {
+    serde_json::from_str(&perform(gate, line.to_string().as_bytes())).unwrap()
+}
+
+/// What is told about a text, without what every answer begins and ends with.
+fn told(gate: &mut Gate, text: &str) -> String {
+    let answer = ask(gate, &json!({"op": "augment", "session": "s", "tool": "write", "args": {"content": text}}));
+    let context = answer["additional_context"].as_str().unwrap_or_default();
+    context.lines().skip(1).filter(|line| !line.starts_with("<!--")).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn a_note_is_found_by_every_name() {
+    let watched = Watched::new();
+    watched
+        .note("Rate Limits.md", "---\ntitle: Throttling\naliases: [429, \"too: many\"]\n---\n# How much is too much\n\nTen.\n");
+    watched.note("deep/er/Überblick.MD", "All of it.");
+    let mut gate = Gate::new(watched.ports());
+    for name in ["rate limits", "RATE LIMITS", "throttling", "429", "Too: Many", "how much is too much", "Rate Limits.md"] {
+        assert_eq!(told(&mut gate, &format!("[[{name}]]")), format!("## [[{name}]]\n\n# How much is too much\n\nTen."));
+    }
+    for name in ["ÜBERBLICK", "er/Überblick", "deep/er/überblick"] {
+        assert_eq!(told(&mut gate, &format!("[[{name}]]")), format!("## [[{name}]]\n\nAll of it."));
+    }
+    for name in ["er", "deep", "rate", "other/Überblick", "../concepts/Überblick", "/Überblick"] {
+        assert_eq!(told(&mut gate, &format!("[[{name}]]")), "", "{name}");
+    }
+    let twice = told(&mut gate, "[[429]] [[throttling]]");
+    assert!(twice.ends_with("---\n\n## [[throttling]]\n\nThe same as [[429]]."), "{twice}");
+}
+
+#[test]
+fn links_lead_one_step_and_no_further() {
+    let watched = Watched::new();
+    watched
+        .note("hub.md", "---\naliases: [centre]\n---\nSee [[one]], [[ONE|again]], [[hub]], [[missing]] and [two](sub/two.md).\n");
+    watched.note("one.md", "# One\n\nFirst of all [[far]].\n");
+    watched.note("sub/two.md", "Second.\n");
+    watched.note("far.md", "Too far.\n");
+    for number in 3..9 {
+        watched.note(&format!("n{number}.md"), &format!("{}\n[[Centre]] [[hub]]", "x".repeat(500)));
+    }
+    let mut gate = Gate::new(watched.ports());
+    let x = "x".repeat(160);
+    assert_eq!(
+        told(&mut gate, "[[hub]]"),
+        format!(
+            "## [[hub]]\n\nSee [[one]], [[ONE|again]], [[hub]], [[missing]] and [two](sub/two.md).\n\nRelated:\n- [[one]]: First of all [[far]].\n\
+             - [[two]]: Second.\n- [[n3]] (links here): {x}\n- [[n4]] (links here): {x}\n- [[n5]] (links here): {x}"
+        )
+    );
+    assert_eq!(told(&mut gate, "[[far]]"), "## [[far]]\n\nToo far.\n\nRelated:\n- [[one]] (links here): First of all [[far]].");
+}
+
+#[test]
+fn the_index_follows_the_files() {
+    let watched = Watched::new();
+    watched.note("a.md", "# Alpha\n\nOne.");
+    let mut gate = Gate::new(watched.ports());
+    assert_eq!(told(&mut gate, "[[alpha]]"), "## [[alpha]]\n\n# Alpha\n\nOne.");
+    // The text is always the file's own, whatever the index says.
+    watched.note("a.md", "# Alpha\n\nTwo.");
+    assert_eq!(told(&mut gate, "[[alpha]]"), "## [[alpha]]\n\n# Alpha\n\nTwo.");
+    // A name that a note no longer has is noticed at once, a new one after a while.
+    watched.note("a.md", "# Beta\n\nThree.");
+    assert_eq!(told(&mut gate, "[[alpha]]"), "");
+    assert_eq!(told(&mut gate, "[[beta]]"), "## [[beta]]\n\n# Beta\n\nThree.");
+    watched.note("b.md", "New.");
+    assert_eq!(told(&mut gate, "[[b]]"), "");
+    watched.wait(2_000);
+    assert_eq!(told(&mut gate, "[[b]]"), "## [[b]]\n\nNew.");
+    watched.world.delete(&format!("{FOLDER}/b.md"));
+    assert_eq!(told(&mut gate, "[[b]]"), "");
+    watched.world.delete(FOLDER);
+    let gone = ask(&mut gate, &json!({"op": "augment", "session": "s", "tool": "x", "args": {"a": "[[a]]"}}));
+    assert_eq!(gone["skipped"], "source_unavailable");
+    watched.note("a.md", "Back.");
+    assert_eq!(told(&mut gate, "[[a]]"), "## [[a]]\n\nBack.");
+}
+
+#[test]
+fn any_folder_and_several() {
+    let watched = Watched::new();
+    let config = json!({"augment": {"sources": [{"name": "vault", "notes": "docs"}, "notes"]}});
+    watched.world.write(".tollgate/config.json", config.to_string());
+    watched.world.write("docs/a.md", "From the vault.");
+    watched.world.write("docs/.obsidian/b.md", "Hidden.");
+    watched.world.write("docs/.trash/b.md", "Thrown away.");
+    watched.note("a.md", "From the notes.");
+    watched.note("b.md", "Also from the notes.");
+    let mut gate = Gate::new(watched.ports());
+    assert_eq!(told(&mut gate, "[[a]] [[b]]"), "## [[a]]\n\nFrom the vault.\n\n---\n\n## [[b]]\n\nAlso from the notes.");
+    let listed = ask(&mut gate, &json!({"op": "concepts"}));
+    assert_eq!(
+        listed,
+        json!({"concepts": [
+            {"concept": "a", "source": "vault", "path": "docs/a.md"},
+            {"concept": "a", "source": "notes", "path": ".tollgate/concepts/a.md"},
+            {"concept": "b", "source": "notes", "path": ".tollgate/concepts/b.md"},
+        ], "total": 3, "done": true})
+    );
+    let searched = ask(&mut gate, &json!({"op": "concepts", "query": "B", "limit": 0}));
+    assert_eq!(searched, json!({"concepts": [], "total": 1, "done": true}));
+}
+
+#[test]
+fn nothing_in_a_folder_does_harm() {
+    let watched = Watched::new();
+    watched.note("self.md", "I link to [[self]] and [[SELF|me]].");
+    watched.note("a.md", "To [[b]].");
+    watched.note("b.md", "To [[a]].");
+    watched.note("large.md", &format!("Begins.\n{}", "é text\n".repeat(6 << 20)));
+    watched.note("binary.md", "PNG\0\u{1}");
+    watched.world.write(&format!("{FOLDER}/latin.md"), b"caf\xe9");
+    watched.note("empty.md", "");
+    watched.note("picture.png", "no note");
+    watched.world.symlink("../../secret.md", &format!("{FOLDER}/link.md"));
+    watched.world.symlink(".", &format!("{FOLDER}/circle"));
+    watched.world.write("secret.md", "not for you");
+    let mut gate = Gate::new(watched.ports());
+    assert_eq!(told(&mut gate, "[[self]]"), "## [[self]]\n\nI link to [[self]] and [[SELF|me]].");
+    assert_eq!(told(&mut gate, "[[a]]"), "## [[a]]\n\nTo [[b]].\n\nRelated:\n- [[b]]: To [[a]].");
+    let large = told(&mut gate, "[[large]]");
+    assert!(large.starts_with("## [[large]]\n\nBegins.\né text") && large.ends_with('…') && large.chars().count() <= 8_000);
+    assert_eq!(told(&mut gate, "[[latin]]"), "## [[latin]]\n\ncaf\u{fffd}");
+    for name in
+        ["binary", "empty", "picture", "picture.png", "link", "circle/a", "../../secret", "secret", "..", ".", "/etc/passwd"]
+    {
+        assert_eq!(told(&mut gate, &format!("[[{name}]]")), "", "{name}");
+    }
+    let logged = watched.world.logged();
+    assert!(!logged.iter().any(|(_, line)| line.contains("cannot")), "{logged:?}");
+}
+
+#[test]
+fn many_notes_are_read_once_and_kept() {
+    let watched = Watched::new();
+    for number in 0..3_000 {
+        let text = format!("---\naliases: [number {number}]\n---\nNext is [[note {}]].", number + 1);
+        watched.note(&format!("f{}/note {number}.md", number % 7), &text);
+    }
+    let mut gate = Gate::new(watched.ports());
+    let expected = "## [[number 1234]]\n\nNext is [[note 1235]].\n\nRelated:\n- [[note 1235]]: Next is [[note 1236]].\n- [[note 1233]] (links here): Next is [[note 1234]].";
+    assert_eq!(told(&mut gate, "[[number 1234]]"), expected);
+    assert!(watched.asked("read_range") >= 3_000);
+
+    watched.asked.borrow_mut().clear();
+    assert_eq!(told(&mut gate, "[[number 1234]]"), expected);
+    assert_eq!(
+        *watched.asked.borrow(),
+        ["inspect", "inspect", "read_range", "read_range", "read_range"],
+        "settings, folders, notes"
+    );
+
+    // Another process finds the index where the first has left it.
+    watched.asked.borrow_mut().clear();
+    let mut other = Gate::new(watched.ports());
+    assert_eq!(told(&mut other, "[[number 1234]]"), expected);
+    assert_eq!(
+        (watched.asked("list"), watched.asked("read"), watched.asked("read_range")),
+        (0, 2, 3),
+        "the index, and when it was seen; three notes"
+    );
+
+    // Only what has changed is read again.
+    watched.note("f1/note 1.md", "Another text, to [[number 1234]].");
+    watched.note("f9/new.md", "Also to [[number 1234]].");
+    watched.world.delete(&format!("{FOLDER}/f2/note 2.md"));
+    watched.wait(10_000);
+    watched.asked.borrow_mut().clear();
+    let now = told(&mut other, "[[number 1234]]");
+    assert_eq!((watched.asked("list"), watched.asked("read_range")), (1, 2 + 1 + 4));
+    assert!(now.contains("[[note 1]] (links here)") && now.contains("[[new]] (links here)"), "{now}");
+    assert_eq!(told(&mut other, "[[number 2]] [[number 1]]"), "");
+
+    // Without a place to keep it, it is kept in memory.
+    watched.world.refuse_writes(Some(FileFault::Full));
+    watched.note("f9/newer.md", "Newest.");
+    watched.wait(10_000);
+    assert_eq!(told(&mut other, "[[newer]]"), "## [[newer]]\n\nNewest.");
+    assert!(watched.world.logged().iter().any(|(_, line)| line.contains("cannot be kept: the disk is full")));
+}
+
+/// A clock that moves with every look: no call reads on and on, and what waits is known by its file's name.
+#[test]
+fn a_large_folder_is_read_in_slices() {
+    let world = Memory::new();
+    for number in 0..200 {
+        world.write(&format!("{FOLDER}/note {number:03}.md"), format!("# Title {number}\n\nText."));
+    }
+    let mut gate = Gate::new(world.ports());
+    assert_eq!(told(&mut gate, "[[title 150]]"), "");
+    assert_eq!(told(&mut gate, "[[note 199]]"), "## [[note 199]]\n\n# Title 199\n\nText.");
+    assert_eq!(told(&mut gate, "[[title 150]]"), "## [[title 150]]\n\n# Title 150\n\nText.");
+    // A process of its own goes on where this one is.
+    assert_eq!(told(&mut Gate::new(world.ports()), "[[title 199]]"), "## [[title 199]]\n\n# Title 199\n\nText.");
+}
+
+#[test]
+fn an_index_that_was_tampered_with_shows_no_other_file() {
+    let watched = Watched::new();
+    for number in 0..200 {
+        watched.note(&format!("note {number:03}.md"), "Text.");
+    }
+    watched.world.write("secret.md", "not for you");
+    told(&mut Gate::new(watched.ports()), "[[note 001]]");
+    let listing =
+        watched.world.list(Root::Project, ".tollgate/state/notes", &Reach { depth: 1, limit: 9, skip: Vec::new() }).unwrap();
+    let place = format!(".tollgate/state/notes/{}", listing.entries[0].path);
+    assert!(place.ends_with(".index"), "{place}");
+    let text = String::from_utf8(watched.world.content(&place).unwrap()).unwrap();
+    for (from, to) in
+        [("note 001.md", "../../secret.md"), ("note 001.md", ".../secret.md"), ("note 00", "\u{fffd}\n\t\u{0}"), ("0", "f")]
+    {
+        watched.world.write(&place, text.replace(from, to));
+        let mut gate = Gate::new(watched.ports());
+        for name in ["note 001", "secret", "note 150"] {
+            assert!(!told(&mut gate, &format!("[[{name}]]")).contains("not for you"), "{from} {to} {name}");
+        }
+    }
+}
+
+/// Far from the 5 ms that the component is measured against, but enough to notice a lookup that goes through all notes.
+#[test]
+fn a_lookup_does_not_go_through_all_notes() {
+    let watched = Watched::new();
+    for number in 0..20_000 {
+        watched.note(&format!("{number}.md"), &format!("[[{}]] [[{}]]", number + 1, number * 7));
+    }
+    let mut gate = Gate::new(watched.ports());
+    told(&mut gate, "[[0]]");
+    let begun = Instant::now();
+    for number in 0..200 {
+        assert!(told(&mut gate, &format!("[[{}]] [[nobody {number}]]", number * 99)).starts_with("## [["));
+    }
+    assert!(begun.elapsed().as_millis() < 2_000, "{:?}", begun.elapsed());
+}
