@@ -99,9 +99,14 @@ impl Gate {
             Some(Change { path, operation: effect.operation, pre_hash: effect.pre_hash, before: None })
         };
         // A file that is taken away and made again changes once.
-        let mut changes: Vec<Change> = effects.iter().filter_map(change).collect();
-        changes.sort_by(|one, other| one.path.cmp(&other.path));
-        changes.dedup_by(|later, first| later.path == first.path);
+        let mut known: Vec<String> = Vec::new();
+        let mut changes: Vec<Change> = Vec::new();
+        for change in effects.iter().filter_map(change) {
+            if let Err(at) = known.binary_search(&change.path) {
+                known.insert(at, change.path.clone());
+                changes.push(change);
+            }
+        }
         // Files that go with their folder were listed, not looked at.
         let unknown = |change: &&mut Change| change.operation == Operation::Delete && change.pre_hash.is_none();
         let mut listed: Vec<&mut Change> = changes.iter_mut().filter(unknown).collect();

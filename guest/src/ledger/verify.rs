@@ -233,10 +233,10 @@ impl Verification {
             let elsewhere =
                 |(part, hashes): &(String, HashSet<[u8; 16]>)| *part != remark.file && hashes.contains(&missed.short());
             if !self.parts.iter().any(elsewhere) {
-                self.fault(&remark.file, remark.line, &remark.what);
+                let at = self.report.faults.partition_point(|other| (&other.file, other.line) < (&remark.file, remark.line));
+                self.report.faults.insert(at, remark);
             }
         }
-        self.report.faults.sort_by(|one, other| (&one.file, one.line).cmp(&(&other.file, other.line)));
         if let Some(expected) =
             self.expected.filter(|expected| !self.parts.iter().any(|(_, hashes)| hashes.contains(&expected.short())))
         {
