@@ -120,8 +120,11 @@ impl Folder {
         }
         let rest = self.index.size().max(REST_MS);
         let rested = now.checked_sub(self.listed_ms).is_none_or(|since| since >= rest);
-        if stale || rested || self.index.waits || stamps != self.stamps {
+        if stale || rested || stamps != self.stamps {
             self.list(now, own, ports);
+        } else if self.index.waits {
+            let index = self.index_of(&self.index.notes().collect::<Vec<_>>(), ports);
+            self.replace(index, ports);
         }
         true
     }
@@ -154,9 +157,13 @@ impl Folder {
         if listing.truncated {
             ports.warn(&format!("`{}` holds more than {MOST_ENTRIES} files; the rest is not known", self.path));
         }
-        let index = self.index_of(&listing.entries, ports);
-        let changed = index != self.index;
-        self.index = index;
+        let mut notes = Vec::new();
+        for Entry { path, stamp, kind, .. } in &listing.entries {
+            if *kind == Kind::File && is_note(path) {
+                notes.push((path.as_str(), *stamp));
+            }
+        }
+        let index = self.index_of(&notes, ports);
         self.listed_ms = now;
         self.stamps = vec![(String::new(), own)];
         for entry in listing.entries {
@@ -164,6 +171,12 @@ impl Folder {
                 self.stamps.push((entry.path, entry.stamp));
             }
         }
+        self.replace(index, ports);
+    }
+
+    fn replace(&mut self, index: Index, ports: &Ports) {
+        let changed = index != self.index;
+        self.index = index;
         if self.index.text().len() >= KEPT_BYTES
             && let Err(fault) = self.pack(changed, ports)
         {
@@ -171,24 +184,24 @@ impl Folder {
         }
     }
 
-    fn index_of(&self, entries: &[Entry], ports: &Ports) -> Index {
+    /// The index of these notes: what has not changed from the one there is, the rest from the files, as far as time allows.
+    fn index_of(&self, notes: &[(&str, u64)], ports: &Ports) -> Index {
         let mut builder = Builder::new(&self.index);
-        let (mut read, mut enough, mut waits) = (0, false, false);
+        let (mut read, mut enough) = (0, false);
         let begun = ports.clock.now().0;
-        for Entry { path, stamp, kind, .. } in entries {
-            if *kind != Kind::File || !is_note(path) || builder.keep(path, *stamp) {
+        for (path, stamp) in notes {
+            if builder.keep(path, *stamp) {
                 continue;
             }
             if enough {
-                builder.postpone(path);
-                waits = true;
+                builder.postpone(path, *stamp);
                 continue;
             }
             self.add(&mut builder, path, *stamp, ports);
             read += 1;
             enough = read % SLICE_NOTES == 0 && ports.clock.now().0.saturating_sub(begun) > SLICE_MS;
         }
-        builder.finish(waits)
+        builder.finish()
     }
 
     fn add(&self, builder: &mut Builder<'_>, path: &str, stamp: u64, ports: &Ports) {
