@@ -1,12 +1,12 @@
 //! What is known, and what is remembered about asking.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::block::{Section, block, is_augmented};
 use super::concept;
 use super::notes::Shelf;
 use super::place::placed;
-use super::settings::{self, Kind, Settings, Source};
+use super::settings::{self, Kind, Settings, Source, object};
 use super::{Answer, Directions, Finding, Listed, Listing, Lookup, Plan};
 use crate::call::{Reader, ToolCall};
 use crate::ports::{Level, Ports};
@@ -59,11 +59,8 @@ impl Knowledge {
             (false, _) => "no_text_args",
             (true, false) if !again() => {
                 if self.planned(call).is_none() {
-                    ports.log.write(
-                        Level::Info,
-                        &format!("`{}` names {}", call.tool, listed(&found.concepts)),
-                        &json!({"tool": call.tool, "session": call.session, "concepts": found.concepts}),
-                    );
+                    let said = format!("names {}", listed(&found.concepts));
+                    say(Level::Info, call, &said, "concepts", found.concepts.clone().into(), ports);
                 }
                 return Ok(Named { concepts: found.concepts, inexact: found.inexact });
             }
@@ -90,11 +87,8 @@ impl Knowledge {
                     && lookups.len() < MOST_LOOKUPS
                     && self.may_be_asked(source, begun, ports)
                 {
-                    lookups.extend(source.request(concept).map(|request| Lookup {
-                        concept: concept.clone(),
-                        source: source.name.clone(),
-                        request,
-                    }));
+                    let request = source.request(concept);
+                    lookups.push(Lookup { concept: concept.clone(), source: source.name.clone(), request });
                 }
             }
         }
@@ -141,16 +135,16 @@ impl Knowledge {
             return Directions { skipped, ..Directions::default() };
         }
         let (text, used) = block(&search.sections, settings.budget_chars);
-        let told = search.sections.into_iter().take(used).map(|section| (section.concept, section.source));
-        let (concepts, sources): (Vec<_>, Vec<_>) = told.unzip();
+        let (mut concepts, mut sources) = (Vec::new(), Vec::new());
+        for section in search.sections.into_iter().take(used) {
+            concepts.push(section.concept);
+            sources.push(section.source);
+        }
         let first = sources.first().map_or("", String::as_str);
         let args = if named.inexact { None } else { placed(call, reader, &text, first, settings.literal) };
         let elapsed = ports.clock.now().0.saturating_sub(planned.unwrap_or(now));
-        ports.log.write(
-            Level::Info,
-            &format!("`{}` was given what is known about {} in {elapsed} ms", call.tool, listed(&concepts)),
-            &json!({"tool": call.tool, "session": call.session, "concepts": concepts, "elapsed_ms": elapsed}),
-        );
+        let said = format!("was given what is known about {} in {elapsed} ms", listed(&concepts));
+        say(Level::Info, call, &said, "elapsed_ms", elapsed.into(), ports);
         Directions { text: args.is_none().then_some(text), args, concepts, sources, skipped: None }
     }
 
@@ -162,8 +156,9 @@ impl Knowledge {
             if let Kind::Notes(folder) = &source.kind {
                 let (paths, found) = self.shelf.search(folder, words, limit.saturating_sub(listing.notes.len()));
                 listing.total += found;
-                let listed = |path: String| Listed { source: source.name.clone(), path: format!("{folder}/{path}") };
-                listing.notes.extend(paths.into_iter().map(listed));
+                for path in paths {
+                    listing.notes.push(Listed { source: source.name.clone(), path: format!("{folder}/{path}") });
+                }
             }
         }
         listing
@@ -286,8 +281,12 @@ fn listed(concepts: &[String]) -> String {
 }
 
 fn tell_skipped(call: &ToolCall, reason: &str, ports: &Ports) {
-    let said = format!("`{}` was given nothing: {reason}", call.tool);
-    ports.log.write(Level::Debug, &said, &json!({"tool": call.tool, "session": call.session, "reason": reason}));
+    say(Level::Debug, call, &format!("was given nothing: {reason}"), "reason", reason.into(), ports);
+}
+
+fn say(level: Level, call: &ToolCall, said: &str, key: &str, value: Value, ports: &Ports) {
+    let details = object(&mut [("tool", call.tool.as_str().into()), ("session", call.session.as_str().into()), (key, value)]);
+    ports.log.write(level, &format!("`{}` {said}", call.tool), &details);
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@
 use serde_json::{Map, Value, json};
 
 use super::{Call, Fault, checked, read};
-use crate::augment::{Answer, Finding, LOOKUP_MS, Listed, Lookup, TOTAL_MS};
+use crate::augment::{Answer, Finding, LOOKUP_MS, Lookup, TOTAL_MS};
 use crate::call::ToolCall;
 use crate::gate::Gate;
 
@@ -34,12 +34,17 @@ pub(super) fn answer(gate: &mut Gate, op: &str, mut fields: Map<String, Value>) 
     }
     let expected = "a list of {concept, source, answer}";
     let invalid = || Fault::InvalidField { op: op.to_owned(), field: "findings", expected };
-    let findings = match &findings {
-        Value::Null => Vec::new(),
-        Value::Array(findings) => findings.iter().map(finding).collect::<Option<_>>().ok_or_else(invalid)?,
+    let mut found = Vec::new();
+    match &findings {
+        Value::Null => {}
+        Value::Array(findings) => {
+            for written in findings {
+                found.push(finding(written).ok_or_else(invalid)?);
+            }
+        }
         _ => return Err(invalid()),
-    };
-    let directions = gate.augment(&call, &findings);
+    }
+    let directions = gate.augment(&call, &found);
     let args = directions.args.unwrap_or(call.args);
     let mut answer = json!({
         "args": args,
@@ -57,8 +62,11 @@ fn concepts(gate: &mut Gate, fields: &Map<String, Value>) -> Value {
     let query = fields.get("query").and_then(Value::as_str).unwrap_or_default();
     let limit = fields.get("limit").and_then(Value::as_u64).unwrap_or(LIMIT);
     let listing = gate.concepts(query, usize::try_from(limit).unwrap_or(usize::MAX));
-    let told = |note: &Listed| json!({"concept": note.concept(), "source": note.source, "path": note.path});
-    json!({"concepts": listing.notes.iter().map(told).collect::<Vec<_>>(), "total": listing.total, "done": listing.done})
+    let mut told = Vec::new();
+    for note in &listing.notes {
+        told.push(json!({"concept": note.concept(), "source": note.source, "path": note.path}));
+    }
+    json!({"concepts": told, "total": listing.total, "done": listing.done})
 }
 
 fn finding(written: &Value) -> Option<Finding> {

@@ -5,7 +5,7 @@
 //!
 //! | table | a line |
 //! | --- | --- |
-//! | notes, by path | path, stamp |
+//! | notes, by path | path, stamp; `-` before the stamp of a note that waits to be read |
 //! | names | key, rank, note |
 //! | links | key of the target, note that holds the link |
 
@@ -17,9 +17,6 @@ use super::markdown::{key, stem};
 /// The first line: what this is, where the second and the third table begin, and whether notes wait to be read.
 const HEAD: &str = "tollgate-notes-1 ";
 const HEAD_BYTES: usize = HEAD.len() + 8 + 1 + 8 + 1 + 1 + 1;
-
-/// The stamp of a note that has not been read yet. No file has it.
-const UNREAD: u64 = 0;
 
 /// The index of one folder.
 #[derive(Debug, PartialEq)]
@@ -33,7 +30,7 @@ pub(super) struct Index {
 
 impl Default for Index {
     fn default() -> Self {
-        Builder::new(&Self { text: Vec::new(), names: HEAD_BYTES, links: HEAD_BYTES, waits: false }).finish(false)
+        Builder::new(&Self { text: Vec::new(), names: HEAD_BYTES, links: HEAD_BYTES, waits: false }).finish()
     }
 }
 
@@ -55,7 +52,7 @@ impl Index {
 
     /// How many notes there are; a guess from the length is enough.
     pub(super) fn size(&self) -> u64 {
-        (self.names.saturating_sub(HEAD_BYTES) / 40) as u64
+        (self.names.saturating_sub(HEAD_BYTES) / 60) as u64
     }
 
     /// The path of the note that a concept names, if there is one. A name with folders in it must fit the path's end.
@@ -76,6 +73,14 @@ impl Index {
     /// The paths of the notes that lead to a name.
     pub(super) fn leading_to(&self, key: &str) -> impl Iterator<Item = &str> {
         self.holders(self.links..self.text.len(), key)
+    }
+
+    /// Every note's path and stamp, in order.
+    pub(super) fn notes(&self) -> impl Iterator<Item = (&str, u64)> {
+        self.lines(HEAD_BYTES..self.names).filter_map(|(_, line)| {
+            let (path, stamp) = std::str::from_utf8(line).ok()?.split_once('\t')?;
+            Some((path, u64::from_str_radix(stamp.trim_start_matches('-'), 16).ok()?))
+        })
     }
 
     /// Every note's path, with the keys that it has, in order of the keys.
@@ -154,11 +159,14 @@ pub(super) struct Builder<'o> {
     kept: Vec<(u64, u64)>,
     names: Vec<String>,
     links: Vec<String>,
+    /// Whether a note was postponed.
+    waits: bool,
 }
 
 impl<'o> Builder<'o> {
     pub(super) fn new(old: &'o Index) -> Self {
-        Self { old, at: HEAD_BYTES, text: vec![0; HEAD_BYTES], kept: Vec::new(), names: Vec::new(), links: Vec::new() }
+        let (kept, names, links) = (Vec::new(), Vec::new(), Vec::new());
+        Self { old, at: HEAD_BYTES, text: vec![0; HEAD_BYTES], kept, names, links, waits: false }
     }
 
     /// Takes a note over from the older index, if it has the note as it is now.
@@ -167,9 +175,10 @@ impl<'o> Builder<'o> {
             let line = self.old.line(self.at);
             match first(line).unwrap_or_default().cmp(path) {
                 Ordering::Less => self.at += line.len() + 1,
+                // One that waits ends in no number.
                 Ordering::Equal if number(line) == Some(stamp) => {
                     self.kept.push((self.at as u64, self.text.len() as u64));
-                    self.push(path, stamp);
+                    self.push(path, "", stamp);
                     return true;
                 }
                 _ => return false,
@@ -180,6 +189,20 @@ impl<'o> Builder<'o> {
 
     /// Takes in a note as its text says: its names by rank, and the keys of what it leads to.
     pub(super) fn add(&mut self, path: &str, stamp: u64, names: &[&str], targets: &[String]) {
+        self.name(names);
+        let note = self.text.len();
+        self.links.extend(targets.iter().map(|target| format!("{target}\t{note:08x}\n")));
+        self.push(path, "", stamp);
+    }
+
+    /// Takes in a note that is to be read another time. Its file's name is known already.
+    pub(super) fn postpone(&mut self, path: &str, stamp: u64) {
+        self.name(&[stem(path)]);
+        self.push(path, "-", stamp);
+        self.waits = true;
+    }
+
+    fn name(&mut self, names: &[&str]) {
         let note = self.text.len();
         for (rank, name) in names.iter().enumerate() {
             let key = key(name);
@@ -187,21 +210,14 @@ impl<'o> Builder<'o> {
                 self.names.push(format!("{key}\t{:02x}\t{note:08x}\n", rank.min(255)));
             }
         }
-        self.links.extend(targets.iter().map(|target| format!("{target}\t{note:08x}\n")));
-        self.push(path, stamp);
     }
 
-    /// Takes in a note that is to be read another time. Its file's name is known already.
-    pub(super) fn postpone(&mut self, path: &str) {
-        self.add(path, UNREAD, &[stem(path)], &[]);
+    fn push(&mut self, path: &str, waits: &str, stamp: u64) {
+        self.text.extend_from_slice(format!("{path}\t{waits}{stamp:016x}\n").as_bytes());
     }
 
-    fn push(&mut self, path: &str, stamp: u64) {
-        self.text.extend_from_slice(format!("{path}\t{stamp:016x}\n").as_bytes());
-    }
-
-    pub(super) fn finish(mut self, waits: bool) -> Index {
-        let old = self.old;
+    pub(super) fn finish(mut self) -> Index {
+        let (old, waits) = (self.old, self.waits);
         let names = self.text.len();
         let fresh = std::mem::take(&mut self.names);
         self.merge(old.names..old.links, fresh);
@@ -253,7 +269,7 @@ mod tests {
                 builder.add(path, *stamp, names, &targets);
             }
         }
-        builder.finish(false)
+        builder.finish()
     }
 
     fn leading<'i>(index: &'i Index, key: &str) -> Vec<&'i str> {
@@ -317,6 +333,20 @@ mod tests {
         assert_eq!(build(&old, &second), build(&Index::default(), &second));
         assert_eq!(build(&old, &[]), Index::default());
         assert_eq!(build(&old, first), old);
+    }
+
+    #[test]
+    fn what_waits_is_known_by_its_file_and_read_later() {
+        let empty = Index::default();
+        let mut builder = Builder::new(&empty);
+        builder.add("a.md", 1, &["a", "Alpha"], &[]);
+        builder.postpone("b.md", 2);
+        let index = builder.finish();
+        assert!(index.waits);
+        assert_eq!((index.find("b"), index.find("alpha")), (Some("b.md"), Some("a.md")));
+        assert_eq!(index.notes().collect::<Vec<_>>(), [("a.md", 1), ("b.md", 2)]);
+        let mut builder = Builder::new(&index);
+        assert_eq!((builder.keep("a.md", 1), builder.keep("b.md", 2)), (true, false));
     }
 
     #[test]

@@ -42,30 +42,40 @@ fn about(index: &Index, folder: &str, concept: &str, ports: &Ports) -> Result<Op
     let Some(path) = index.find(concept) else { return Ok(None) };
     let Some(text) = text(folder, path, MOST_BYTES, ports) else { return Err(Stale) };
     let note = read(&text);
-    let own: Vec<String> = note.names.iter().chain(&[stem(path)]).map(|name| key(name)).collect();
+    let mut own = vec![key(stem(path))];
+    for name in &note.names {
+        own.push(key(name));
+    }
     if !own.contains(&key(stem(concept))) {
         return Err(Stale);
     }
-    let mut related: Vec<(&str, &str)> = Vec::new();
-    let linked = targets(note.body);
-    let out = linked.iter().filter_map(|target| index.find(target)).map(|path| (path, ""));
-    let back = own.iter().flat_map(|key| index.leading_to(key)).map(|path| (path, " (links here)"));
-    for (other, how) in out.chain(back) {
-        if other != path && !related.iter().any(|(known, _)| *known == other) {
-            related.push((other, how));
-            if related.len() == MOST_RELATED {
-                break;
-            }
+    let mut near: Vec<(&str, &str)> = Vec::new();
+    for target in targets(note.body) {
+        step(&mut near, index.find(&target), "", path);
+    }
+    for key in &own {
+        for other in index.leading_to(key).take(2 * MOST_RELATED) {
+            step(&mut near, Some(other), " (links here)", path);
         }
     }
-    let line = |(path, how): (&str, &str)| {
-        let text = self::text(folder, path, GLANCE_BYTES, ports)?;
-        let said: String = opening(read(&text).body).chars().take(MOST_OPENING).collect();
-        Some(format!("- [[{}]]{how}{}{said}\n", stem(path), if said.is_empty() { "" } else { ": " }))
-    };
-    let related: String = related.into_iter().filter_map(line).collect();
+    let mut related = String::new();
+    for (other, how) in near {
+        if let Some(text) = self::text(folder, other, GLANCE_BYTES, ports) {
+            let said: String = opening(read(&text).body).chars().take(MOST_OPENING).collect();
+            let said = if said.is_empty() { said } else { format!(": {said}") };
+            related.push_str(&format!("- [[{}]]{how}{said}\n", stem(other)));
+        }
+    }
     let known = Known { path: path.to_owned(), text: note.body.to_owned(), related };
     Ok(Some(known).filter(|known| !known.text.is_empty() || !known.related.is_empty()))
+}
+
+/// Takes in a note one step away from another, once, as long as there is room.
+fn step<'i>(near: &mut Vec<(&'i str, &'static str)>, other: Option<&'i str>, how: &'static str, own: &str) {
+    let Some(other) = other else { return };
+    if other != own && near.len() < MOST_RELATED && !near.iter().any(|(known, _)| *known == other) {
+        near.push((other, how));
+    }
 }
 
 /// The index says what the folder does not.

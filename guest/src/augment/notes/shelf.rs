@@ -76,11 +76,18 @@ impl Shelf {
     /// The notes that have a name with these words in it, by path, and how many there are in all.
     pub(in crate::augment) fn search(&mut self, folder: &str, words: &str, limit: usize) -> (Vec<String>, usize) {
         let wanted = super::key(words);
-        let named = self.folder(folder).into_iter().flat_map(|folder| folder.index.named());
-        let mut paths: Vec<&str> = named.filter(|(key, _)| key.contains(&wanted)).map(|(_, path)| path).collect();
+        let Some(folder) = self.folder(folder) else { return (Vec::new(), 0) };
+        let mut paths: Vec<String> = Vec::new();
+        for (key, path) in folder.index.named() {
+            if key.contains(&wanted) {
+                paths.push(path.to_owned());
+            }
+        }
         paths.sort_unstable();
         paths.dedup();
-        (paths.iter().take(limit).map(|path| (*path).to_owned()).collect(), paths.len())
+        let total = paths.len();
+        paths.truncate(limit);
+        (paths, total)
     }
 
     /// Whether every note has been read.
@@ -113,22 +120,28 @@ impl Folder {
         }
         let rest = self.index.size().max(REST_MS);
         let rested = now.checked_sub(self.listed_ms).is_none_or(|since| since >= rest);
-        if stale || rested || self.index.waits || stamps != self.stamps {
+        if stale || rested || stamps != self.stamps {
             self.list(now, own, ports);
+        } else if self.index.waits {
+            let index = self.index_of(&self.index.notes().collect::<Vec<_>>(), ports);
+            self.replace(index, ports);
         }
         true
     }
 
     /// The stamps of the folders that were last seen; none where the first of them is no folder.
     fn look(&self, ports: &Ports) -> Vec<(String, u64)> {
-        let mut paths: Vec<&str> = vec![""];
-        paths.extend(self.stamps.iter().skip(1).map(|(path, _)| path.as_str()));
-        let question = |path: &&str| Question::project(self.below(path));
-        let facts = ports.workspace.inspect(&paths.iter().map(question).collect::<Vec<_>>());
-        if facts.first().is_none_or(|facts| facts.kind != Kind::Directory) {
-            return Vec::new();
+        let mut stamps = vec![(String::new(), 0)];
+        stamps.extend_from_slice(self.stamps.get(1..).unwrap_or_default());
+        let mut questions = Vec::new();
+        for (path, _) in &stamps {
+            questions.push(Question::project(self.below(path)));
         }
-        paths.iter().zip(facts).map(|(path, facts)| ((*path).to_owned(), facts.stamp)).collect()
+        for ((_, stamp), facts) in stamps.iter_mut().zip(ports.workspace.inspect(&questions)) {
+            // A folder's stamp is never 0.
+            *stamp = if facts.kind == Kind::Directory { facts.stamp } else { 0 };
+        }
+        if stamps.first().is_some_and(|(_, stamp)| *stamp == 0) { Vec::new() } else { stamps }
     }
 
     fn below(&self, path: &str) -> String {
@@ -144,13 +157,26 @@ impl Folder {
         if listing.truncated {
             ports.warn(&format!("`{}` holds more than {MOST_ENTRIES} files; the rest is not known", self.path));
         }
-        let index = self.index_of(&listing.entries, ports);
+        let mut notes = Vec::new();
+        for Entry { path, stamp, kind, .. } in &listing.entries {
+            if *kind == Kind::File && is_note(path) {
+                notes.push((path.as_str(), *stamp));
+            }
+        }
+        let index = self.index_of(&notes, ports);
+        self.listed_ms = now;
+        self.stamps = vec![(String::new(), own)];
+        for entry in listing.entries {
+            if entry.kind == Kind::Directory && !entry.path.starts_with('.') && self.stamps.len() < MOST_FOLDERS {
+                self.stamps.push((entry.path, entry.stamp));
+            }
+        }
+        self.replace(index, ports);
+    }
+
+    fn replace(&mut self, index: Index, ports: &Ports) {
         let changed = index != self.index;
         self.index = index;
-        self.listed_ms = now;
-        let folders = listing.entries.into_iter().filter(|entry| entry.kind == Kind::Directory && !entry.path.starts_with('.'));
-        self.stamps = vec![(String::new(), own)];
-        self.stamps.extend(folders.take(MOST_FOLDERS - 1).map(|entry| (entry.path, entry.stamp)));
         if self.index.text().len() >= KEPT_BYTES
             && let Err(fault) = self.pack(changed, ports)
         {
@@ -158,24 +184,24 @@ impl Folder {
         }
     }
 
-    fn index_of(&self, entries: &[Entry], ports: &Ports) -> Index {
+    /// The index of these notes: what has not changed from the one there is, the rest from the files, as far as time allows.
+    fn index_of(&self, notes: &[(&str, u64)], ports: &Ports) -> Index {
         let mut builder = Builder::new(&self.index);
-        let (mut read, mut enough, mut waits) = (0, false, false);
+        let (mut read, mut enough) = (0, false);
         let begun = ports.clock.now().0;
-        for Entry { path, stamp, .. } in entries.iter().filter(|entry| entry.kind == Kind::File && is_note(&entry.path)) {
+        for (path, stamp) in notes {
             if builder.keep(path, *stamp) {
                 continue;
             }
             if enough {
-                builder.postpone(path);
-                waits = true;
+                builder.postpone(path, *stamp);
                 continue;
             }
             self.add(&mut builder, path, *stamp, ports);
             read += 1;
             enough = read % SLICE_NOTES == 0 && ports.clock.now().0.saturating_sub(begun) > SLICE_MS;
         }
-        builder.finish(waits)
+        builder.finish()
     }
 
     fn add(&self, builder: &mut Builder<'_>, path: &str, stamp: u64, ports: &Ports) {
@@ -200,7 +226,9 @@ impl Folder {
             replace(&index, self.index.text())?;
         }
         let mut text = format!("{:x}\n", self.listed_ms);
-        self.stamps.iter().for_each(|(path, stamp)| text.push_str(&format!("{stamp:x} {path}\n")));
+        for (path, stamp) in &self.stamps {
+            text.push_str(&format!("{stamp:x} {path}\n"));
+        }
         replace(&seen, text.as_bytes())
     }
 
@@ -210,10 +238,14 @@ impl Folder {
         let Some(index) = Index::open(index) else { return };
         let seen = String::from_utf8_lossy(&seen);
         let (listed, stamps) = seen.split_once('\n').unwrap_or_default();
-        let stamp = |line: &str| line.split_once(' ').and_then(|(stamp, path)| Some((path.to_owned(), hex(stamp)?)));
         self.index = index;
         self.listed_ms = hex(listed).unwrap_or_default();
-        self.stamps = stamps.lines().filter_map(stamp).take(MOST_FOLDERS).collect();
+        self.stamps.clear();
+        for line in stamps.lines() {
+            if let (Some((stamp, path)), true) = (line.split_once(' '), self.stamps.len() < MOST_FOLDERS) {
+                self.stamps.push((path.to_owned(), hex(stamp).unwrap_or_default()));
+            }
+        }
     }
 }
 
