@@ -133,7 +133,7 @@ impl Gate {
         if more > 0 {
             self.ports.warn(&format!("`{}` changed {more} more files than can be entered", work.call.tool));
         }
-        let notice = notice(work, &entries);
+        let notice = notice(work, &entries, more);
         if let Some(notice) = &notice {
             self.ports.warn(notice);
         }
@@ -166,13 +166,14 @@ fn is_in_scope(scope: &Scope, path: &str) -> bool {
     }
 }
 
-fn notice(work: &Work<'_>, entries: &[Entry]) -> Option<String> {
+fn notice(work: &Work<'_>, entries: &[Entry], unentered: usize) -> Option<String> {
     let strays: Vec<&Entry> = entries.iter().filter(|entry| entry.scope_validation == ScopeValidation::Fail).collect();
     let first = strays.first()?;
     let mut names: Vec<String> =
         strays.iter().take(MOST_NAMED).filter_map(|entry| entry.path()).map(|path| format!("`{path}`")).collect();
-    if strays.len() > MOST_NAMED {
-        names.push(format!("and {} more", strays.len() - MOST_NAMED));
+    let more = strays.len().saturating_sub(MOST_NAMED) + unentered;
+    if more > 0 {
+        names.push(format!("and {more} more"));
     }
     let (tool, intent) = (&work.call.tool, &work.pending.intent);
     Some(format!(

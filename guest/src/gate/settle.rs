@@ -2,11 +2,12 @@
 
 use serde_json::Value;
 
+use super::Gate;
 use super::entering::Unentered;
 use super::guard::MOST_LEASES;
-use super::{Gate, bearings};
 use crate::call::ToolCall;
 use crate::call::effect::{Effect, Operation};
+use crate::config;
 use crate::digest::Digest;
 use crate::intents::intent::{Intent, IntentId};
 use crate::intents::seen;
@@ -127,16 +128,14 @@ impl Gate {
             return Settlement { lines: Vec::new(), notice: Some(notice) };
         }
         let Some(pending) = self.recall(&key) else { return Settlement::default() };
-        let mut questions: Vec<Question> = bearings().into();
-        let own = questions.len();
+        let mut questions = vec![Question::project(config::PATH)];
         questions.extend(pending.changes.iter().map(|change| hashed(&change.path)));
         let facts = self.look(&questions);
-        self.governance_by(&facts);
-        if let Some(file) = facts.get(2) {
+        if let Some(file) = facts.first() {
             self.config.refresh(file, &self.ports);
         }
         let work = Work { call, pending: &pending, outcome, now: self.ports.clock.now() };
-        let mut entries = self.entries(&work, facts.get(own..).unwrap_or_default());
+        let mut entries = self.entries(&work, facts.get(1..).unwrap_or_default());
         let mut notice = None;
         if let (Some(open), false) = (&pending.open_ended, matches!(outcome, Outcome::Refused(_))) {
             let (found, said) = self.reconcile(&work, &key, open);
@@ -153,7 +152,6 @@ impl Gate {
         };
         let mut paths: Vec<&str> = pending.changes.iter().map(|change| &*change.path).collect();
         paths.sort_unstable();
-        paths.dedup();
         self.give_back(call, paths.into_iter().take(MOST_LEASES));
         Settlement { lines, notice }
     }
