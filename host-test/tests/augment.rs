@@ -1,6 +1,6 @@
 //! `tollgate augment` and `tollgate concepts`, with notes and with a `maenifold` on the path.
 
-#![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
