@@ -34,9 +34,13 @@ use serde_json::{Map, Value};
 use crate::augment::settings::Settings;
 use crate::glob::Glob;
 use crate::ports::{Facts, FileFault, Kind, Ports, Root};
+use crate::state;
 
 /// Where the settings stand.
 pub const PATH: &str = ".tollgate/config.json";
+
+/// Under this name the last good version is kept.
+const COPY: &str = "config.json";
 
 /// A larger file is a mistake.
 const MOST_BYTES: u64 = 1 << 20;
@@ -237,21 +241,24 @@ impl Cache {
         if self.stamp == stamp {
             return false;
         }
+        let first = self.stamp == 0;
         self.stamp = stamp;
         if stamp == 0 {
             self.good = Rc::default();
             return true;
         }
-        match ports
-            .workspace
-            .read(Root::Project, PATH, MOST_BYTES)
-            .map_err(ConfigFault::Unreadable)
-            .and_then(|text| Config::parse(&text))
-        {
-            Ok(config) => self.good = Rc::new(config),
+        let text = ports.workspace.read(Root::Project, PATH, MOST_BYTES);
+        match text.as_deref().map_err(|fault| ConfigFault::Unreadable(*fault)).and_then(Config::parse) {
+            Ok(config) => {
+                self.good = Rc::new(config);
+                state::keep_good(COPY, text.as_deref().unwrap_or_default(), ports);
+            }
             Err(fault) => {
                 ports.warn(&format!("{fault}; the last good settings stay in force"));
-                return false;
+                // A process that begins now has none yet.
+                let kept = if first { state::good(COPY, ports).and_then(|text| Config::parse(&text).ok()) } else { None };
+                let Some(config) = kept else { return false };
+                self.good = Rc::new(config);
             }
         }
         true

@@ -6,6 +6,9 @@ use crate::ports::{Expectation, FileFault, Ports, Reach, Root};
 /// No file of the state is longer.
 pub const MOST_BYTES: u64 = 4 << 20;
 
+/// No file that is kept as the last good one is longer.
+const MOST_GOOD: u64 = 8 << 20;
+
 /// Where it stands.
 pub const FOLDER: &str = ".tollgate/state";
 
@@ -22,6 +25,23 @@ pub fn path(drawer: &str, words: &[&str]) -> String {
 /// The folder of things of one kind.
 pub fn drawer(name: &str) -> String {
     format!("{FOLDER}/{name}")
+}
+
+/// Keeps a text that could be used, for a process that begins when its file no longer can be.
+pub fn keep_good(name: &str, text: &[u8], ports: &Ports) {
+    let path = format!("{}/{name}", drawer("good"));
+    if ports.workspace.read(Root::Project, &path, MOST_GOOD).is_ok_and(|kept| kept == text) {
+        return;
+    }
+    let kept = mark(ports).and_then(|()| ports.records.replace(Root::Project, &path, text, Expectation::Anything));
+    if let Err(fault) = kept {
+        ports.warn(&format!("`{path}` cannot be written, so a later fault in the file may go unnoticed: {fault}"));
+    }
+}
+
+/// The last text that could be used.
+pub fn good(name: &str, ports: &Ports) -> Option<Vec<u8>> {
+    ports.workspace.read(Root::Project, &format!("{}/{name}", drawer("good")), MOST_GOOD).ok()
 }
 
 /// Marks the folder as nothing to commit. Whoever makes the folder's first file calls this.

@@ -19,6 +19,11 @@ const NOTE: &str = "# Auth\n\n$(touch harm) `touch harm`\nEOF\n'\"\\\n); touch h
 
 /// Commands behind which comments stand.
 const AUGMENTED: &[&str] = &[
+    "ls [[auth]]",
+    "cat a.txt '[[auth]]'",
+    "cd dir && grep -n '[[auth]]' b.txt",
+    "sh -c 'exit 7 # [[auth]]'",
+    "no-such-program [[auth]]",
     "echo [[auth]]",
     "echo '[[auth]]' \"[[auth]]\" [[auth]]",
     "test [[auth]]",
@@ -94,9 +99,6 @@ const AUGMENTED: &[&str] = &[
     "echo $LINENO; echo [[auth]]\necho $LINENO",
     "echo \"$BASH_COMMAND\" [[auth]]",
     "trap 'echo \"[$BASH_COMMAND]\"' DEBUG; echo [[auth]]; true",
-    "kill -TERM $$; echo [[auth]]",
-    "sh -c 'kill -9 $$' > out; echo $? [[auth]]",
-    "sh -c 'kill -9 $$ # [[auth]]' > out",
     "declare -a l=(a [[auth]] c); echo ${l[1]} ${#l[@]}",
     "arr=([[auth]]\n b); echo ${arr[@]}",
     "echo {a,b}-[[auth]]",
@@ -129,9 +131,11 @@ const AUGMENTED: &[&str] = &[
 
 /// Commands that are left as they are, because comments would be noticed or would not be comments.
 const PLAIN: &[&str] = &[
+    "kill -TERM $$; echo [[auth]]",
+    "sh -c 'kill -9 $$' > out; echo $? [[auth]]",
+    "sh -c 'kill -9 $$ # [[auth]]' > out",
     "sh -c 'kill -9 $$ # [[auth]]'",
     "cd dir && sh -c 'kill -9 $$ # [[auth]]'",
-    "ls [[auth]]",
     "cat <<EOF\n[[auth]]",
     "echo [[auth]] \\",
     "echo '[[auth]]",

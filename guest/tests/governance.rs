@@ -175,6 +175,105 @@ fn an_expected_hash_in_the_call_counts_more_than_what_was_seen() {
     }
 }
 
+/// A command hook is a new process for every call: what stopped parsing before it began stays in force all the same.
+#[test]
+fn the_last_good_files_outlive_the_process() {
+    let mut house = House::new();
+    house.world.write(".tollgate/config.json", r#"{"programs": "deny"}"#);
+    expect(&house.call("pre-tool", "s", "1", "bash", json!({"command": "make"})), "deny", "program");
+    house.world.write(".tollgate/config.json", r#"{"programs": "deny",}"#);
+    house.world.write(".orchestration/active_intents.yaml", "active_intents: [");
+    house.restart();
+    expect(&house.call("pre-tool", "s", "2", "bash", json!({"command": "make"})), "deny", "program");
+    expect(&house.call("pre-tool", "s", "3", "write", write("README.md")), "deny", "out_of_scope");
+    assert!(house.warned("the last good version stays in force") && house.warned("the last good settings stay in force"));
+    house.world.delete(".orchestration/active_intents.yaml");
+    house.restart();
+    expect(&house.call("pre-tool", "s", "4", "write", write("README.md")), "deny", "out_of_scope");
+}
+
+/// A program changes the rules that it is judged by.
+#[test]
+fn a_program_is_judged_by_what_was_in_force_when_it_began() {
+    let mut house = House::new();
+    house.world.write("dist/a.js", "x");
+    house.world.write(".gitignore", ".claude\n");
+    house.call("pre-tool", "s", "1", "bash", json!({"command": "make"}));
+    house.world.write(".orchestration/active_intents.yaml", INTENTS.replace("'src/auth/**'", "'**'"));
+    house.world.write("README.md", "changed");
+    house.world.write(".gitignore", ".claude\ndist/\n");
+    house.world.write(".claude/settings.json", "{}");
+    let settled = house.call("post-tool", "s", "1", "bash", json!({"command": "make"}));
+    let told: Vec<String> = settled["entries"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|entry| {
+            format!("{} {}", entry["scope_validation"].as_str().unwrap(), entry["file"]["relative_path"].as_str().unwrap())
+        })
+        .collect();
+    assert_eq!(
+        told,
+        ["FAIL .claude/settings.json", "FAIL .gitignore", "FAIL .orchestration/active_intents.yaml", "FAIL README.md"]
+    );
+}
+
+/// Without the look from before, nothing can be said, and nothing is made up.
+#[test]
+fn a_snapshot_that_is_gone_is_said_and_nothing_is_entered() {
+    let mut house = House::new();
+    house.call("pre-tool", "s", "1", "bash", json!({"command": "make"}));
+    house.world.delete(".tollgate/state/snapshots");
+    house.world.write("README.md", "changed");
+    let settled = house.call("post-tool", "s", "1", "bash", json!({"command": "make"}));
+    assert_eq!(settled["entries"], json!([]));
+    assert!(settled["notice"].as_str().unwrap().contains("the snapshot from before is gone"), "{settled}");
+}
+
+/// What the session itself does while its program runs is entered once, under the intent it was ruled under.
+#[test]
+fn a_program_is_not_blamed_for_its_own_sessions_other_calls() {
+    let mut house = House::new();
+    house.call("pre-tool", "s", "1", "bash", json!({"command": "make"}));
+    house.call("pre-tool", "s", "2", "write", write("src/auth/a.ts"));
+    house.world.write("src/auth/a.ts", "new");
+    house.call("post-tool", "s", "2", "write", write("src/auth/a.ts"));
+    house.ask(json!({"op": "select-intent", "session": "s", "intent": "ALL"}));
+    house.call("pre-tool", "s", "3", "write", write("README.md"));
+    house.world.write("README.md", "new");
+    house.call("pre-tool", "s", "4", "write", write("under/way"));
+    house.world.write("under/way", "new");
+    house.call("post-tool", "s", "3", "write", write("README.md"));
+    assert_eq!(house.call("post-tool", "s", "1", "bash", json!({"command": "make"})), json!({"entries": []}));
+}
+
+/// A tool that failed may have changed something before that.
+#[test]
+fn a_failed_call_is_no_reason_to_be_stale() {
+    let mut house = House::new();
+    house.call("pre-tool", "s", "1", "read", json!({"filePath": "src/auth/a.ts"}));
+    let command = json!({"command": "sed -i s/one/1/ src/auth/a.ts; false"});
+    house.call("pre-tool", "s", "2", "bash", command.clone());
+    house.world.write("src/auth/a.ts", "1\n");
+    let op = json!({"op": "post-tool", "session": "s", "call": "2", "tool": "bash", "args": command, "success": false, "error": "exit 1"});
+    assert_eq!(house.ask(op)["entries"].as_array().unwrap().len(), 1);
+    expect(&house.call("pre-tool", "s", "3", "write", write("src/auth/a.ts")), "allow", "in_scope");
+}
+
+/// Taken away and made again is one change, and no lease is left behind.
+#[test]
+fn a_file_that_is_removed_and_made_again_changes_once() {
+    let mut house = House::new();
+    let command = json!({"command": "rm src/auth/a.ts; echo 2 > src/auth/a.ts; ln -s b.ts src/auth/link"});
+    expect(&house.call("pre-tool", "s", "1", "bash", command.clone()), "allow", "in_scope");
+    house.world.write("src/auth/a.ts", "2\n");
+    house.world.symlink("b.ts", "src/auth/link");
+    let settled = house.call("post-tool", "s", "1", "bash", command);
+    let classes: Vec<_> = settled["entries"].as_array().unwrap().iter().map(|entry| &entry["mutation_class"]).collect();
+    assert_eq!(classes, ["INTENT_EVOLUTION", "FILE_CREATION"], "{settled}");
+    assert_eq!(house.world.count(".tollgate/state/leases"), 0);
+}
+
 /// Calls of one session that overlap: the second is ruled on when the first has run and has not been settled.
 #[test]
 fn a_session_is_not_stale_by_its_own_call_under_way() {
@@ -368,10 +467,15 @@ fn strict_settings_turn_faults_into_a_question() {
     expect(&ruling, "ask", "gate_fault");
     assert!(ruling["reason"].as_str().unwrap().contains("the disk is full"), "{ruling}");
     expect(&house.call("pre-tool", "s", "3", "read", json!({"filePath": "src/auth/a.ts"})), "allow", "read_only");
-    house.call("post-tool", "s", "1", "write", write("src/auth/a.ts"));
+    // The person let it run; it is entered as soon as the ledger can be written, and then nobody is asked any more.
+    house.world.write("src/auth/b.ts", "new");
+    house.call("post-tool", "s", "2", "write", write("src/auth/b.ts"));
+    house.gate.enter_again();
+    expect(&house.call("pre-tool", "s", "4", "write", write("src/auth/a.ts")), "ask", "gate_fault");
     house.world.refuse_writes(None);
-    let ruling = house.call("pre-tool", "s", "4", "write", write("src/auth/b.ts"));
-    expect(&ruling, "allow", "in_scope");
+    house.world.write("src/auth/a.ts", "new");
+    assert_eq!(house.call("post-tool", "s", "4", "write", write("src/auth/a.ts"))["entries"].as_array().unwrap().len(), 1);
+    expect(&house.call("pre-tool", "s", "5", "write", write("src/auth/b.ts")), "allow", "in_scope");
 }
 
 /// Failed calls are entered unless the settings say no, rejected ones only if they say so; secrets never.

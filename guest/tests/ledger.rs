@@ -255,6 +255,7 @@ fn pages_and_filters() {
         (json!({"since": "2026-01-01"}), 31),
         (json!({"until": "2026-01-01"}), 31),
         (json!({"until": "2025"}), 0),
+        (json!({"since": "2026-01-01T00:00Z"}), 31),
         (json!({"since": "9999d"}), 31),
     ] {
         let mut op = filter.clone();

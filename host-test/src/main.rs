@@ -24,6 +24,10 @@ enum Command {
     Eval(commands::eval::Options),
     /// Show, check and select what the agents work for
     Intents(commands::intents::Options),
+    /// Show what would be added to a call about the concepts it names, and from where
+    Augment(commands::augment::Options),
+    /// List and search the notes about concepts
+    Concepts(commands::concepts::Options),
     /// Show, check, export and archive what the agents changed, and take changes back
     Trace(Box<commands::trace::Options>),
 }
@@ -31,6 +35,8 @@ enum Command {
 fn main() -> ExitCode {
     match Cli::parse().command {
         Command::Eval(options) => commands::eval::run(&options),
+        Command::Augment(options) => commands::augment::run(&options),
+        Command::Concepts(options) => commands::concepts::run(&options),
         Command::Intents(options) => commands::intents::run(&options),
         Command::Trace(options) => commands::trace::run(&options),
     }

@@ -142,6 +142,38 @@ fn eight_processes_record_at_the_same_time() {
     assert_eq!((&report["ok"], &report["entries"], &report["notes"]), (&json!(true), &json!(8 * EACH), &json!([])), "{report}");
 }
 
+/// The ledger is put aside again and again while four processes write to it.
+#[test]
+fn put_aside_while_others_write() {
+    let folder = workspace();
+    let root: PathBuf = folder.path().to_owned();
+    let work = |number: usize| {
+        let root = root.clone();
+        move || {
+            let mut process = Process::start(if number.is_multiple_of(2) { ours() } else { node() }, &root);
+            let session = format!("s{number}");
+            process.ask(&json!({"op": "select-intent", "session": session, "intent": "I"})).unwrap();
+            (0..150)
+                .flat_map(|call| {
+                    process.record(&root, &session, &format!("{number}-{call}"), &[format!("src/{number}.txt")]).unwrap()
+                })
+                .collect::<Vec<String>>()
+        }
+    };
+    let threads: Vec<_> = (0..4).map(|number| thread::spawn(work(number))).collect();
+    let mut archives = 0;
+    while !threads.iter().all(thread::JoinHandle::is_finished) {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tollgate"));
+        let status = command.args(["trace", "archive", "--workspace"]).arg(&root).output().unwrap().status;
+        archives += usize::from(status.success());
+    }
+    let acknowledged: usize = threads.into_iter().map(|thread| thread.join().unwrap().len()).sum();
+    let report = verify(&root);
+    assert!(archives > 3, "only {archives}");
+    assert_eq!((&report["ok"], &report["entries"]), (&json!(true), &json!(acknowledged)), "{report}");
+    assert_eq!(acknowledged, 600);
+}
+
 #[test]
 fn killed_at_any_moment() {
     const KILLS: usize = 200;

@@ -6,7 +6,7 @@ use super::block::{Section, block, is_augmented};
 use super::concept;
 use super::notes::Shelf;
 use super::place::placed;
-use super::settings::{Kind, Settings, Source, object};
+use super::settings::{self, Kind, Settings, Source, object};
 use super::{Answer, Directions, Finding, Listed, Listing, Lookup, Plan};
 use crate::call::{Reader, ToolCall};
 use crate::ports::{Level, Ports};
@@ -83,13 +83,31 @@ impl Knowledge {
                     if self.shelf.knows(folder, concept) {
                         break;
                     }
-                } else if self.absence(source, concept, begun).is_none() && lookups.len() < MOST_LOOKUPS {
+                } else if self.absence(source, concept, begun).is_none()
+                    && lookups.len() < MOST_LOOKUPS
+                    && self.may_be_asked(source, begun, ports)
+                {
                     let request = source.request(concept);
                     lookups.push(Lookup { concept: concept.clone(), source: source.name.clone(), request });
                 }
             }
         }
         Plan { concepts, lookups, skipped: None }
+    }
+
+    /// A repository runs nothing unasked: a command that the workspace names is run only if the user's own settings have it.
+    fn may_be_asked(&mut self, source: &Source, now: u64, ports: &Ports) -> bool {
+        let Some(words) = source.command_of_workspace() else { return true };
+        let allowed = settings::is_allowed_by_user(words, ports);
+        if !allowed {
+            let (name, own) = (&source.name, settings::OF_USER);
+            let line = serde_json::Value::from(words.to_vec());
+            ports.warn(&format!(
+                "the source `{name}` is not asked: it runs a command that the workspace names; to allow it, add {line} to `augment.commands` in `~/{own}`"
+            ));
+            remember(&mut self.absences, key(name, ""), now + FORGET_MS);
+        }
+        allowed
     }
 
     /// What is known, from the gate's own sources and from what the host found elsewhere, and where it goes.

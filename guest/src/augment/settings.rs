@@ -19,6 +19,8 @@
 
 use serde_json::{Map, Value};
 
+use crate::ports::{Ports, Root};
+
 /// The folder of the built-in source.
 const FOLDER: &str = ".tollgate/concepts";
 
@@ -80,6 +82,22 @@ pub enum Kind {
     Function,
 }
 
+/// The user's own settings, below the home folder.
+pub(super) const OF_USER: &str = ".tollgate/config.json";
+
+/// Whether the user's own settings have a command, word by word: `{"augment": {"commands": [["wiki", "--about", "{concept}"]]}}`. A
+/// program that is named by a path relative to the workspace is the workspace's own, whatever the user allowed elsewhere.
+pub(super) fn is_allowed_by_user(words: &[String], ports: &Ports) -> bool {
+    let program = words.first().map_or("", String::as_str);
+    if program.contains(['/', '\\']) && !program.starts_with('/') {
+        return false;
+    }
+    let text = ports.workspace.read(Root::Home, OF_USER, 1 << 20).unwrap_or_default();
+    let settings: Value = serde_json::from_slice(&text).unwrap_or_default();
+    let commands = settings.pointer("/augment/commands").and_then(Value::as_array);
+    commands.is_some_and(|commands| commands.contains(&Value::from(words.to_vec())))
+}
+
 /// What [`MAENIFOLD`] is asked: the concept, its direct neighbours with their content, and no more than five of them.
 fn payload(concept: &str) -> Value {
     object(&mut [
@@ -107,6 +125,14 @@ impl Source {
             _ => return None,
         };
         Some(Self { name: name.to_owned(), kind })
+    }
+
+    /// The words of a command that the workspace's settings name; none where the source is another, or the built-in one.
+    pub(super) fn command_of_workspace(&self) -> Option<&[String]> {
+        match &self.kind {
+            Kind::Command(words) if Self::built_in(&self.name).as_ref() != Some(self) => Some(words),
+            _ => None,
+        }
     }
 
     /// What the host shall do to ask about a concept; null where the source is the gate's own.

@@ -31,7 +31,8 @@ pub struct Effects {
 
 /// What to ask the host about a path that a call touches. Only what will change is hashed.
 pub fn question(touch: &Touch) -> Question {
-    let digest = matches!(touch.deed, Deed::Write | Deed::WriteTree | Deed::Delete | Deed::DeleteTree | Deed::Touch);
+    let digest =
+        matches!(touch.deed, Deed::Write | Deed::WriteTree | Deed::Delete | Deed::DeleteTree | Deed::Touch | Deed::Alias);
     match below_home(&touch.path) {
         Some(below) => Question { root: Root::Home, path: below.to_owned(), digest },
         None => Question { root: Root::Project, path: touch.path.clone(), digest },

@@ -86,25 +86,29 @@ impl Gate {
             return ruling;
         };
         let now = self.ports.clock.now();
-        if let Some(why) = self.own_fault(config) {
-            return Ruling { verdict: Verdict::Ask, code: Code::GateFault, reason: why, ..ruling };
-        }
+        let mut fault = self.own_fault(config);
         // A person may take longer to decide than a lease lasts.
         if ruling.verdict == Verdict::Allow
+            && fault.is_none()
             && let Err(denied) = self.lease(call, &ruling.effects, now)
         {
             match denied.ruling(ruling.effects.clone()) {
                 Ok(denial) => return denial,
-                Err((fault, _)) if config.strict => {
-                    return strictly(&format!("the gate cannot tell who writes there: {fault}"), ruling);
-                }
                 // A fault of our own never blocks work.
-                Err((fault, _)) => self.ports.warn(&format!("no lease could be taken for the call `{}`: {fault}", call.call)),
+                Err((why, _)) => {
+                    self.ports.warn(&format!("no lease could be taken for the call `{}`: {why}", call.call));
+                    fault = Some(format!("the gate cannot tell who writes there: {why}"));
+                }
             }
         }
+        // Remembered in any case: a person may let it run, and then it is entered.
         let open_ended = is_open_ended(&ruling.effects, unknown);
-        match self.remember(call, intent, &ruling.effects, Remembered { since: now.0, certain: !conditional, open_ended }) {
-            Err(fault) if config.strict => strictly(&format!("the call cannot be remembered until it is done: {fault}"), ruling),
+        let how = Remembered { since: now.0, certain: !conditional, open_ended };
+        if let Err(why) = self.remember(call, intent, &ruling.effects, how) {
+            fault = Some(format!("the call cannot be remembered until it is done: {why}"));
+        }
+        match fault {
+            Some(why) if config.strict => strictly(&why, ruling),
             _ => ruling,
         }
     }

@@ -84,6 +84,12 @@ impl Gate {
         }
     }
 
+    /// What to say about a call that has been settled and only waits to be entered.
+    pub(super) fn is_waiting(&self, key: &str) -> Option<String> {
+        let waiting = self.waiting.iter().any(|waiting| waiting.key.as_deref() == Some(key));
+        waiting.then(|| format!("`{}` could not be written; what the call changed is tried again in a moment", ledger::PATH))
+    }
+
     /// How many milliseconds from now something is to be tried again.
     pub fn due_in(&self) -> Option<u64> {
         let due = self.waiting.iter().map(|waiting| waiting.due).min()?;
@@ -94,9 +100,7 @@ impl Gate {
     pub(super) fn own_fault(&self, config: &Config) -> Option<String> {
         let fault = self.ledger_fault.filter(|_| config.strict)?;
         let path = ledger::PATH;
-        Some(format!(
-            "`{path}` cannot be written: {fault}; the settings are strict, so a person has to decide whether the call may run"
-        ))
+        Some(format!("`{path}` cannot be written: {fault}"))
     }
 
     fn entered(&mut self, key: Option<String>, entries: &[Entry]) {
@@ -104,6 +108,7 @@ impl Gate {
         if let Some(key) = key {
             self.here.retain(|(known, _)| *known != key);
             pending::forget(&key, &self.ports);
+            pending::forget(&pending::snapshot_of(&key), &self.ports);
         }
     }
 

@@ -7,21 +7,20 @@
 use std::cell::OnceCell;
 
 use super::Gate;
-use super::settle::{Outcome, Work, claimed};
+use super::settle::{Outcome, Work, claimed, short};
 use crate::call::effect::{Extent, Operation};
 use crate::call::path::Location;
 use crate::digest::Digest;
 use crate::intents::intent::Intent;
 use crate::intents::lease;
-use crate::intents::scope::Reach;
+use crate::intents::scope::{Reach, Scope};
 use crate::ledger::entry::{Entry, FileChange, ScopeValidation};
 use crate::ledger::git_index::GitIndex;
 use crate::ledger::images;
 use crate::ledger::mutation::MutationClass;
-use crate::ledger::pending::snapshot_of;
+use crate::ledger::pending::{OpenEnded, snapshot_of};
 use crate::ledger::reading::{self, Filter};
-use crate::ledger::snapshot::{Look, Snapshot};
-use crate::ports::Root;
+use crate::ledger::snapshot::{Ignored, Look, Snapshot};
 
 /// One program enters no more than this.
 const MOST_ENTRIES: usize = 1_000;
@@ -32,13 +31,14 @@ const MOST_NAMED: usize = 10;
 impl Gate {
     /// Looks at every file before a program runs, and copies those that are new or changed since the last look and that
     /// git does not have.
-    pub(super) fn take_snapshot(&self, key: &str) -> bool {
+    pub(super) fn take_snapshot(&self, key: &str, intent: &Intent) -> Option<OpenEnded> {
         let latest = Snapshot::latest(&self.ports);
-        let mut snapshot = match Snapshot::look(&latest, &self.ports) {
+        let ignored = Ignored::text(&self.ports);
+        let mut snapshot = match Snapshot::look(&latest, &Ignored::parse(&ignored), &self.ports) {
             Ok(snapshot) => snapshot,
             Err(fault) => {
                 self.ports.warn(&fault.to_string());
-                return false;
+                return None;
             }
         };
         let anew = snapshot.hash(None, &self.ports);
@@ -47,10 +47,10 @@ impl Gate {
             self.copy(&anew, &latest, &snapshot);
         }
         match snapshot.keep(&snapshot_of(key), &self.ports) {
-            Ok(()) => true,
+            Ok(()) => Some(OpenEnded { scope: intent.owned_scope.patterns().to_vec(), ignored }),
             Err(fault) => {
                 self.ports.warn(&format!("what the program changes is not seen: the snapshot cannot be kept: {fault}"));
-                false
+                None
             }
         }
     }
@@ -84,30 +84,42 @@ impl Gate {
     }
 
     /// The entries for what changed while a program ran, and what to say about it.
-    pub(super) fn reconcile(&self, work: &Work<'_>, key: &str, intent: Option<&Intent>) -> (Vec<Entry>, Option<String>) {
-        let before = Snapshot::kept(&snapshot_of(key), &self.ports);
-        let _ = self.ports.records.remove(Root::Project, &snapshot_of(key));
-        let mut after = match Snapshot::look(&before, &self.ports) {
-            Ok(after) => after,
-            Err(fault) => {
-                self.ports.warn(&fault.to_string());
-                return (Vec::new(), Some(fault.to_string()));
-            }
+    pub(super) fn reconcile(&self, work: &Work<'_>, key: &str, open: &OpenEnded) -> (Vec<Entry>, Option<String>) {
+        let unseen = |why: String| {
+            self.ports.warn(&why);
+            (Vec::new(), Some(why))
         };
+        let Some(before) = Snapshot::kept(&snapshot_of(key), &self.ports) else {
+            let tool = &work.call.tool;
+            return unseen(format!(
+                "what changed while `{tool}` ran is not seen: the snapshot from before is gone; look at the workspace yourself"
+            ));
+        };
+        let mut after = match Snapshot::look(&before, &Ignored::parse(&open.ignored), &self.ports) {
+            Ok(after) => after,
+            Err(fault) => return unseen(fault.to_string()),
+        };
+        let scope = Scope::compile(open.scope.clone());
         let suspects = after.suspects(&before);
         let anew = after.hash(Some(&suspects), &self.ports);
         after.keep_latest(&self.ports);
         self.copy(&anew, &before, &after);
-        let others = self.others(work.call, work.pending);
+        let entered = self.entered_since(work.pending);
         let mut entries = Vec::new();
         let mut more = 0;
         for path in suspects {
             let (was, is) = (before.at(&path), after.at(&path));
             let touched_only = matches!((was, is), (Some(was), Some(is)) if was.digest.is_some() && was.digest == is.digest);
             let ruled = work.pending.changes.iter().any(|change| change.path == path);
+            let digest = is.and_then(|look| look.digest);
+            // Another call's change: entered with what stands there now, or still under way.
+            let explains = |entry: &Entry| {
+                let foreign = entry.session_id != short(&work.call.session);
+                entry.file.as_ref().is_some_and(|file| file.relative_path == path && (foreign || file.post_hash == digest))
+            };
             let explained = || {
-                others.iter().any(|other| other.path() == Some(&*path))
-                    || lease::of_another(&path, &work.call.session, work.now, &self.ports).is_some()
+                let (session, call) = (&work.call.session, &work.call.call);
+                entered.iter().any(explains) || lease::is_of_another(&path, session, call, work.now, &self.ports)
             };
             if touched_only || ruled || explained() {
                 continue;
@@ -116,26 +128,19 @@ impl Gate {
                 more += 1;
                 continue;
             }
-            entries.push(self.strange_change(work, intent, &path, was, is));
+            entries.push(self.strange_change(work, &scope, &path, was, is));
         }
         if more > 0 {
             self.ports.warn(&format!("`{}` changed {more} more files than can be entered", work.call.tool));
         }
-        let notice = notice(work, &entries);
+        let notice = notice(work, &entries, more);
         if let Some(notice) = &notice {
             self.ports.warn(notice);
         }
         (entries, notice)
     }
 
-    fn strange_change(
-        &self,
-        work: &Work<'_>,
-        intent: Option<&Intent>,
-        path: &str,
-        was: Option<&Look>,
-        is: Option<&Look>,
-    ) -> Entry {
+    fn strange_change(&self, work: &Work<'_>, scope: &Scope, path: &str, was: Option<&Look>, is: Option<&Look>) -> Entry {
         let operation = match (was, is) {
             (None, _) => Operation::Create,
             (_, None) => Operation::Delete,
@@ -145,7 +150,7 @@ impl Gate {
         let file =
             FileChange { relative_path: path.to_owned(), pre_hash: digest(was), post_hash: digest(is), line_ranges: Vec::new() };
         let class = MutationClass::of(operation, path, claimed(work.call));
-        let passes = intent.is_some_and(|intent| is_in_scope(intent, path));
+        let passes = is_in_scope(scope, path);
         Entry {
             scope_validation: if passes { ScopeValidation::Pass } else { ScopeValidation::Fail },
             success: *work.outcome == Outcome::Done,
@@ -154,20 +159,21 @@ impl Gate {
     }
 }
 
-fn is_in_scope(intent: &Intent, path: &str) -> bool {
+fn is_in_scope(scope: &Scope, path: &str) -> bool {
     match Location::reported(path) {
-        Location::Inside(path) => intent.owned_scope.reach_of(&path, Extent::Itself) == Reach::Within,
+        Location::Inside(path) => scope.reach_of(&path, Extent::Itself) == Reach::Within,
         Location::Outside(_) => false,
     }
 }
 
-fn notice(work: &Work<'_>, entries: &[Entry]) -> Option<String> {
+fn notice(work: &Work<'_>, entries: &[Entry], unentered: usize) -> Option<String> {
     let strays: Vec<&Entry> = entries.iter().filter(|entry| entry.scope_validation == ScopeValidation::Fail).collect();
     let first = strays.first()?;
     let mut names: Vec<String> =
         strays.iter().take(MOST_NAMED).filter_map(|entry| entry.path()).map(|path| format!("`{path}`")).collect();
-    if strays.len() > MOST_NAMED {
-        names.push(format!("and {} more", strays.len() - MOST_NAMED));
+    let more = strays.len().saturating_sub(MOST_NAMED) + unentered;
+    if more > 0 {
+        names.push(format!("and {more} more"));
     }
     let (tool, intent) = (&work.call.tool, &work.pending.intent);
     Some(format!(

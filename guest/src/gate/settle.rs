@@ -2,13 +2,13 @@
 
 use serde_json::Value;
 
+use super::Gate;
 use super::entering::Unentered;
 use super::guard::MOST_LEASES;
-use super::{Gate, bearings};
 use crate::call::ToolCall;
 use crate::call::effect::{Effect, Operation};
+use crate::config;
 use crate::digest::Digest;
-use crate::intents::file::Governance;
 use crate::intents::intent::{Intent, IntentId};
 use crate::intents::seen;
 use crate::ledger::entry::{self, Concurrent, Entry, FileChange, ScopeValidation};
@@ -76,8 +76,8 @@ impl Gate {
     ) -> Result<(), FileFault> {
         let mut changes = self.changes(effects);
         let key = pending::key(&call.session, &call.call);
-        let open_ended = how.open_ended && self.take_snapshot(&key);
-        if changes.is_empty() && !open_ended {
+        let open_ended = how.open_ended.then(|| self.take_snapshot(&key, intent)).flatten();
+        if changes.is_empty() && open_ended.is_none() {
             return Ok(());
         }
         for change in changes.iter_mut().take(MOST_BEFORE_FILES) {
@@ -99,7 +99,15 @@ impl Gate {
             let path = effect.changed_file()?.as_str().to_owned();
             Some(Change { path, operation: effect.operation, pre_hash: effect.pre_hash, before: None })
         };
-        let mut changes: Vec<Change> = effects.iter().filter_map(change).collect();
+        // A file that is taken away and made again changes once.
+        let mut known: Vec<String> = Vec::new();
+        let mut changes: Vec<Change> = Vec::new();
+        for change in effects.iter().filter_map(change) {
+            if let Err(at) = known.binary_search(&change.path) {
+                known.insert(at, change.path.clone());
+                changes.push(change);
+            }
+        }
         // Files that go with their folder were listed, not looked at.
         let unknown = |change: &&mut Change| change.operation == Operation::Delete && change.pre_hash.is_none();
         let mut listed: Vec<&mut Change> = changes.iter_mut().filter(unknown).collect();
@@ -116,24 +124,21 @@ impl Gate {
     pub fn settle(&mut self, call: &ToolCall, outcome: &Outcome) -> Settlement {
         self.enter_again();
         let key = pending::key(&call.session, &call.call);
+        if let Some(notice) = self.is_waiting(&key) {
+            return Settlement { lines: Vec::new(), notice: Some(notice) };
+        }
         let Some(pending) = self.recall(&key) else { return Settlement::default() };
-        let mut questions: Vec<Question> = bearings().into();
-        let own = questions.len();
+        let mut questions = vec![Question::project(config::PATH)];
         questions.extend(pending.changes.iter().map(|change| hashed(&change.path)));
         let facts = self.look(&questions);
-        let governance = self.governance_by(&facts);
-        if let Some(file) = facts.get(2) {
+        if let Some(file) = facts.first() {
             self.config.refresh(file, &self.ports);
         }
         let work = Work { call, pending: &pending, outcome, now: self.ports.clock.now() };
-        let mut entries = self.entries(&work, facts.get(own..).unwrap_or_default());
+        let mut entries = self.entries(&work, facts.get(1..).unwrap_or_default());
         let mut notice = None;
-        if pending.open_ended && !matches!(outcome, Outcome::Refused(_)) {
-            let intent = match &governance {
-                Governance::By(intents) => intents.find(&pending.intent),
-                _ => None,
-            };
-            let (found, said) = self.reconcile(&work, &key, intent);
+        if let (Some(open), false) = (&pending.open_ended, matches!(outcome, Outcome::Refused(_))) {
+            let (found, said) = self.reconcile(&work, &key, open);
             entries.extend(found);
             notice = said;
         }
@@ -193,7 +198,13 @@ impl Gate {
             if unchanged && (!pending.certain || !success && !config.record_failed) {
                 continue;
             }
-            let operation = if gone && change.pre_hash.is_some() { Operation::Delete } else { change.operation };
+            // By what there was and is, not by what was meant.
+            let operation = match (gone, change.operation) {
+                (true, _) if change.pre_hash.is_some() => Operation::Delete,
+                (false, Operation::Delete) if change.pre_hash.is_some() => Operation::Modify,
+                (false, Operation::Delete) => Operation::Create,
+                (_, meant) => meant,
+            };
             let file = FileChange {
                 relative_path: change.path.clone(),
                 pre_hash: change.pre_hash,
@@ -211,10 +222,16 @@ impl Gate {
     }
 
     /// What others entered while the call was under way.
-    pub(super) fn others(&self, call: &ToolCall, pending: &Pending) -> Vec<Entry> {
+    fn others(&self, call: &ToolCall, pending: &Pending) -> Vec<Entry> {
+        let own = short(&call.session);
+        self.entered_since(pending).into_iter().filter(|entry| entry.session_id != own).collect()
+    }
+
+    /// What anybody entered while a call was under way.
+    pub(super) fn entered_since(&self, pending: &Pending) -> Vec<Entry> {
         let filter = Filter { since: Some(Timestamp(pending.since).to_string()), ..Filter::default() };
         let page = reading::newest(&filter, usize::MAX, None, RECENTLY_BYTES, &self.ports).unwrap_or_default();
-        page.entries.into_iter().filter(|entry| entry.session_id != call.session && entry.success).collect()
+        page.entries.into_iter().filter(|entry| entry.success).collect()
     }
 
     fn line_ranges(&self, change: &Change, facts: &Facts) -> Vec<LineRange> {
@@ -235,7 +252,7 @@ impl Gate {
         let own = |entry: &&Entry| entry.concurrent.is_none();
         let seen = entries.iter().filter(own).filter_map(|entry| entry.file.as_ref());
         let seen: Vec<(String, Option<Digest>)> = seen.map(|file| (file.relative_path.clone(), file.post_hash)).collect();
-        if *work.outcome == Outcome::Done {
+        if !matches!(work.outcome, Outcome::Refused(_)) {
             seen::note(&work.call.session, &seen, &self.ports);
         }
     }
@@ -295,6 +312,6 @@ fn told(text: &str) -> String {
     redact(text).chars().take(MOST_CHARS).collect()
 }
 
-fn short(text: &str) -> String {
+pub(super) fn short(text: &str) -> String {
     text.chars().take(MOST_CHARS / 4).collect()
 }

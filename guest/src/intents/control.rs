@@ -51,6 +51,12 @@ pub enum Control {
 }
 
 impl Control {
+    /// The names at the workspace's root that are one, or have one in them.
+    pub fn is_root(name: &str) -> bool {
+        let name = folded(name);
+        name == ANYWHERE || AT_ROOT.iter().any(|control| control.first() == Some(&&*name))
+    }
+
     /// Those that a path is, or lies in.
     pub fn over(path: &WorkspacePath) -> Vec<Self> {
         let names: Vec<String> = path.names().map(folded).collect();

@@ -6,12 +6,16 @@ use super::diagnosis::{Diagnosis, Severity};
 use super::intent::{Intent, IntentId};
 use super::reading::{self, Reading};
 use crate::ports::{Facts, FileFault, Kind, Ports, Root};
+use crate::state;
 
 /// Where the intents stand.
 pub const PATH: &str = ".orchestration/active_intents.yaml";
 
 /// A larger file is a mistake, and would take the guest's memory.
 const MOST_BYTES: u64 = 8 << 20;
+
+/// Under this name the last good version is kept.
+const COPY: &str = "active_intents.yaml";
 
 /// How many lines the log gets about one version of the file.
 const MOST_LINES: usize = 10;
@@ -96,10 +100,10 @@ impl Cache {
     }
 
     fn load(&mut self, ports: &Ports) {
-        let reading = ports.workspace.read(Root::Project, PATH, MOST_BYTES).map(|text| reading::read(&text));
-        let fault = match reading {
+        let text = ports.workspace.read(Root::Project, PATH, MOST_BYTES);
+        let fault = match text.as_deref().map(reading::read) {
             Err(fault) => {
-                let why = match fault {
+                let why = match *fault {
                     FileFault::TooLarge => {
                         format!("`{PATH}` is larger than {} MiB; move closed intents elsewhere", MOST_BYTES >> 20)
                     }
@@ -112,6 +116,7 @@ impl Cache {
                 self.diagnoses = diagnoses;
                 let Some(refused) = refused else {
                     self.good = Some(Rc::new(Intents(intents)));
+                    state::keep_good(COPY, text.as_deref().unwrap_or_default(), ports);
                     return self.tell(ports);
                 };
                 match self.diagnoses.iter().filter(|diagnosis| diagnosis.severity == Severity::Error).count() {
@@ -120,7 +125,11 @@ impl Cache {
                 }
             }
         };
-        ports.warn(&fault);
+        if self.good.is_none() {
+            self.good = state::good(COPY, ports).and_then(|text| Intents::parse(&text).ok()).map(Rc::new);
+        }
+        let last = if self.good.is_some() { "; the last good version stays in force" } else { "" };
+        ports.warn(&format!("{fault}{last}"));
         self.fault = fault;
     }
 

@@ -84,9 +84,9 @@ pub fn is_of(path: &str, session: &str, now: Timestamp, ports: &Ports) -> bool {
     read(path, ports).is_some_and(|lease| lease.session == session && lease.holds(now))
 }
 
-/// The lease on a file that a session other than this one holds.
-pub fn of_another(path: &str, session: &str, now: Timestamp, ports: &Ports) -> Option<Lease> {
-    read(path, ports).filter(|lease| lease.session != session && lease.holds(now))
+/// Whether a call other than this one holds a lease on a file.
+pub fn is_of_another(path: &str, session: &str, call: &str, now: Timestamp, ports: &Ports) -> bool {
+    read(path, ports).is_some_and(|lease| (&*lease.session, &*lease.call) != (session, call) && lease.holds(now))
 }
 
 /// Gives a lease back, if it is still this call's.

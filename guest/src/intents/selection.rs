@@ -85,8 +85,11 @@ pub fn all(ports: &Ports) -> Vec<Selection> {
     let entries = ports.workspace.list(Root::Project, &folder, &reach).map(|listing| listing.entries).unwrap_or_default();
     let read = |name: &str| ports.workspace.read(Root::Project, &format!("{folder}/{name}"), state::MOST_BYTES).ok();
     let parsed = entries.iter().filter_map(|entry| json::parse::<Selection>(&read(&entry.path)?).ok());
-    let mut all: Vec<Selection> = parsed.collect();
-    all.sort_by(|one, other| one.session.cmp(&other.session));
+    let mut all: Vec<Selection> = Vec::new();
+    for selection in parsed {
+        let at = all.partition_point(|other| other.session < selection.session);
+        all.insert(at, selection);
+    }
     all
 }
 

@@ -89,8 +89,12 @@ fn named(ports: &Ports) -> Vec<String> {
     files.extend(names(ports).into_iter().map(|name| format!("{ARCHIVE}/{name}")));
     let mut named = Vec::new();
     for file in files {
-        let bytes = ports.workspace.read_range(Root::Project, &file, 0, FAR_ENOUGH).unwrap_or_default();
-        named.extend(bytes.split(|byte| *byte == b'\n').filter_map(named_on).map(|archived| archived.file));
+        let first = ports.workspace.read_range(Root::Project, &file, 0, FAR_ENOUGH).unwrap_or_default();
+        // Where it was forgotten then, it was made up for later.
+        let last = ports.workspace.read_tail(Root::Project, &file, FAR_ENOUGH).map(|tail| tail.bytes).unwrap_or_default();
+        for bytes in [first, last] {
+            named.extend(bytes.split(|byte| *byte == b'\n').filter_map(named_on).map(|archived| archived.file));
+        }
     }
     named
 }

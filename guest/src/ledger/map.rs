@@ -78,7 +78,8 @@ impl Map {
     /// Takes in an entry, and says whether that changed anything.
     fn take(&mut self, entry: &Entry) -> bool {
         // What was not the intent's to change is not among its files.
-        let counts = entry.success && entry.scope_validation == ScopeValidation::Pass;
+        let gone = entry.mutation_class == MutationClass::FileDeletion;
+        let counts = entry.success && (entry.scope_validation == ScopeValidation::Pass || gone);
         let (Some(intent), Some(path), true) = (&entry.intent_id, entry.path(), counts) else { return false };
         // A name with a line break would begin a line of its own.
         if path.contains(['\n', '\r']) {

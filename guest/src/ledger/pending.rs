@@ -38,9 +38,18 @@ pub struct Pending {
     /// Whether each of them happens for certain; of a shell command, whatever lies on another way does not.
     #[serde(default)]
     pub certain: bool,
-    /// Whether it may change more than that, so that a snapshot was taken.
-    #[serde(default)]
-    pub open_ended: bool,
+    /// Where it may change more than that: what was in force when it was allowed, because a program may change that too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub open_ended: Option<OpenEnded>,
+}
+
+/// A call before which a snapshot was taken.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OpenEnded {
+    /// The patterns that the intent owned.
+    pub scope: Vec<String>,
+    /// What git ignored.
+    pub ignored: String,
 }
 
 /// Remembers a call until it is settled.
@@ -50,7 +59,9 @@ pub fn keep(key: &str, pending: &Pending, ports: &Ports) -> Result<(), FileFault
 
 /// What is remembered about a call; none where it was not ruled on or is settled.
 pub fn recall(key: &str, ports: &Ports) -> Option<Pending> {
-    match ports.workspace.read(Root::Project, key, state::MOST_BYTES) {
+    // A folder that goes with ten thousand files in it makes a long list.
+    const MOST_BYTES: u64 = 64 << 20;
+    match ports.workspace.read(Root::Project, key, MOST_BYTES) {
         Ok(text) => json::parse(&text)
             .inspect_err(|fault| ports.warn(&format!("`{key}` cannot be parsed and counts as missing: {fault}")))
             .ok(),

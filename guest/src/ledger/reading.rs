@@ -182,5 +182,7 @@ pub fn parse(line: &[u8]) -> Option<Result<Entry, String>> {
 pub fn last_change(path: &str, ports: &Ports) -> Option<Entry> {
     const FAR_ENOUGH: u64 = 256 << 10;
     let filter = Filter { file: Some(Files { written: path.to_owned(), glob: None }), ..Filter::default() };
-    newest(&filter, 1, None, FAR_ENOUGH, ports).ok()?.entries.pop()
+    // A call that failed or was rejected changed nothing.
+    let changed = |entry: &Entry| entry.file.as_ref().is_some_and(|file| file.pre_hash != file.post_hash);
+    newest(&filter, 50, None, FAR_ENOUGH, ports).ok()?.entries.into_iter().rfind(changed)
 }

@@ -7,6 +7,7 @@
 use super::{ARCHIVE, PATH as LEDGER, images, map};
 use crate::digest::Digest;
 use crate::glob::Glob;
+use crate::intents::control::Control;
 use crate::ports::{Expectation, FileFault, Kind, Listing, Ports, Question, Reach, Root};
 use crate::state;
 
@@ -62,8 +63,7 @@ pub enum SnapshotFault {
 
 impl Snapshot {
     /// Looks at everything. Digests are taken over from `known` where a file has not changed since.
-    pub fn look(known: &Self, ports: &Ports) -> Result<Self, SnapshotFault> {
-        let ignored = Ignored::read(ports);
+    pub fn look(known: &Self, ignored: &Ignored, ports: &Ports) -> Result<Self, SnapshotFault> {
         let mut skip: Vec<String> = SKIPPED.iter().map(|name| (*name).to_owned()).collect();
         skip.extend(ignored.names.iter().cloned());
         let reach = Reach { depth: 64, limit: MOST_FILES, skip };
@@ -72,7 +72,7 @@ impl Snapshot {
             return Err(SnapshotFault::TooMany);
         }
         let mut files = Self::default();
-        files.add("", listing, &ignored);
+        files.add("", listing, ignored);
         let reach = Reach { depth: 1, limit: 200, skip: Vec::new() };
         if let Ok(hooks) = ports.workspace.list(Root::Project, GIT_HOOKS, &reach) {
             files.add(&format!("{GIT_HOOKS}/"), hooks, &Ignored::default());
@@ -121,7 +121,8 @@ impl Snapshot {
         for file in &mut self.0 {
             let (path, look) = &*file;
             let asked = look.digest.is_none() && only.is_none_or(|only| only.binary_search(path).is_ok());
-            if asked && look.size <= MOST_HASHED && look.size <= left {
+            // Of what changed there is little, and without a digest it cannot be put back.
+            if asked && (look.size <= MOST_HASHED || only.is_some()) && look.size <= left {
                 left -= look.size;
                 wanted.push(file);
             }
@@ -163,7 +164,7 @@ impl Snapshot {
             let digest = words.next().and_then(|word| word.parse().ok());
             Some((words.next()?.to_owned(), Look { stamp, size, digest }))
         };
-        Self(text.lines().filter_map(look).collect())
+        Self(text.split('\n').filter_map(look).collect())
     }
 
     fn text(&self) -> String {
@@ -181,12 +182,12 @@ impl Snapshot {
 
     /// The latest there is; empty where there is none.
     pub fn latest(ports: &Ports) -> Self {
-        Self::kept(LATEST, ports)
+        Self::kept(LATEST, ports).unwrap_or_default()
     }
 
-    /// One that was kept; empty where it was not.
-    pub fn kept(at: &str, ports: &Ports) -> Self {
-        ports.workspace.read(Root::Project, at, MOST_BYTES).map(|bytes| Self::parse(&bytes)).unwrap_or_default()
+    /// One that was kept.
+    pub fn kept(at: &str, ports: &Ports) -> Option<Self> {
+        ports.workspace.read(Root::Project, at, MOST_BYTES).map(|bytes| Self::parse(&bytes)).ok()
     }
 
     /// Keeps it.
@@ -211,7 +212,7 @@ fn is_ours(path: &str) -> bool {
 
 /// The folders that git ignores, by `.gitignore` at the root. A single file that is ignored, such as `.env`, is watched.
 #[derive(Debug, Default)]
-struct Ignored {
+pub struct Ignored {
     /// At any depth.
     names: Vec<String>,
     /// From the root.
@@ -219,14 +220,24 @@ struct Ignored {
 }
 
 impl Ignored {
-    fn read(ports: &Ports) -> Self {
+    /// The rules as they stand, to be kept while a program runs that may change them.
+    pub fn text(ports: &Ports) -> String {
         let text = ports.workspace.read(Root::Project, ".gitignore", 256 << 10).unwrap_or_default();
+        String::from_utf8_lossy(&text).into_owned()
+    }
+
+    /// Reads the rules.
+    pub fn parse(text: &str) -> Self {
         let mut ignored = Self::default();
-        for line in String::from_utf8_lossy(&text).lines() {
+        for line in text.lines() {
             let pattern = line.trim();
             let folder = pattern.trim_end_matches('/');
             // What makes exceptions, or means everything, is not followed: better to see too much.
             if folder.is_empty() || pattern.starts_with(['#', '!']) || folder.chars().all(|c| matches!(c, '*' | '/')) {
+                continue;
+            }
+            // What governs the gate and its hosts is watched, also where git ignores it.
+            if Control::is_root(folder.trim_start_matches('/')) {
                 continue;
             }
             if !folder.contains(['/', '*', '?', '[', '\\']) {
@@ -244,6 +255,9 @@ impl Ignored {
 
     /// Whether a folder above the path is ignored.
     fn covers(&self, path: &str) -> bool {
+        if path.split('/').next().is_some_and(Control::is_root) {
+            return false;
+        }
         let mut folder = path;
         while let Some((above, _)) = folder.rsplit_once('/') {
             if self.folders.iter().any(|glob| glob.matches(above)) {
@@ -269,6 +283,7 @@ mod tests {
         let world = Memory::new();
         for path in [
             "src/a",
+            ".claude/settings.json",
             "node_modules/x",
             "dist/x",
             "web/.next/x",
@@ -281,9 +296,13 @@ mod tests {
         ] {
             world.write(path, path);
         }
-        world.write(".gitignore", "# made\ndist/\n.next\n/out\n.env\n*\n!keep\n");
-        let snapshot = Snapshot::look(&Snapshot::default(), &world.ports()).unwrap();
-        assert_eq!(paths(&snapshot), [".env", ".git/config", ".git/hooks/pre-commit", ".gitignore", "src/a"]);
+        world.write(".gitignore", "# made\ndist/\n.next\n/out\n.env\n.claude/\n.orchestration\n*\n!keep\n");
+        let ignored = Ignored::parse(&Ignored::text(&world.ports()));
+        let snapshot = Snapshot::look(&Snapshot::default(), &ignored, &world.ports()).unwrap();
+        assert_eq!(
+            paths(&snapshot),
+            [".claude/settings.json", ".env", ".git/config", ".git/hooks/pre-commit", ".gitignore", "src/a"]
+        );
     }
 
     #[test]
@@ -291,14 +310,16 @@ mod tests {
         let world = Memory::new();
         let ports = world.ports();
         ["a", "b", "c d"].iter().for_each(|path| world.write(path, path));
-        let mut before = Snapshot::look(&Snapshot::default(), &ports).unwrap();
+        let ignored = Ignored::default();
+        let mut before = Snapshot::look(&Snapshot::default(), &ignored, &ports).unwrap();
         assert_eq!(before.hash(None, &ports), ["a", "b", "c d"]);
         before.keep("./.tollgate/state/x", &ports).unwrap();
-        assert_eq!(Snapshot::kept("./.tollgate/state/x", &ports), before);
+        assert_eq!(Snapshot::kept("./.tollgate/state/x", &ports), Some(before.clone()));
+        assert_eq!(Snapshot::kept("./.tollgate/state/y", &ports), None);
         world.write("b", "new");
         world.delete("a");
         world.write("e", "e");
-        let mut after = Snapshot::look(&before, &ports).unwrap();
+        let mut after = Snapshot::look(&before, &ignored, &ports).unwrap();
         assert_eq!(after.suspects(&before), ["a", "b", "e"]);
         assert_eq!(after.at("c d").unwrap().digest, before.at("c d").unwrap().digest);
         after.hash(Some(&["b".to_owned()]), &ports);

@@ -70,6 +70,10 @@ pub struct Verification {
     ahead: Vec<(String, Option<Archived>)>,
     expected: Option<Digest>,
     file: Option<File>,
+    /// Hashes that a line names and that its file does not have, and what to say unless another part has them.
+    missed: Vec<(Digest, Remark)>,
+    /// Every hash of each part that has been read, in short.
+    parts: Vec<(String, HashSet<[u8; 16]>)>,
 }
 
 /// One file under way.
@@ -92,7 +96,14 @@ struct File {
 impl Verification {
     /// Begins with the current ledger.
     pub fn new(expected: Option<Digest>) -> Self {
-        Self { report: Report::default(), ahead: vec![(PATH.to_owned(), None)], expected, file: None }
+        Self {
+            report: Report::default(),
+            ahead: vec![(PATH.to_owned(), None)],
+            expected,
+            file: None,
+            missed: Vec::new(),
+            parts: Vec::new(),
+        }
     }
 
     /// Goes on for a while; the report once there is nothing left.
@@ -147,8 +158,13 @@ impl Verification {
         let mut inner = None;
         match Tie::of(line) {
             Some(tie) => {
-                if let Some((bad, what)) = file.fault_of(number, &tie) {
-                    self.fault(&file.path, Some(bad), &what);
+                match file.fault_of(number, &tie) {
+                    None => {}
+                    Some((None, bad, what)) => self.fault(&file.path, Some(bad), &what),
+                    // A writer that looked just before the ledger was put aside names lines of the part before.
+                    Some((Some(missed), bad, what)) => {
+                        self.missed.push((missed, Remark { file: file.path.clone(), line: Some(bad), what }));
+                    }
                 }
                 if file.hashes.contains(&Digest::of(line).short()) {
                     self.fault(&file.path, Some(number), "it stands here for the second time: a copy was put in");
@@ -201,17 +217,29 @@ impl Verification {
         if file.is_current {
             self.report.heads = file.heads(u64::MAX, end);
         }
-        self.expected = self.expected.filter(|expected| !file.hashes.contains(&expected.short()));
         if let Some(archived) = &file.archived {
             let found = Digest::from_bytes(file.content.clone().finalize().into());
             if file.hashed < archived.bytes || found != archived.sha256 {
                 self.fault(&file.path, None, "it is not what was put aside: the digest differs from the one in the ledger");
             }
         }
+        let mut hashes = file.hashes;
+        hashes.extend(file.inner.iter().map(Digest::short));
+        self.parts.push((file.path, hashes));
     }
 
     fn finish(&mut self, ports: &Ports) -> Report {
-        if let Some(expected) = self.expected {
+        for (missed, remark) in std::mem::take(&mut self.missed) {
+            let elsewhere =
+                |(part, hashes): &(String, HashSet<[u8; 16]>)| *part != remark.file && hashes.contains(&missed.short());
+            if !self.parts.iter().any(elsewhere) {
+                let at = self.report.faults.partition_point(|other| (&other.file, other.line) < (&remark.file, remark.line));
+                self.report.faults.insert(at, remark);
+            }
+        }
+        if let Some(expected) =
+            self.expected.filter(|expected| !self.parts.iter().any(|(_, hashes)| hashes.contains(&expected.short())))
+        {
             self.fault(PATH, None, &format!("the line {expected} is not there: the ledger was cut off or replaced"));
         }
         for name in archive::names(ports) {
@@ -286,13 +314,13 @@ impl File {
 
     /// What a tie says that cannot be true of the lines before: which line is bad, and why. It is told once; what was found
     /// out about counts as named from then on.
-    fn fault_of(&mut self, number: u64, tie: &Tie) -> Option<(u64, String)> {
+    fn fault_of(&mut self, number: u64, tie: &Tie) -> Option<(Option<Digest>, u64, String)> {
         if let Tie::Follows(follows) = tie {
             let before = self.recent.back();
             let fits = before.is_some_and(|line| line.hash == *follows || line.inner == Some(*follows));
             let what =
                 format!("it was changed, or the line after it was taken out: line {number} was written right behind another");
-            return (!fits).then(|| (before.map_or(number, |line| line.number), what));
+            return (!fits).then(|| (None, before.map_or(number, |line| line.number), what));
         }
         let saw = tie.names();
         let missed = saw.iter().find(|hash| !self.hashes.contains(&hash.short()) && !self.inner.contains(hash));
@@ -309,9 +337,11 @@ impl File {
         }
         match (missed, stranger) {
             (None, None) => None,
-            (Some(missed), None) => {
-                Some((number, format!("a line before it was taken out: it names {missed}, which is not in the ledger")))
-            }
+            (Some(missed), None) => Some((
+                Some(*missed),
+                number,
+                format!("a line before it was taken out: it names {missed}, which is not in the ledger"),
+            )),
             (missed, Some(stranger)) => {
                 let what = match missed {
                     Some(missed) => format!(
@@ -319,7 +349,7 @@ impl File {
                     ),
                     None => format!("it was put in or moved here later: the writer of line {number} saw the ledger without it"),
                 };
-                Some((stranger, what))
+                Some((missed.copied(), stranger, what))
             }
         }
     }

@@ -219,7 +219,11 @@ fn filter(asked: &Asked, ports: &Ports) -> Result<Filter, Fault> {
 /// A moment as a person writes it: `2026-11-16`, `2026-11-16T08:00`, or an age such as `90m`, `2h`, `3d`.
 fn moment(field: &'static str, text: &str, ports: &Ports) -> Result<String, Fault> {
     let fault = || {
-        invalid("trace", field, format!("`{text}` is no time; write 2026-11-16, 2026-11-16T08:00, or an age such as 90m, 2h, 3d"))
+        invalid(
+            "trace",
+            field,
+            format!("`{text}` is no time; write 2026-11-16, 2026-11-16T08:00, all in UTC, or an age such as 90m, 2h, 3d"),
+        )
     };
     let text = text.trim();
     if let Some((last, unit)) = text.char_indices().next_back()
@@ -236,9 +240,11 @@ fn moment(field: &'static str, text: &str, ports: &Ports) -> Result<String, Faul
     }
     // Timestamps in the ledger are UTC and compared as text, so what is written must begin like one.
     let shape = b"dddd-dd-ddTdd:dd:dd";
+    let text = text.strip_suffix('Z').unwrap_or(text);
     let fits = text.bytes().zip(shape).all(|(byte, shape)| if *shape == b'd' { byte.is_ascii_digit() } else { byte == *shape });
-    let utc = text.len() <= shape.len() || text.ends_with('Z');
-    if fits && text.len() >= 4 && utc { Ok(text.trim_end_matches('Z').to_owned()) } else { Err(fault()) }
+    let beyond = text.get(shape.len()..).unwrap_or_default();
+    let plain = beyond.chars().all(|c| c == '.' || c.is_ascii_digit());
+    if fits && text.len() >= 4 && plain { Ok(text.to_owned()) } else { Err(fault()) }
 }
 
 fn invalid(op: &str, field: &'static str, why: String) -> Fault {

@@ -6,6 +6,8 @@
 //! Exit codes: 0 done, 1 the answer is no, 2 it could not be done.
 
 mod ask;
+pub(crate) mod augment;
+pub(crate) mod concepts;
 pub(crate) mod eval;
 pub(crate) mod intents;
 mod place;

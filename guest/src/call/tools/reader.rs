@@ -6,6 +6,7 @@ use super::super::shell::ignores_comments;
 use super::super::{Reader, ToolCall};
 use super::commands::{arguments_beside, is_posix};
 use super::table::{self, Manner};
+use super::verbs::{self, Verb};
 use crate::config::Config;
 
 /// Hosts that hand a command to `sh -c` and leave out arguments that a tool does not know. Others judge a command by its
@@ -32,8 +33,20 @@ pub(in crate::call) fn reader(call: &ToolCall, config: &Config) -> Reader {
         }
         Some(Manner::Inert) => Reader { is_model: is_in(&call.tool, &MODELS), ignores_properties: lenient, ..Reader::default() },
         Some(Manner::Reads) => Reader { ignores_properties: lenient, ..Reader::default() },
+        // An embedder's own tool that takes a prompt or a question. What a server's tool does with a text nobody knows.
+        None if lenient && keeps_to_itself(&call.tool) => {
+            Reader { is_model: true, ignores_properties: true, ..Reader::default() }
+        }
         _ => Reader::default(),
     }
+}
+
+/// Whether nothing in a tool's name says that its text goes to a file, to a server or to people.
+fn keeps_to_itself(tool: &str) -> bool {
+    const TELL: [&str; 8] = ["comment", "email", "mail", "notify", "post", "publish", "reply", "send"];
+    let name = tool.to_ascii_lowercase();
+    let quiet = !name.split(|c: char| !c.is_ascii_alphanumeric()).any(|word| TELL.contains(&word));
+    quiet && !tool.contains("__") && matches!(verbs::verb(tool), Verb::Reads | Verb::Unclear)
 }
 
 /// Whether the command is one text for a POSIX shell, with a place for comments.
@@ -62,7 +75,7 @@ mod tests {
             (None, "bash", &echo, None, shell),
             (Some("opencode"), "bash", &echo, Some("src"), shell),
             (None, "Bash", &echo, None, shell),
-            (None, "bash", &json!({"command": "ls"}), None, nobody),
+            (None, "bash", &json!({"command": "ls"}), None, shell),
             (None, "bash", &json!({"command": ["echo", "a"]}), None, nobody),
             (None, "bash", &json!({"command": "echo", "args": ["a"]}), None, nobody),
             (None, "bash", &json!({"command": "echo a", "shell": "pwsh"}), None, nobody),
@@ -80,7 +93,10 @@ mod tests {
             (None, "task", &json!({}), None, nobody),
             (None, "write", &json!({}), None, nobody),
             (None, "mcp__x__search", &json!({}), None, nobody),
-            (None, "nobody_knows", &json!({}), None, nobody),
+            (None, "nobody_knows", &json!({}), None, model),
+            (Some("claude-code"), "nobody_knows", &json!({}), None, nobody),
+            (None, "post_message", &json!({}), None, nobody),
+            (None, "write_note", &json!({}), None, nobody),
         ] {
             let call = ToolCall {
                 session: String::new(),

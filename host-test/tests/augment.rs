@@ -1,0 +1,120 @@
+//! `tollgate augment` and `tollgate concepts`, with notes and with a `maenifold` on the path.
+
+#![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+struct House {
+    workspace: tempfile::TempDir,
+    home: tempfile::TempDir,
+    programs: tempfile::TempDir,
+}
+
+impl House {
+    fn new(files: &[(&str, &str)]) -> Self {
+        let folder = || tempfile::tempdir().unwrap();
+        let house = Self { workspace: folder(), home: folder(), programs: folder() };
+        for (path, text) in files {
+            write(house.workspace.path(), path, text);
+        }
+        fs::create_dir_all(house.workspace.path().join(".tollgate")).unwrap();
+        house
+    }
+
+    fn program(&self, name: &str, script: &str) {
+        let file = self.programs.path().join(name);
+        fs::write(&file, format!("#!/bin/sh\n{script}\n")).unwrap();
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+
+    fn run(&self, words: &[&str]) -> (i32, String, String) {
+        let path = format!("{}:{}", self.programs.path().display(), std::env::var("PATH").unwrap());
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tollgate"));
+        command.args(words).arg("--workspace").arg(self.workspace.path()).arg("--home").arg(self.home.path());
+        let output = command.env("PATH", path).stdin(Stdio::null()).output().unwrap();
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
+    }
+}
+
+fn write(root: &Path, path: &str, text: &str) {
+    fs::create_dir_all(root.join(path).parent().unwrap()).unwrap();
+    fs::write(root.join(path), text).unwrap();
+}
+
+#[test]
+fn it_shows_what_would_be_added_and_from_where() {
+    let house = House::new(&[(".tollgate/concepts/auth.md", "Logins are limited.\n")]);
+    let (code, out, err) = house.run(&["augment", "--tool", "bash", "--args", r#"{"command":"echo [[auth]]"}"#]);
+    assert_eq!((code, err.as_str()), (0, ""), "{out}");
+    assert!(out.starts_with("auth from notes\n`command` becomes:\necho [[auth]]\n# "), "{out}");
+    let (_, out, _) = house.run(&["augment", "--json", "--tool", "write", "--args", r#"{"filePath":"a","content":"[[auth]]"}"#]);
+    let answer: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(answer["args"]["content"], "[[auth]]");
+    assert!(answer["additional_context"].as_str().unwrap().contains("Logins are limited."));
+    for (args, said) in [("[1]", "is no JSON object"), ("{", "is no JSON")] {
+        let (code, _, err) = house.run(&["augment", "--tool", "bash", "--args", args]);
+        assert!(code == 2 && err.contains(said) && err.contains("--args"), "{err}");
+    }
+}
+
+/// The command is asked with the payload that the seed gives, once for each concept, at the same time; what is late, fails, prints
+/// garbage or nothing is left out.
+#[test]
+fn maenifold_is_asked_where_the_notes_know_nothing() {
+    let house = House::new(&[(".tollgate/concepts/auth.md", "A note.\n")]);
+    house.program(
+        "maenifold",
+        r#"case "$*" in
+            *'"conceptName":"good"'*) echo "about good: $*" ;;
+            *slow*) sleep 60 ;;
+            *bad*) echo "no such graph" >&2; exit 3 ;;
+            *) ;;
+        esac"#,
+    );
+    let args = r#"{"prompt":"[[auth]] [[good]] [[slow]] [[bad]] [[nothing]]"}"#;
+    let (code, out, err) = house.run(&["augment", "--tool", "task", "--args", args]);
+    assert_eq!(code, 0);
+    assert!(out.contains("auth from notes\n") && out.contains("good from maenifold\n"), "{out}");
+    assert!(
+        out.contains(r#"--tool buildcontext --payload {"conceptName":"good","depth":1,"includeContent":true,"maxEntities":5}"#),
+        "{out}"
+    );
+    assert!(!out.contains("## [[slow]]") && !out.contains("## [[bad]]") && !out.contains("## [[nothing]]"), "{out}");
+    assert!(err.contains("[[slow]]: maenifold was too late") && err.contains("failed: exit status: 3: no such graph"), "{err}");
+}
+
+#[test]
+fn a_command_of_the_workspace_runs_only_if_the_user_allows_it() {
+    let source = r#"["wiki","{concept}"]"#;
+    let config = format!(r#"{{"augment":{{"sources":[{{"name":"wiki","command":{source}}}]}}}}"#);
+    let house = House::new(&[(".tollgate/config.json", &config)]);
+    house.program("wiki", "touch \"$PWD/ran\"; echo about $1");
+    let ask = || house.run(&["augment", "--tool", "task", "--args", r#"{"prompt":"[[x]]"}"#]);
+    let (_, _, err) = ask();
+    assert!(err.contains("add [\"wiki\",\"{concept}\"] to `augment.commands` in `~/.tollgate/config.json`"), "{err}");
+    assert!(!house.workspace.path().join("ran").exists());
+    write(house.home.path(), ".tollgate/config.json", &format!(r#"{{"augment":{{"commands":[{source}]}}}}"#));
+    let (_, out, _) = ask();
+    assert!(out.contains("x from wiki") && out.contains("about x"), "{out}");
+}
+
+#[test]
+fn concepts_are_listed_and_searched() {
+    let house = House::new(&[
+        (".tollgate/concepts/auth.md", "---\naliases: [sign-in]\n---\nx\n"),
+        (".tollgate/concepts/deep/Billing.md", "y\n"),
+    ]);
+    let (code, out, _) = house.run(&["concepts"]);
+    assert_eq!((code, out.lines().count()), (0, 2), "{out}");
+    assert!(house.run(&["concepts", "SIGN"]).1.starts_with("auth "));
+    let (_, out, err) = house.run(&["concepts", "nobody"]);
+    assert!(out.is_empty() && err.contains("`nobody`"), "{err}");
+    let answer: Value = serde_json::from_str(&house.run(&["concepts", "--json"]).1).unwrap();
+    assert_eq!(answer["total"], 2);
+}

@@ -1,0 +1,76 @@
+// How long augmentation takes in Node, against the same work in plain JavaScript, in one run: `cargo xtask bench`.
+//
+// Plain JavaScript does what the gate was ordered to do at first: a regular expression over every string of the arguments,
+// then a note by the concept's name. It checks nothing, knows no aliases and no links, and has no index to keep.
+
+import * as fs from 'node:fs';
+import * as os from 'node:os';
+import * as path from 'node:path';
+import { createTollgate } from '../dist/index.js';
+
+const NOTES = 50_000;
+
+const workspace = fs.mkdtempSync(path.join(os.tmpdir(), 'augment-bench-'));
+const notes = path.join(workspace, '.tollgate/concepts');
+fs.mkdirSync(notes, { recursive: true });
+for (let i = 0; i < NOTES; i += 1) {
+  fs.writeFileSync(path.join(notes, `note-${i}.md`), `# Note ${i}\n\nWhat is known, and [[note-${(i * 7) % NOTES}]].\n`);
+}
+
+/** The concepts in every string of the arguments, as a few lines of JavaScript find them. */
+function plainConcepts(args) {
+  const concepts = new Set();
+  const visit = (value) => {
+    if (typeof value === 'string') for (const [, name] of value.matchAll(/\[\[([^\]]+)\]\]/g)) concepts.add(name.trim());
+    else if (Array.isArray(value)) value.forEach(visit);
+    else if (value !== null && typeof value === 'object') Object.values(value).forEach(visit);
+  };
+  visit(args);
+  return [...concepts];
+}
+
+function plainAugment(args) {
+  const sections = [];
+  for (const concept of plainConcepts(args)) {
+    try {
+      sections.push(`## [[${concept}]]\n\n${fs.readFileSync(path.join(notes, `${concept}.md`), 'utf8')}`);
+    } catch {
+      // Nobody knows it.
+    }
+  }
+  return { ...args, prompt: `${sections.join('\n\n---\n\n')}\n\n${args.prompt}` };
+}
+
+const gate = createTollgate({ workspace, home: workspace });
+const begun = performance.now();
+while (!gate.perform({ op: 'concepts', query: 'note-1' }).done);
+console.log(`${NOTES} notes indexed in ${(performance.now() - begun).toFixed(0)} ms`);
+
+/** The median time of each in milliseconds, taken in turns. */
+function race(rounds, one, other) {
+  const times = [[], []];
+  for (let round = 0; round < rounds + 5; round += 1) {
+    [one, other].forEach((work, which) => {
+      const start = performance.now();
+      work(round);
+      if (round >= 5) times[which].push(performance.now() - start);
+    });
+  }
+  return times.map((list) => list.sort((a, b) => a - b)[list.length >> 1]);
+}
+
+function row(what, [plain, gated]) {
+  console.log(`${what.padEnd(46)} ${plain.toFixed(3).padStart(9)} ms ${gated.toFixed(3).padStart(9)} ms ${(gated / plain).toFixed(2).padStart(7)}x`);
+}
+
+console.log(`${''.padEnd(46)} ${'plain JS'.padStart(12)} ${'the gate'.padStart(12)} ${'ratio'.padStart(8)}`);
+const words = 'text without a concept in it, and then some more of it. '.repeat(8);
+const nested = { parts: Array.from({ length: 2_200 }, (_, i) => ({ text: `${words}${i % 100 === 0 ? `[[nobody-${i % 700}]]` : ''}` })) };
+const size = (JSON.stringify(nested).length / 1e6).toFixed(2);
+const call = (args, tool = 'task') => ({ session: 's', call: 'c', tool, args });
+row(`concepts in ${size} MB of nested arguments`, race(30, () => plainConcepts(nested), () => gate.planLookups(call(nested))));
+const asked = (i) => ({ prompt: `Look at [[note-${(i * 7919) % NOTES}]].` });
+row(`one of ${NOTES} notes`, race(200, (i) => plainAugment(asked(i)), (i) => gate.augment(call(asked(i)))));
+row('a call without a concept', race(200, () => plainAugment({ prompt: 'nothing' }), () => gate.augment(call({ prompt: 'nothing' }))));
+
+fs.rmSync(workspace, { recursive: true });
