@@ -8,6 +8,12 @@ pub(super) const MOST: usize = 32;
 /// No name is longer, in bytes.
 pub(super) const LONGEST: usize = 200;
 
+/// Of other links, so many are recognised again.
+const MOST_SEEN: usize = 128;
+
+/// No name begins with these: they begin a test of Bash's, a class of characters, or code.
+const NO_NAME: [char; 8] = ['-', ':', '!', '(', '$', '"', '\'', '`'];
+
 /// From here on, a number of JSON may not come out as it went in.
 const LARGEST_EXACT: f64 = 9_007_199_254_740_992.0;
 
@@ -20,7 +26,8 @@ pub(super) struct Found {
     pub(super) concepts: Vec<String>,
     /// Whether a number in them would change if they were written again.
     pub(super) inexact: bool,
-    hashes: Vec<u32>,
+    /// Names that have been looked at, as hashes: those that count, and others.
+    seen: Vec<u64>,
 }
 
 /// Looks through all arguments. Whoever read them has limited their depth.
@@ -35,9 +42,10 @@ impl Found {
         match value {
             Value::String(text) => {
                 self.any_text = true;
-                if self.concepts.len() < MOST {
-                    links(text).filter(|(inside, target)| is_name(inside, target)).all(|(_, target)| self.add(target));
-                }
+                links(text, &mut |link| {
+                    self.add(link);
+                    self.concepts.len() < MOST
+                });
             }
             Value::Array(items) => items.iter().for_each(|item| self.collect(item)),
             Value::Object(fields) => fields.values().for_each(|field| self.collect(field)),
@@ -48,49 +56,79 @@ impl Found {
         }
     }
 
-    /// Takes in a name, once, and says whether there is room for more.
-    fn add(&mut self, target: &str) -> bool {
-        let hash = target.bytes().fold(0x811c_9dc5, |hash: u32, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
-        let known = self.hashes.iter().zip(&self.concepts).any(|(of, concept)| *of == hash && concept == target);
-        if !known {
-            self.hashes.push(hash);
+    /// Takes in what a link names, once. A text may hold many tests and may repeat a link many times, so that is looked at
+    /// first.
+    fn add(&mut self, link: &str) {
+        if link.trim_ascii_start().starts_with(NO_NAME) {
+            return;
+        }
+        let mut hash: u64 = 0xcbf2_9ce4_8422_2325;
+        for byte in link.bytes() {
+            hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+        if self.seen.contains(&hash) {
+            return;
+        }
+        if self.seen.len() < MOST_SEEN {
+            self.seen.push(hash);
+        }
+        if let Some(target) = target(link)
+            && is_name(link, target)
+            && !self.concepts.iter().any(|known| known == target)
+        {
             self.concepts.push(target.to_owned());
         }
-        self.concepts.len() < MOST
     }
 }
 
-/// The links in a text, each as what stands in the brackets and as what it leads to: `[[A]]`, `[[A|shown]]` and `[[A#part]]`
-/// all lead to `A`.
-pub(super) fn links(text: &str) -> impl Iterator<Item = (&str, &str)> {
-    let mut rest = text;
-    std::iter::from_fn(move || {
-        loop {
-            let (_, after) = rest.split_once("[[")?;
-            let (inside, left) = after.split_once(']')?;
-            rest = left;
-            let Some(beyond) = left.strip_prefix(']') else { continue };
-            rest = beyond;
-            // In `[[ [[[A]]`, the link opens at the last two brackets.
-            let inside = inside.rsplit("[[").next().unwrap_or(inside).trim_start_matches('[');
-            let target = inside.split(['|', '#']).next().unwrap_or_default().trim_end_matches('\\').trim();
-            if !target.is_empty() && !target.contains('[') {
-                return Some((inside, target));
-            }
+/// Shows what stands between the brackets of each link in a text, as long as more is wanted. In `[[ [[[A]]`, the link opens at
+/// the last two brackets.
+pub(super) fn links<'t>(text: &'t str, each: &mut dyn FnMut(&'t str) -> bool) {
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    while let Some(next) = text.get(at..).and_then(|rest| rest.find('[')) {
+        at += next + 1;
+        if bytes.get(at) != Some(&b'[') {
+            continue;
         }
-    })
+        at += 1;
+        let (mut start, mut before) = (at, b'[');
+        while let Some(byte) = bytes.get(at) {
+            match (*byte, before) {
+                (b'[', b'[') => start = at + 1,
+                (b']', b']') => {
+                    if !text.get(start..at - 1).is_none_or(&mut *each) {
+                        return;
+                    }
+                    break;
+                }
+                (b']', _) => {}
+                // A single bracket closes nothing, and this may be one that opens.
+                (_, b']') => break,
+                _ => {}
+            }
+            before = *byte;
+            at += 1;
+        }
+    }
+}
+
+/// What a link leads to: `[[A]]`, `[[A|shown]]` and `[[A#part]]` all lead to `A`.
+pub(super) fn target(link: &str) -> Option<&str> {
+    let target = link.split(['|', '#']).next().unwrap_or_default().trim_end_matches('\\').trim();
+    (!target.is_empty() && !target.contains('[')).then_some(target)
 }
 
 /// Whether somebody could have given a note this name. `[[ -f x ]]` is Bash's test, `[[:alpha:]]` a class of characters and
 /// `x[["a"]]` code; they are not even looked up.
-fn is_name(inside: &str, target: &str) -> bool {
-    let odd = |c: char| c.is_control() || "$`\"<>*".contains(c);
+fn is_name(link: &str, target: &str) -> bool {
+    let odd = |byte: u8| byte < b' ' || b"$`\"<>*\x7f".contains(&byte);
     let option = |word: &str| word.strip_prefix('-').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_alphabetic()));
     let operator = |word: &str| option(word) || ["=", "==", "!=", "=~", "&&", "!"].contains(&word);
     target.len() <= LONGEST
-        && !target.starts_with(['-', ':', '!', '('])
-        && !target.contains(odd)
-        && !inside.contains("||")
+        && !target.starts_with(NO_NAME)
+        && !target.bytes().any(odd)
+        && !link.contains("||")
         && !target.split(' ').any(operator)
 }
 

@@ -1,6 +1,6 @@
 //! What a note's text says about itself: its names, its links, its first words.
 
-use crate::augment::concept::{LONGEST, links};
+use crate::augment::concept::{LONGEST, links, target};
 
 /// More links of one note are not followed.
 const MOST_LINKS: usize = 64;
@@ -81,19 +81,23 @@ fn unquoted(text: &str) -> &str {
 
 /// The keys of the notes that a note leads to, by `[[links]]` and by links to `.md` files, in order, without repeats.
 pub(super) fn targets(body: &str) -> Vec<String> {
-    let files = body.split("](").skip(1).filter_map(|link| {
-        let target = link.split([')', '#', ' ', '\n']).next()?;
-        (target.ends_with(".md") && !target.contains(':')).then(|| target.replace("%20", " "))
-    });
-    let wiki = links(body).take(MOST_LINKS * 4).map(|(_, target)| target.to_owned());
     let mut keys: Vec<String> = Vec::new();
-    for target in wiki.chain(files) {
-        let key = key(stem(&target));
-        if !key.is_empty() && !keys.contains(&key) {
+    let mut add = |target: &str| {
+        let key = key(stem(target));
+        if !key.is_empty() && keys.len() < MOST_LINKS && !keys.contains(&key) {
             keys.push(key);
-            if keys.len() == MOST_LINKS {
-                break;
-            }
+        }
+    };
+    let mut left = MOST_LINKS * 4;
+    links(body, &mut |link| {
+        target(link).into_iter().for_each(&mut add);
+        left -= 1;
+        left > 0
+    });
+    for link in body.split("](").skip(1).take(MOST_LINKS * 4) {
+        let target = link.split([')', '#', ' ', '\n']).next().unwrap_or_default();
+        if target.ends_with(".md") && !target.contains(':') {
+            add(&target.replace("%20", " "));
         }
     }
     keys
