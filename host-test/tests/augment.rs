@@ -63,7 +63,7 @@ fn it_shows_what_would_be_added_and_from_where() {
     }
 }
 
-/// The command is asked with the payload that the seed gives, once for each concept, at the same time; what is late, fails, prints
+/// The command is asked with the payload that it wants, once for each concept, at the same time; what is late, fails, prints
 /// garbage or nothing is left out.
 #[test]
 fn maenifold_is_asked_where_the_notes_know_nothing() {

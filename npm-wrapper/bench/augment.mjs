@@ -1,6 +1,6 @@
 // How long augmentation takes in Node, against the same work in plain JavaScript, in one run: `cargo xtask bench`.
 //
-// Plain JavaScript does what the gate was ordered to do at first: a regular expression over every string of the arguments,
+// Plain JavaScript does what comes to mind first: a regular expression over every string of the arguments,
 // then a note by the concept's name. It checks nothing, knows no aliases and no links, and has no index to keep.
 
 import * as fs from 'node:fs';

@@ -24,7 +24,7 @@ use crate::ports::{Ports, Root};
 /// The folder of the built-in source.
 const FOLDER: &str = ".tollgate/concepts";
 
-/// The command that the seed asks.
+/// The command of a knowledge graph.
 const MAENIFOLD: &str = "maenifold";
 
 /// What is added to a call, in characters.
