@@ -112,26 +112,28 @@ fn entered(workspace: &Path) -> Vec<String> {
     text.split(|byte| *byte == b'\n').filter_map(entry).collect()
 }
 
+/// A process that records so many calls on files of its own, every second one in Node; the ids that were acknowledged.
+fn writer(root: &Path, number: usize, calls: usize) -> thread::JoinHandle<Vec<String>> {
+    let root = root.to_owned();
+    thread::spawn(move || {
+        let mut process = Process::start(if number.is_multiple_of(2) { ours() } else { node() }, &root);
+        let session = format!("s{number}");
+        process.ask(&json!({"op": "select-intent", "session": session, "intent": "I"})).unwrap();
+        let mut ids = Vec::new();
+        for call in 0..calls {
+            let file = format!("src/{number}-{}.txt", call % 20);
+            ids.extend(process.record(&root, &session, &format!("{number}-{call}"), &[file]).unwrap());
+        }
+        ids
+    })
+}
+
 #[test]
 fn eight_processes_record_at_the_same_time() {
     const EACH: usize = 500;
     let folder = workspace();
     let root: PathBuf = folder.path().to_owned();
-    let work = |number: usize| {
-        let root = root.clone();
-        move || {
-            let mut process = Process::start(if number.is_multiple_of(2) { ours() } else { node() }, &root);
-            let session = format!("s{number}");
-            process.ask(&json!({"op": "select-intent", "session": session, "intent": "I"})).unwrap();
-            let mut ids = Vec::new();
-            for call in 0..EACH {
-                let file = format!("src/{number}-{}.txt", call % 20);
-                ids.extend(process.record(&root, &session, &format!("{number}-{call}"), &[file]).unwrap());
-            }
-            ids
-        }
-    };
-    let threads: Vec<_> = (0..8).map(|number| thread::spawn(work(number))).collect();
+    let threads: Vec<_> = (0..8).map(|number| writer(&root, number, EACH)).collect();
     let acknowledged: Vec<String> = threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect();
     let text = fs::read_to_string(root.join(LEDGER)).unwrap();
     assert_eq!(text.lines().count(), 8 * EACH);
@@ -147,20 +149,7 @@ fn eight_processes_record_at_the_same_time() {
 fn put_aside_while_others_write() {
     let folder = workspace();
     let root: PathBuf = folder.path().to_owned();
-    let work = |number: usize| {
-        let root = root.clone();
-        move || {
-            let mut process = Process::start(if number.is_multiple_of(2) { ours() } else { node() }, &root);
-            let session = format!("s{number}");
-            process.ask(&json!({"op": "select-intent", "session": session, "intent": "I"})).unwrap();
-            (0..150)
-                .flat_map(|call| {
-                    process.record(&root, &session, &format!("{number}-{call}"), &[format!("src/{number}.txt")]).unwrap()
-                })
-                .collect::<Vec<String>>()
-        }
-    };
-    let threads: Vec<_> = (0..4).map(|number| thread::spawn(work(number))).collect();
+    let threads: Vec<_> = (0..4).map(|number| writer(&root, number, 150)).collect();
     let mut archives = 0;
     while !threads.iter().all(thread::JoinHandle::is_finished) {
         let mut command = Command::new(env!("CARGO_BIN_EXE_tollgate"));
