@@ -1,0 +1,166 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import * as fs from 'node:fs';
+import * as os from 'node:os';
+import type { Readable } from 'node:stream';
+import { windows } from './path.js';
+
+/** Once the program has ended, its output is waited for so long: whoever else holds the pipe may never let go. */
+const OUTPUT_MS = 100;
+
+/** A killed program that the operating system cannot end is given up after so long. */
+const KILL_MS = 2000;
+
+/** A program to run. No shell: the words are the arguments. */
+export interface Program {
+  argv: readonly string[];
+  input: string;
+  /** Where it runs: an absolute path. */
+  folder: string;
+  /** The names that it inherits of the environment. Secrets in the rest are none of its business. */
+  inherit: readonly string[];
+  /** What is added to its environment. */
+  set?: Readonly<Record<string, string>>;
+  /** Of each stream so much is kept; the rest is read and dropped. */
+  outputBytes: number;
+}
+
+/** How a run ended. */
+export type Ending =
+  /** By itself, or by somebody else's signal. */
+  | { how: 'ended'; code: number | null; signal: NodeJS.Signals | null; stdout: string; stderr: string; truncated: boolean }
+  /** There is no such program. */
+  | { how: 'missing' }
+  /** It could not be run. */
+  | { how: 'failed'; why: string }
+  /** The signal ended it. */
+  | { how: 'canceled' };
+
+/** What has to be undone when this process ends first. */
+const unfinished = new Set<() => void>();
+
+function undoAll(): void {
+  for (const undo of unfinished) undo();
+}
+
+/** Has `undo` run when this process ends, until the returned function is called. */
+export function untilExit(undo: () => void): () => void {
+  if (unfinished.size === 0) process.on('exit', undoAll);
+  unfinished.add(undo);
+  return () => {
+    unfinished.delete(undo);
+    if (unfinished.size === 0) process.off('exit', undoAll);
+  };
+}
+
+/** Runs a program in a process group of its own, which goes as a whole when the program ends or the signal comes. */
+export function run(program: Program, signal: AbortSignal): Promise<Ending> {
+  const [name, ...words] = program.argv;
+  if (name === undefined) return Promise.resolve({ how: 'failed', why: 'no program is named' });
+  if (signal.aborted) return Promise.resolve({ how: 'canceled' });
+  return new Promise((resolve) => {
+    let child: ChildProcess;
+    try {
+      child = spawn(name, words, {
+        cwd: program.folder,
+        env: environment(program),
+        // Elsewhere this makes a group; on Windows it would open a console.
+        detached: !windows,
+        windowsHide: true,
+        stdio: 'pipe',
+      });
+    } catch (error) {
+      resolve(unstarted(error, program.folder));
+      return;
+    }
+    const [stdout, stderr] = [keep(child.stdout, program.outputBytes), keep(child.stderr, program.outputBytes)];
+    const forget = untilExit(() => killTree(child, true));
+    const timers: NodeJS.Timeout[] = [];
+    const settle = (ending: Ending) => {
+      for (const timer of timers) clearTimeout(timer);
+      signal.removeEventListener('abort', cancel);
+      forget();
+      // A stray child may hold the other ends for ever.
+      for (const stream of child.stdio) stream?.destroy();
+      resolve(ending);
+    };
+    const cancel = () => {
+      killTree(child);
+      timers.push(setTimeout(() => settle({ how: 'canceled' }), KILL_MS));
+    };
+    signal.addEventListener('abort', cancel, { once: true });
+    child.on('error', (error) => {
+      if (child.pid === undefined) settle(unstarted(error, program.folder));
+    });
+    child.on('exit', (code, by) => {
+      killTree(child);
+      if (signal.aborted) {
+        settle({ how: 'canceled' });
+        return;
+      }
+      signal.removeEventListener('abort', cancel);
+      const end = () =>
+        settle({
+          how: 'ended',
+          code,
+          signal: by,
+          stdout: stdout.text(),
+          stderr: stderr.text(),
+          truncated: stdout.truncated() || stderr.truncated(),
+        });
+      child.on('close', end);
+      // The timer may come before what waits in the pipes has been read, so one more look at them comes first.
+      timers.push(setTimeout(() => setImmediate(end), OUTPUT_MS));
+    });
+    // A program that does not read its input breaks the pipe, which is its own business.
+    child.stdin?.on('error', () => {});
+    child.stdin?.end(program.input);
+  });
+}
+
+function environment({ inherit, set }: Program): NodeJS.ProcessEnv {
+  const inherited = inherit.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]]));
+  return { ...(Object.fromEntries(inherited) as NodeJS.ProcessEnv), ...set };
+}
+
+/** Why nothing was started. A folder that is not there must not pass for a program that is not. */
+function unstarted(error: unknown, folder: string): Ending {
+  const { code, message } = error instanceof Error ? (error as NodeJS.ErrnoException) : { code: undefined, message: String(error) };
+  if (code !== 'ENOENT') return { how: 'failed', why: message };
+  return fs.existsSync(folder) ? { how: 'missing' } : { how: 'failed', why: `the folder \`${folder}\` does not exist` };
+}
+
+/** Ends a program and what it started. */
+function killTree({ pid }: ChildProcess, atOnce = false): void {
+  if (pid === undefined) return;
+  if (windows) {
+    const words = ['/T', '/F', '/PID', String(pid)];
+    if (atOnce) spawnSync('taskkill', words, { windowsHide: true });
+    else spawn('taskkill', words, { windowsHide: true, stdio: 'ignore' }).on('error', () => {});
+    return;
+  }
+  try {
+    // A negative id means the group.
+    process.kill(-pid, 'SIGKILL');
+  } catch {
+    // Nobody is left in it.
+  }
+}
+
+/** Collects the beginning of a stream and reads the rest, so that nobody waits to write. */
+function keep(stream: Readable | null, most: number) {
+  const pieces: Buffer[] = [];
+  let [length, truncated] = [0, false];
+  stream?.on('data', (piece: Buffer) => {
+    const kept = piece.subarray(0, most - length);
+    length += kept.byteLength;
+    truncated ||= kept.byteLength < piece.byteLength;
+    if (kept.byteLength > 0) pieces.push(kept);
+  });
+  stream?.on('error', () => {});
+  return { text: () => Buffer.concat(pieces, length).toString('utf8'), truncated: () => truncated };
+}
+
+/** The code that a shell would tell: that of a program ended by a signal is 128 and the signal's number. */
+export function exitCode({ code, signal }: { code: number | null; signal: NodeJS.Signals | null }): number {
+  return code ?? 128 + (signal === null ? 0 : os.constants.signals[signal]);
+}
