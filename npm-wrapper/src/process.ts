@@ -2,7 +2,7 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import * as os from 'node:os';
 import type { Readable } from 'node:stream';
-import { isRefusal } from './fault.js';
+import { errnoOf, isRefusal } from './fault.js';
 import { windows } from './path.js';
 
 /** Once the program has ended, its output is waited for so long: whoever else holds the pipe may never let go. */
@@ -125,9 +125,8 @@ function environment({ inherit, set }: Program): NodeJS.ProcessEnv {
 
 /** Why nothing was started. A folder that is not there must not pass for a program that is not. */
 function unstarted(error: unknown, folder: string): Ending {
-  const { code, message } = error instanceof Error ? (error as NodeJS.ErrnoException) : { code: undefined, message: String(error) };
   if (isRefusal(error)) return { how: 'failed', why: 'permission denied' };
-  if (code !== 'ENOENT') return { how: 'failed', why: message };
+  if (errnoOf(error) !== 'ENOENT') return { how: 'failed', why: error instanceof Error ? error.message : String(error) };
   return fs.existsSync(folder) ? { how: 'missing' } : { how: 'failed', why: `the folder \`${folder}\` does not exist` };
 }
 

@@ -14,7 +14,11 @@ import type {
 } from './calls.js';
 import { TollgateError } from './error.js';
 import type { Guest } from './guest.js';
+import type { HooksOptions } from './hook_types.js';
+import { Hooks } from './hooks.js';
+import type { LogSink } from './log.js';
 import { carryOut, type LookupOptions } from './lookups.js';
+import type { Roots } from './roots.js';
 import { fromBytes, text, textBytes, toBytes, toText, whole } from './json.js';
 
 /** What the prompt gets when nobody asks for less: 4,000 tokens of about four characters. */
@@ -22,14 +26,37 @@ const CONTEXT_CHARS = 16_000;
 
 const MOST_U32 = 0xffff_ffff;
 
+/** What those need who carry out the gate's commands. */
+interface Inside {
+  guest: Guest;
+  roots: Roots;
+  log: LogSink;
+  attach: (hooks: Hooks) => void;
+}
+
 /** The gate of one workspace. Every method is synchronous and throws nothing but `TollgateError`. */
 export class Tollgate {
   readonly #guest: Guest;
   #longestLine: number | undefined;
+  #hooks: Hooks | undefined;
+
+  /** @internal */
+  readonly inside: Inside;
 
   /** @internal Made by `createTollgate`. */
-  constructor(guest: Guest) {
+  constructor(guest: Guest, roots: Roots, log: LogSink) {
     this.#guest = guest;
+    const attach = (hooks: Hooks) => {
+      const remedy = 'call `gate.hooks()` without options';
+      if (this.#hooks !== undefined) throw new TollgateError('invalid_input', `the gate has its hooks already; ${remedy}`);
+      this.#hooks = hooks;
+    };
+    this.inside = { guest, roots, log, attach };
+  }
+
+  /** The hooks of the workspace. There is one of them, so options are for the first call. */
+  hooks(options?: HooksOptions): Hooks {
+    return this.#hooks !== undefined && options === undefined ? this.#hooks : new Hooks(this, options);
   }
 
   /** Rules on one call. Do not run the tool on `deny`, and have a person's word before you do on `ask`. */
@@ -100,7 +127,7 @@ export class Tollgate {
     return this.#guest.call(({ sessions }) => sessions.context(of, limit));
   }
 
-  /** Takes in what happened and says what to do. `nowMs` is a monotonic time of your choosing. */
+  /** Takes in what happened and says what to do. `nowMs` is a monotonic time of your choosing. With `hooks`, leave it to them. */
   step(nowMs: number, inputs: readonly object[]): Turn {
     const now = BigInt(whole(nowMs, Number.MAX_SAFE_INTEGER, 'nowMs'));
     const happened = inputs.map((input) => toBytes(input, 'inputs[]'));
@@ -120,7 +147,10 @@ export class Tollgate {
   perform(line: string | Uint8Array | object): string | Record<string, unknown> {
     const isBytes = line instanceof Uint8Array;
     const bytes = isBytes ? line : typeof line === 'string' ? textBytes(line) : toBytes(line, 'line');
+    const hooks = this.#hooks !== undefined && concernsHooks(bytes) ? this.#hooks : undefined;
+    hooks?.greet();
     const answer = toText(this.#guest.call(({ operations }) => operations.perform(bytes)));
+    hooks?.wake();
     return isBytes || typeof line === 'string' ? answer : (JSON.parse(answer) as Record<string, unknown>);
   }
 
@@ -129,6 +159,12 @@ export class Tollgate {
     this.#longestLine ??= Number(this.#guest.call(({ operations }) => operations.longestLine()));
     return this.#longestLine;
   }
+}
+
+/** Whether a line may be an operation of hooks. Too often costs little, so an escape that could spell anything counts too. */
+function concernsHooks(line: Uint8Array): boolean {
+  const bytes = Buffer.from(line.buffer, line.byteOffset, line.byteLength);
+  return bytes.includes('"hooks"') || bytes.includes('"event"') || bytes.includes('\\u00');
 }
 
 function crossing(call: ToolCall): ContractCall {
