@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import * as os from 'node:os';
+import * as path from 'node:path';
 import type { Readable } from 'node:stream';
 import { errnoOf, isRefusal } from './fault.js';
 import { windows } from './path.js';
@@ -70,7 +71,7 @@ export function run(program: Program, signal: AbortSignal): Promise<Ending> {
         stdio: 'pipe',
       });
     } catch (error) {
-      resolve(unstarted(error, program.folder));
+      resolve(unstarted(error, name, program.folder));
       return;
     }
     const [stdout, stderr] = [keep(child.stdout, program.outputBytes), keep(child.stderr, program.outputBytes)];
@@ -90,7 +91,7 @@ export function run(program: Program, signal: AbortSignal): Promise<Ending> {
     };
     signal.addEventListener('abort', cancel, { once: true });
     child.on('error', (error) => {
-      if (child.pid === undefined) settle(unstarted(error, program.folder));
+      if (child.pid === undefined) settle(unstarted(error, name, program.folder));
     });
     child.on('exit', (code, by) => {
       killTree(child);
@@ -123,11 +124,14 @@ function environment({ inherit, set }: Program): NodeJS.ProcessEnv {
   return { ...(Object.fromEntries(inherited) as NodeJS.ProcessEnv), ...set };
 }
 
-/** Why nothing was started. A folder that is not there must not pass for a program that is not. */
-function unstarted(error: unknown, folder: string): Ending {
-  if (isRefusal(error)) return { how: 'failed', why: 'permission denied' };
-  if (errnoOf(error) !== 'ENOENT') return { how: 'failed', why: error instanceof Error ? error.message : String(error) };
-  return fs.existsSync(folder) ? { how: 'missing' } : { how: 'failed', why: `the folder \`${folder}\` does not exist` };
+/** Why nothing was started. The system says the same of a program, of its folder and of the program that reads a script. */
+function unstarted(error: unknown, name: string, folder: string): Ending {
+  const failed = (why: string): Ending => ({ how: 'failed', why });
+  if (isRefusal(error)) return failed('Permission denied (os error 13)');
+  if (errnoOf(error) !== 'ENOENT') return failed(error instanceof Error ? error.message : String(error));
+  if (!fs.existsSync(folder)) return failed(`there is no folder \`${folder}\` to run it in`);
+  if (!path.isAbsolute(name) || !fs.existsSync(name)) return { how: 'missing' };
+  return failed(`the interpreter that \`${name}\` names in its first line is not there`);
 }
 
 /** Ends a program and what it started. */

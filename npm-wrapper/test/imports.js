@@ -8,7 +8,8 @@ const { folder, discard } = freshFolder();
 process.on('exit', discard);
 
 export const bundle = path.join(folder, 'imports.mjs');
-const contents = ['roots', 'workspace', 'records', 'lines', 'process', 'script'].map((name) => `export * from './${name}.js';`).join('\n');
+const names = ['roots', 'workspace', 'records', 'lines', 'json', 'process', 'script'];
+const contents = names.map((name) => `export * from './${name}.js';`).join('\n');
 esbuild.buildSync({
   stdin: { contents, resolveDir: fileURLToPath(new URL('../src', import.meta.url)), loader: 'ts' },
   bundle: true,
@@ -17,4 +18,5 @@ esbuild.buildSync({
   outfile: bundle,
 });
 
-export const { Roots, workspaceImport, recordsImport, Lines, isBlank, run, exitCode, copyOf } = await import(pathToFileURL(bundle));
+const sources = await import(pathToFileURL(bundle));
+export const { Roots, workspaceImport, recordsImport, Lines, isBlank, member, run, exitCode, copyOf } = sources;

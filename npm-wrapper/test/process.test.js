@@ -12,6 +12,9 @@ import { freshFolder, writeFiles } from './workspace_folder.js';
 const { folder, discard } = freshFolder();
 after(discard);
 
+writeFiles(folder, { odd: '#!/no/such/program\n' });
+fs.chmodSync(path.join(folder, 'odd'), 0o700);
+
 const never = new AbortController().signal;
 const program = (argv, more = {}) => ({ argv, input: '', folder, inherit: ['PATH'], outputBytes: 1 << 20, ...more });
 const sh = (script, more = {}, signal = never) => run(program(['sh', '-c', script], more), signal);
@@ -50,8 +53,9 @@ test('the code of a signal is the one that a shell tells', () => {
 for (const [what, argv, more, expected] of [
   ['no program', [], {}, { how: 'failed', why: 'no program is named' }],
   ['a program that is not there', ['/no/such/program'], {}, { how: 'missing' }],
-  ['a folder that is not there', ['true'], { folder: '/no such' }, { how: 'failed', why: 'the folder `/no such` does not exist' }],
-  ['a program that may not be run', ['/etc/passwd'], {}, { how: 'failed', why: 'permission denied' }],
+  ['a folder that is not there', ['true'], { folder: '/no such' }, { how: 'failed', why: 'there is no folder `/no such` to run it in' }],
+  ['a script that nobody reads', [`${folder}/odd`], {}, { how: 'failed', why: `the interpreter that \`${folder}/odd\` names in its first line is not there` }],
+  ['a program that may not be run', ['/etc/passwd'], {}, { how: 'failed', why: 'Permission denied (os error 13)' }],
 ]) {
   test(`${what}: ${expected.how}`, async () => {
     assert.deepEqual(await run(program(argv, more), never), expected);
