@@ -23,10 +23,14 @@ export interface HookRecord {
   trigger: string;
   /** The file that the event was about, relative to the workspace. */
   file?: string | undefined;
+  /** The agent session that the event belonged to. */
+  session?: string | undefined;
+  /** How many events it answers, where they came faster than it could run. */
+  events?: number | undefined;
   /** RFC 3339; none while it waits. */
-  started: string | null;
+  started?: string | undefined;
   /** RFC 3339; none while it is under way. */
-  ended: string | null;
+  ended?: string | undefined;
   status: HookStatus;
   exitCode?: number | undefined;
   /** How often it was tried. */

@@ -85,6 +85,12 @@ export class Hooks {
     return recordOf(record as WrittenRecord);
   }
 
+  /** Looks which hooks are declared by now, and which events have to be listened to for them. Every event does so too. */
+  reload(): void {
+    this.#inputs.push(toBytes({ type: 'reload' }, 'input'));
+    this.#soon();
+  }
+
   /** Ends a run, by the id of its record. */
   cancel(run: string): void {
     this.#tell({ type: 'cancel', run: text(run, 'run') });
@@ -115,14 +121,10 @@ export class Hooks {
     this.#greeted = true;
     // A folder that is named relative to wherever this process happens to be is no place for programs.
     const folders = (process.env.PATH ?? '').split(path.delimiter).filter((folder) => path.isAbsolute(folder));
-    const functions = { prompt: this.#options.runPrompt !== undefined };
-    this.#inputs.unshift(toBytes({ type: 'hello', path: folders.map(slashed), functions }, 'hello'));
+    const workspace = this.#gate.inside.roots.project.folder;
+    const prompts = this.#options.runPrompt !== undefined;
+    this.#inputs.unshift(toBytes({ type: 'hello', workspace, path: folders.map(slashed), prompts }, 'hello'));
     this.#drive();
-  }
-
-  /** @internal Looks soon what follows from a line. */
-  wake(): void {
-    if (this.#greeted) this.#soon();
   }
 
   async #ask(line: object): Promise<Record<string, unknown>> {

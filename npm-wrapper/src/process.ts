@@ -12,6 +12,9 @@ const OUTPUT_MS = 100;
 /** A killed program that the operating system cannot end is given up after so long. */
 const KILL_MS = 2000;
 
+/** What every host says of a file that is no program. */
+export const NO_PROGRAM = 'Exec format error (os error 8)';
+
 /** A program to run. No shell: the words are the arguments. */
 export interface Program {
   argv: readonly string[];
@@ -128,6 +131,7 @@ function environment({ inherit, set }: Program): NodeJS.ProcessEnv {
 function unstarted(error: unknown, name: string, folder: string): Ending {
   const failed = (why: string): Ending => ({ how: 'failed', why });
   if (isRefusal(error)) return failed('Permission denied (os error 13)');
+  if (errnoOf(error) === 'ENOEXEC') return failed(NO_PROGRAM);
   if (errnoOf(error) !== 'ENOENT') return failed(error instanceof Error ? error.message : String(error));
   if (!fs.existsSync(folder)) return failed(`there is no folder \`${folder}\` to run it in`);
   if (!path.isAbsolute(name) || !fs.existsSync(name)) return { how: 'missing' };

@@ -140,17 +140,18 @@ export class Tollgate {
 
   /**
    * Answers one JSON line, such as `{"op":"context","session":"s1"}`: a line with a line, an object with an object. What
-   * cannot be understood is answered with `{"error":{"code","message"}}`.
+   * cannot be understood is answered with `{"error":{"code","message"}}`, and what takes time with `{"waiting":N}`; the
+   * `perform` of `hooks()` waits for that.
    */
   perform(line: string | Uint8Array): string;
   perform(line: object): Record<string, unknown>;
   perform(line: string | Uint8Array | object): string | Record<string, unknown> {
     const isBytes = line instanceof Uint8Array;
     const bytes = isBytes ? line : typeof line === 'string' ? textBytes(line) : toBytes(line, 'line');
-    const hooks = this.#hooks !== undefined && concernsHooks(bytes) ? this.#hooks : undefined;
+    const hooks = this.#hooks !== undefined && isAboutHooks(line, bytes) ? this.#hooks : undefined;
     hooks?.greet();
     const answer = toText(this.#guest.call(({ operations }) => operations.perform(bytes)));
-    hooks?.wake();
+    hooks?.reload();
     return isBytes || typeof line === 'string' ? answer : (JSON.parse(answer) as Record<string, unknown>);
   }
 
@@ -161,10 +162,20 @@ export class Tollgate {
   }
 }
 
-/** Whether a line may be an operation of hooks. Too often costs little, so an escape that could spell anything counts too. */
-function concernsHooks(line: Uint8Array): boolean {
-  const bytes = Buffer.from(line.buffer, line.byteOffset, line.byteLength);
-  return bytes.includes('"hooks"') || bytes.includes('"event"') || bytes.includes('\\u00');
+/** Whether a line needs what only a host can do. Most lines tell at a glance that they do not. */
+function isAboutHooks(line: string | Uint8Array | object, bytes: Uint8Array): boolean {
+  let asked: unknown = line;
+  if (typeof line === 'string' || line instanceof Uint8Array) {
+    const glance = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    if (!['event', 'hooks', '\\u'].some((word) => glance.includes(word))) return false;
+    try {
+      asked = fromBytes(bytes);
+    } catch {
+      return false;
+    }
+  }
+  const op = typeof asked === 'object' && asked !== null && 'op' in asked ? asked.op : undefined;
+  return op === 'event' || op === 'hooks';
 }
 
 function crossing(call: ToolCall): ContractCall {

@@ -7,6 +7,7 @@ import * as path from 'node:path';
 import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { bundle, copyOf, exitCode, Roots, run } from './imports.js';
+import { isAlive } from './processes.js';
 import { freshFolder, writeFiles } from './workspace_folder.js';
 
 const { folder, discard } = freshFolder();
@@ -18,15 +19,6 @@ fs.chmodSync(path.join(folder, 'odd'), 0o700);
 const never = new AbortController().signal;
 const program = (argv, more = {}) => ({ argv, input: '', folder, inherit: ['PATH'], outputBytes: 1 << 20, ...more });
 const sh = (script, more = {}, signal = never) => run(program(['sh', '-c', script], more), signal);
-
-/** Whether a process is there and has not ended. */
-export function isAlive(pid) {
-  try {
-    return !/^State:\s+Z/m.test(fs.readFileSync(`/proc/${pid}/status`, 'utf8'));
-  } catch {
-    return false;
-  }
-}
 
 for (const [what, script, more, expected] of [
   ['what it says comes back', 'cat; echo err >&2; exit 3', { input: 'in' }, { code: 3, stdout: 'in', stderr: 'err\n', truncated: false }],
@@ -160,6 +152,7 @@ for (const [file, wanted, isGiven] of [
     const copy = copyOf(roots, { path: file, digest: wanted });
     assert.equal(copy !== undefined, isGiven);
     if (copy === undefined) return;
+    assert.equal(copy.isProgram, true);
     assert.equal(path.basename(copy.file), path.basename(file));
     assert.deepEqual([fs.statSync(path.dirname(copy.file)).mode & 0o777, fs.statSync(copy.file).mode & 0o777], [0o700, 0o500]);
     assert.equal((await run(program([copy.file]), never)).stdout, `${copy.file}\n`);
