@@ -2,7 +2,7 @@ import * as path from 'node:path';
 import { type ErrorCode, TollgateError } from './error.js';
 import { type Done, type HookCommand, prompted, ran, recordOf, type WrittenRecord } from './hook_commands.js';
 import type { HookAnswer, HookRecord, HooksOptions } from './hook_types.js';
-import { fromBytes, member, text, toBytes, toText } from './json.js';
+import { fromBytes, member, text, toText, wellFormed } from './json.js';
 import { slashed } from './path.js';
 import type { Tollgate } from './tollgate.js';
 
@@ -12,7 +12,7 @@ const MOST_MS = 0x7fff_ffff;
 const WAITING = /^\{"waiting":(\d+)\}$/;
 
 /** The codes of operations that are also codes of this package. */
-const CODES: ReadonlySet<string> = new Set<ErrorCode>(['not_governed', 'workspace_fault', 'internal']);
+const CODES: ReadonlySet<string> = new Set<ErrorCode>(['unknown_hook', 'not_done', 'workspace_fault']);
 
 /** Whoever waits for an answer. */
 interface Waiting {
@@ -74,7 +74,7 @@ export class Hooks {
 
   /** Passes an event on that nobody waits for. Where it is about a file, `data.file` is its path in the workspace. */
   notify(event: string, data: object = {}, session?: string): void {
-    const input = toBytes({ type: 'event', event: text(event, 'event'), session: session ?? null, data }, 'data');
+    const input = wellFormed({ type: 'event', event: text(event, 'event'), session: session ?? null, data }, 'data');
     this.#inputs.push(input);
     this.#soon();
   }
@@ -87,7 +87,7 @@ export class Hooks {
 
   /** Looks which hooks are declared by now, and which events have to be listened to for them. Every event does so too. */
   reload(): void {
-    this.#inputs.push(toBytes({ type: 'reload' }, 'input'));
+    this.#inputs.push(wellFormed({ type: 'reload' }, 'input'));
     this.#soon();
   }
 
@@ -123,12 +123,12 @@ export class Hooks {
     const folders = (process.env.PATH ?? '').split(path.delimiter).filter((folder) => path.isAbsolute(folder));
     const workspace = this.#gate.inside.roots.project.folder;
     const prompts = this.#options.runPrompt !== undefined;
-    this.#inputs.unshift(toBytes({ type: 'hello', workspace, path: folders.map(slashed), prompts }, 'hello'));
+    this.#inputs.unshift(wellFormed({ type: 'hello', workspace, path: folders.map(slashed), prompts }, 'hello'));
     this.#drive();
   }
 
   async #ask(line: object): Promise<Record<string, unknown>> {
-    const answer = JSON.parse(await this.perform(toText(toBytes(line, 'data')))) as Record<string, unknown>;
+    const answer = JSON.parse(await this.perform(wellFormed(line, 'data'))) as Record<string, unknown>;
     const { error } = answer;
     if (error === undefined) return answer;
     const { code, message } = error as { code: string; message: string };
@@ -136,7 +136,7 @@ export class Hooks {
   }
 
   #tell(input: object): void {
-    this.#inputs.push(toBytes(input, 'input'));
+    this.#inputs.push(wellFormed(input, 'input'));
     this.greet();
     this.#drive();
   }
@@ -241,7 +241,7 @@ export class Hooks {
         // The instance that wanted it may be gone.
         if (this.#runs.get(id) !== end) return;
         this.#runs.delete(id);
-        this.#inputs.push(toBytes({ type: 'done', id, ...done }, 'done'));
+        this.#inputs.push(wellFormed({ type: 'done', id, ...done }, 'done'));
         this.#drive();
       });
   }
@@ -255,7 +255,7 @@ export class Hooks {
       else this.#listening.delete(trigger);
     }
     if (!on) return;
-    this.#inputs.push(toBytes({ type: 'listening', trigger, failed: failed ?? null }, 'trigger'));
+    this.#inputs.push(wellFormed({ type: 'listening', trigger, failed: failed ?? null }, 'trigger'));
     this.#again = true;
   }
 

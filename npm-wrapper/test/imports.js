@@ -19,4 +19,4 @@ esbuild.buildSync({
 });
 
 const sources = await import(pathToFileURL(bundle));
-export const { Roots, workspaceImport, recordsImport, Lines, isBlank, member, run, exitCode, copyOf } = sources;
+export const { Roots, workspaceImport, recordsImport, Lines, isBlank, member, wellFormed, run, exitCode, copyOf } = sources;

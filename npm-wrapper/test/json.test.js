@@ -1,7 +1,7 @@
-// Members of objects, as they were written.
+// Objects on their way in and out.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { member } from './imports.js';
+import { member, wellFormed } from './imports.js';
 
 for (const [object, expected] of [
   ['{"answer":{"b":1.0,"2":0,"1":12345678901234567890}}', '{"b":1.0,"2":0,"1":12345678901234567890}'],
@@ -15,5 +15,16 @@ for (const [object, expected] of [
 ]) {
   test(`the answer in ${object} is ${expected}`, () => {
     assert.equal(member(object, 'answer'), expected);
+  });
+}
+
+for (const [value, expected] of [
+  ['\ud800', '\ufffd'],
+  ['a\udfff\\ud800 \ud83d\ude00', 'a\ufffd\\ud800 \ud83d\ude00'],
+  ['\\\ud800\n', '\\\ufffd\n'],
+  ['\\ud800', '\\ud800'],
+]) {
+  test(`${JSON.stringify(value)} is sent as ${JSON.stringify(expected)}`, () => {
+    assert.equal(JSON.parse(new TextDecoder().decode(wellFormed({ value }, 'x'))).value, expected);
   });
 }
