@@ -1,6 +1,6 @@
 import * as path from 'node:path';
 import type { HookApproval, HookRecord, HooksOptions } from './hook_types.js';
-import { exitCode, NO_PROGRAM, run } from './process.js';
+import { exitCode, run } from './process.js';
 import type { Roots } from './roots.js';
 import { copyOf } from './script.js';
 
@@ -64,7 +64,6 @@ export async function ran(command: RunCommand, roots: Roots, signal: AbortSignal
   const copy = copyOf(roots, script);
   if (copy === undefined) return { changed: script.path };
   try {
-    if (script.arg === 0 && !copy.isProgram) return { failed: NO_PROGRAM };
     return await programRan(command, argv.with(script.arg, copy.file), command.stdin, roots, signal);
   } finally {
     copy.discard();

@@ -54,12 +54,14 @@ export interface HookApproval {
   shows: {
     /** The hook as it stands in its file. */
     declaration: Record<string, unknown>;
-    /** The words that would be run. */
-    runs: string[];
-    /** The script of the workspace among them. */
-    script: string | null;
-    /** The program that runs the script. */
-    interpreter: string | null;
+    /** The words that would be run; none for a prompt. */
+    runs?: string[] | undefined;
+    /** The program behind the first of them, every link followed. */
+    interpreter?: string | undefined;
+    /** The script of the workspace among them, and its digest. */
+    script?: [path: string, digest: string] | null | undefined;
+    /** Other files of the workspace that the words name, and their digests. */
+    files?: [path: string, digest: string][] | undefined;
     /** The same of what was approved before. */
     before: Record<string, unknown> | null;
   };

@@ -3,6 +3,7 @@ import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
 import type { Readable } from 'node:stream';
+import { bytesAt, withFile } from './content.js';
 import { errnoOf, isRefusal } from './fault.js';
 import { windows } from './path.js';
 
@@ -13,7 +14,10 @@ const OUTPUT_MS = 100;
 const KILL_MS = 2000;
 
 /** What every host says of a file that is no program. */
-export const NO_PROGRAM = 'Exec format error (os error 8)';
+const NO_PROGRAM = 'Exec format error (os error 8)';
+
+/** How files begin that the operating system runs: scripts that name their interpreter, ELF, Mach-O. */
+const PROGRAMS = ['2321', '7f454c46', 'feedface', 'feedfacf', 'cefaedfe', 'cffaedfe', 'cafebabe'];
 
 /** A program to run. No shell: the words are the arguments. */
 export interface Program {
@@ -62,6 +66,9 @@ export function run(program: Program, signal: AbortSignal): Promise<Ending> {
   const [name, ...words] = program.argv;
   if (name === undefined) return Promise.resolve({ how: 'failed', why: 'no program is named' });
   if (signal.aborted) return Promise.resolve({ how: 'canceled' });
+  if (!windows && name.includes('/') && isNoProgram(path.resolve(program.folder, name))) {
+    return Promise.resolve({ how: 'failed', why: NO_PROGRAM });
+  }
   return new Promise((resolve) => {
     let child: ChildProcess;
     try {
@@ -120,6 +127,20 @@ export function run(program: Program, signal: AbortSignal): Promise<Ending> {
     child.stdin?.on('error', () => {});
     child.stdin?.end(program.input);
   });
+}
+
+/** Whether it is a file that cannot be run. Node would hand it to a shell, which nobody asked for. */
+function isNoProgram(file: string): boolean {
+  try {
+    fs.accessSync(file, fs.constants.X_OK);
+    return withFile(file, (descriptor) => {
+      const head = Buffer.from(bytesAt(descriptor, 0n, 4n)).toString('hex');
+      return !PROGRAMS.some((magic) => head.startsWith(magic));
+    });
+  } catch {
+    // A link, or nothing to be run or read; the operating system says what.
+    return false;
+  }
 }
 
 function environment({ inherit, set }: Program): NodeJS.ProcessEnv {

@@ -3,21 +3,15 @@ import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
 import { bytesAt, withFile } from './content.js';
-import { windows } from './path.js';
 import { untilExit } from './process.js';
 import type { Roots } from './roots.js';
 
 /** No script is longer; what is, was put in its place. */
 const MOST_BYTES = 64n << 20n;
 
-/** How files begin that an operating system runs by itself. Others it may hand to a shell, which nobody approved. */
-const PROGRAMS = ['2321', '7f454c46', 'feedface', 'feedfacf', 'cefaedfe', 'cffaedfe', 'cafebabe'];
-
 /** A copy that nobody else can write. */
 export interface Copy {
   file: string;
-  /** Whether it can be run by itself. */
-  isProgram: boolean;
   discard: () => void;
 }
 
@@ -29,7 +23,6 @@ export interface Copy {
 export function copyOf(roots: Roots, script: { path: string; digest: string }): Copy | undefined {
   const bytes = bytesOf(roots, script.path);
   if (bytes === undefined || `sha256:${createHash('sha256').update(bytes).digest('hex')}` !== script.digest) return undefined;
-  const head = Buffer.from(bytes.subarray(0, 4)).toString('hex');
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'tollgate-script-'));
   const remove = () => fs.rmSync(folder, { recursive: true, force: true });
   const forget = untilExit(remove);
@@ -42,8 +35,7 @@ export function copyOf(roots: Roots, script: { path: string; digest: string }): 
     // Written at once and on this thread: a program that another thread starts meanwhile would inherit the open file, and
     // the operating system runs no file that somebody may still write.
     fs.writeFileSync(file, bytes, { mode: 0o500, flag: 'wx' });
-    const isProgram = windows || PROGRAMS.some((magic) => head.startsWith(magic));
-    return { file, isProgram, discard };
+    return { file, discard };
   } catch (error) {
     discard();
     throw error;

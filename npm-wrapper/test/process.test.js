@@ -13,8 +13,8 @@ import { freshFolder, writeFiles } from './workspace_folder.js';
 const { folder, discard } = freshFolder();
 after(discard);
 
-writeFiles(folder, { odd: '#!/no/such/program\n' });
-fs.chmodSync(path.join(folder, 'odd'), 0o700);
+writeFiles(folder, { odd: '#!/no/such/program\n', words: 'echo x\n', empty: '' });
+for (const name of ['odd', 'words', 'empty']) fs.chmodSync(path.join(folder, name), 0o700);
 
 const never = new AbortController().signal;
 const program = (argv, more = {}) => ({ argv, input: '', folder, inherit: ['PATH'], outputBytes: 1 << 20, ...more });
@@ -47,6 +47,8 @@ for (const [what, argv, more, expected] of [
   ['a program that is not there', ['/no/such/program'], {}, { how: 'missing' }],
   ['a folder that is not there', ['true'], { folder: '/no such' }, { how: 'failed', why: 'there is no folder `/no such` to run it in' }],
   ['a script that nobody reads', [`${folder}/odd`], {}, { how: 'failed', why: `the interpreter that \`${folder}/odd\` names in its first line is not there` }],
+  ['a file that only a shell would run', ['./words'], {}, { how: 'failed', why: 'Exec format error (os error 8)' }],
+  ['an empty file', [`${folder}/empty`], {}, { how: 'failed', why: 'Exec format error (os error 8)' }],
   ['a program that may not be run', ['/etc/passwd'], {}, { how: 'failed', why: 'Permission denied (os error 13)' }],
 ]) {
   test(`${what}: ${expected.how}`, async () => {
@@ -152,7 +154,6 @@ for (const [file, wanted, isGiven] of [
     const copy = copyOf(roots, { path: file, digest: wanted });
     assert.equal(copy !== undefined, isGiven);
     if (copy === undefined) return;
-    assert.equal(copy.isProgram, true);
     assert.equal(path.basename(copy.file), path.basename(file));
     assert.deepEqual([fs.statSync(path.dirname(copy.file)).mode & 0o777, fs.statSync(copy.file).mode & 0o777], [0o700, 0o500]);
     assert.equal((await run(program([copy.file]), never)).stdout, `${copy.file}\n`);
