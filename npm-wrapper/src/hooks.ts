@@ -9,6 +9,9 @@ import type { Tollgate } from './tollgate.js';
 /** The longest that a timer can be set for; a later deadline is looked at again then. */
 const MOST_MS = 0x7fff_ffff;
 
+/** More is not told in one step, so that a flood of events holds nobody up. */
+const MOST_INPUTS = 200;
+
 const WAITING = /^\{"waiting":(\d+)\}$/;
 
 /** The codes of operations that are also codes of this package. */
@@ -168,8 +171,8 @@ export class Hooks {
 
   #step(): bigint | undefined {
     const epoch = this.#epoch;
-    const inputs = this.#inputs;
-    this.#inputs = [];
+    const inputs = this.#inputs.splice(0, MOST_INPUTS);
+    if (this.#inputs.length > 0) this.#soon();
     try {
       const { commands, nextDeadlineMs } = this.#gate.inside.guest.call(({ engine }) => engine.step(BigInt(now()), inputs));
       for (const { id, body } of commands) {
