@@ -99,9 +99,9 @@ export class Hooks {
     this.#tell({ type: 'cancel', run: text(run, 'run') });
   }
 
-  /** Ends what is under way, or with `drain` waits for it. Nothing new is begun. */
+  /** Waits for what is under way, or with `drain: false` ends it. Nothing new is begun meanwhile. */
   shutdown({ drain = true }: { drain?: boolean | undefined } = {}): Promise<void> {
-    if (!this.#greeted) return Promise.resolve();
+    if (!this.#greeted && this.#inputs.length === 0) return Promise.resolve();
     this.#stop ??= newStop();
     const { done } = this.#stop;
     this.#tell({ type: 'shutdown', drain });

@@ -1,6 +1,6 @@
 // Hooks with real programs and the real gate.
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { after, test } from 'node:test';
@@ -340,6 +340,13 @@ test('a shutdown that ends everything does not go on with the next hook of an ev
   assert.equal(fs.existsSync(path.join(workspace, 'two')), false);
 });
 
+test('a shutdown waits for what was told just before', LIMIT, async () => {
+  const { hooks, records } = gateWith({ user: [sh('save', 'sleep 0.1', { trigger: 'onDidSaveTextDocument', debounceMs: 5000 })] });
+  hooks.notify('onDidSaveTextDocument', { file: 'a' });
+  await hooks.shutdown();
+  assert.deepEqual(ended(records).map(({ status }) => status), ['success']);
+});
+
 test('a shutdown before the first use is over at once', async () => {
   await gateWith().hooks.shutdown();
 });
@@ -470,4 +477,19 @@ test('eval prints the answer in place of the wait, as it was written, and drains
   assert.equal(answers[2], `{"continue":true,"system_message":null,"data":${data}}`);
   assert.equal(JSON.parse(answers[3]).record.status, 'success');
   assert.equal(fs.existsSync(path.join(workspace, 'saved')), true);
+});
+
+test('eval that is interrupted takes its hooks along', LIMIT, async () => {
+  const { workspace, home, discard } = governed();
+  discards.push(discard);
+  writeFiles(home, { '.tollgate/hooks.json': JSON.stringify({ hooks: [sh('long', 'echo $$ > pid; exec sleep 60')] }) });
+  const command = fileURLToPath(new URL('../dist/eval.js', import.meta.url));
+  const child = spawn(process.execPath, [command, '--workspace', workspace, '--home', home]);
+  const over = new Promise((resolve) => child.on('exit', resolve));
+  child.stdin.write('{"op":"event","event":"before_tool","session":"s1","data":{}}\n');
+  const pid = path.join(workspace, 'pid');
+  await until(() => fs.existsSync(pid) && fs.readFileSync(pid, 'utf8').endsWith('\n'), 'the start');
+  child.kill('SIGINT');
+  assert.equal(await over, 130);
+  await until(() => !isAlive(Number(fs.readFileSync(pid, 'utf8'))), 'the end');
 });
