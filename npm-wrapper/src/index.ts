@@ -10,6 +10,7 @@ import { workspaceImport } from './workspace.js';
 
 export * from './calls.js';
 export { type ErrorCode, TollgateError } from './error.js';
+export { type EventAnswer, type HookApproval, type HookRecord, Hooks, type HooksOptions } from './hooks.js';
 export { carryOut, type LookupOptions } from './lookups.js';
 export type { Tollgate } from './tollgate.js';
 

@@ -1,0 +1,32 @@
+import { start } from './opencode/plugin.js';
+
+/** What OpenCode gives a plugin, as far as this one uses it. */
+export interface PluginInput {
+  client: {
+    app: {
+      log(options: { body: { service: string; level: 'debug' | 'info' | 'warn' | 'error'; message: string; extra?: Record<string, unknown> } }): unknown;
+    };
+  };
+  /** The folder that OpenCode works in. */
+  directory: string;
+}
+
+/** What can stand beside the plugin's name in `opencode.json`: `["tollgate", { … }]`. */
+export interface PluginOptions {
+  /** The home folder, with the user's own settings in `.tollgate/`; the user's home where none is named. */
+  home?: string;
+}
+
+/** A plugin as OpenCode loads it. */
+export interface PluginModule {
+  id: string;
+  server(input: PluginInput, options?: PluginOptions): Promise<object>;
+}
+
+/** The gate as an OpenCode plugin. The only export, because OpenCode takes every export for a plugin. */
+const plugin: PluginModule = {
+  id: 'tollgate',
+  server: async ({ client, directory }, options) => start({ client, directory, home: options?.home }),
+};
+
+export default plugin;

@@ -1,0 +1,151 @@
+import type { Hooks, Tollgate } from '../index.js';
+import type { Calls } from './calls.js';
+import type { Faults } from './faults.js';
+import { fields, type Properties, textIn } from './host.js';
+import type { Prompts } from './prompts.js';
+
+/** OpenCode's own errands in a session's name; its model is another one. */
+const ERRANDS = ['title', 'summary', 'compaction'];
+
+/** What is known about one session. */
+interface Session {
+  /** Done when the hooks have heard of its beginning. */
+  started: Promise<unknown>;
+  /** Whether the agent is at work. */
+  busy: boolean;
+  response: string;
+  tools: string[];
+}
+
+/** The sessions of one OpenCode instance: who works for whom, what the model is told, and what hooks hear of it. */
+export class Sessions {
+  readonly #gate: Tollgate;
+  readonly #hooks: Hooks;
+  readonly #prompts: Prompts;
+  readonly #faults: Faults;
+  readonly #known = new Map<string, Session>();
+  /** What OpenCode does not wait for. */
+  readonly #underWay = new Set<Promise<unknown>>();
+
+  constructor(gate: Tollgate, hooks: Hooks, prompts: Prompts, faults: Faults) {
+    this.#gate = gate;
+    this.#hooks = hooks;
+    this.#prompts = prompts;
+    this.#faults = faults;
+  }
+
+  /** `event`: OpenCode does not wait for the end of it, so what has to be done at once is done before anything is awaited. */
+  heard(type: string, properties: Properties, calls: Calls): void {
+    const session = textIn(properties.sessionID) ?? textIn(fields(properties.info).id);
+    if (type === 'message.part.updated') this.#keep(calls.changed(fields(properties.part)));
+    else if (session === undefined) return;
+    else if (type === 'session.created') this.#created(session, textIn(fields(properties.info).parentID));
+    else if (type === 'session.idle') this.#idle(session);
+    else if (type === 'session.deleted') this.#keep(this.#end(session));
+  }
+
+  /** `chat.message`: the agent sets to work. Throwing keeps it from that. */
+  async asked(id: string, parts: unknown): Promise<void> {
+    const session = this.#session(id, 'resume');
+    await session.started;
+    Object.assign(session, { busy: true, response: '', tools: [] });
+    const texts = (Array.isArray(parts) ? parts : []).map(fields).filter((part) => part.type === 'text' && part.synthetic !== true);
+    const prompt = texts.map((part) => String(part.text)).join('\n');
+    const answer = await this.#tell('before_agent', id, { prompt });
+    if (answer?.continue === false) throw new Error(answer.systemMessage ?? 'a hook of this workspace stopped the agent');
+  }
+
+  /** `experimental.chat.system.transform`: what the model is told before it answers. */
+  prompted(id: string | undefined, system: string[]): void {
+    if (id === undefined) return;
+    try {
+      const context = this.#gate.context(id);
+      if (context !== '') system.push(context);
+    } catch (error) {
+      this.#faults.note('telling the model of its intent', error);
+    }
+    system.push(...this.#prompts.show(id));
+  }
+
+  /** `chat.params`: the prompt goes to a model. */
+  sent(id: string, agent: string | undefined): void {
+    if (agent === undefined || !ERRANDS.includes(agent)) this.#prompts.read(id);
+  }
+
+  /** `experimental.text.complete`: the agent has said something. */
+  said(id: string, text: string): void {
+    const session = this.#known.get(id);
+    if (session !== undefined) session.response = text;
+  }
+
+  /** A tool is called. */
+  called(id: string, tool: string): void {
+    this.#known.get(id)?.tools.push(tool);
+  }
+
+  /** `dispose`: OpenCode waits for this one. */
+  async dispose(): Promise<void> {
+    for (const id of [...this.#known.keys()]) this.#keep(this.#end(id));
+    while (this.#underWay.size > 0) await Promise.allSettled([...this.#underWay]);
+    await this.#hooks.shutdown({ drain: true });
+  }
+
+  #session(id: string, source: string): Session {
+    const known = this.#known.get(id);
+    if (known !== undefined) return known;
+    const started = this.#keep(this.#tell('session_start', id, { session_id: id, source }));
+    const session: Session = { started, busy: false, response: '', tools: [] };
+    this.#known.set(id, session);
+    return session;
+  }
+
+  #created(id: string, parent: string | undefined): void {
+    if (parent !== undefined) {
+      try {
+        this.#gate.inheritIntent(id, parent);
+      } catch (error) {
+        this.#faults.note("giving a sub-agent its parent's intent", error);
+      }
+    }
+    this.#session(id, parent === undefined ? 'startup' : 'subagent');
+  }
+
+  #idle(id: string): void {
+    const session = this.#known.get(id);
+    if (session?.busy !== true) return;
+    session.busy = false;
+    this.#keep(this.#tell('after_agent', id, { response: session.response, tool_calls: session.tools }));
+  }
+
+  async #end(id: string): Promise<void> {
+    const session = this.#known.get(id);
+    if (session === undefined) return;
+    this.#known.delete(id);
+    await session.started;
+    await this.#tell('session_end', id, { session_id: id });
+    this.#prompts.forget(id);
+  }
+
+  /** Tells the hooks of an event; none where that failed, which stops nobody. */
+  async #tell(event: string, id: string, data: object) {
+    try {
+      const answer = await this.#hooks.event(event, id, data);
+      if (answer.continue) this.#prompts.tell(id, answer.systemMessage);
+      return answer;
+    } catch (error) {
+      this.#faults.note(`telling hooks of \`${event}\``, error);
+      return undefined;
+    }
+  }
+
+  /** Nobody waits for it, so nobody would see it fail; whoever ends the instance waits until it is done. */
+  #keep<T>(work: Promise<T>): Promise<T | undefined> {
+    const kept = work.catch((error: unknown) => {
+      this.#faults.note('following a session', error);
+      return undefined;
+    });
+    this.#underWay.add(kept);
+    void kept.then(() => this.#underWay.delete(kept));
+    return kept;
+  }
+}
