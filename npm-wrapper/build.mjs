@@ -82,7 +82,8 @@ async function bundle() {
 
 /** Leaves the package's main entry a file of its own, so that whoever loads both has its code once. */
 function besides(file) {
-  return { name: 'besides', setup: (build) => build.onResolve({ filter: /\/index\.js$/ }, () => ({ path: file, external: true })) };
+  const resolved = { path: file, external: true };
+  return { name: 'besides', setup: (build) => build.onResolve({ filter: /\/index\.js$/ }, () => resolved) };
 }
 
 /** Takes the core modules from inside the bundle. */

@@ -1,12 +1,16 @@
 import { start } from './opencode/plugin.js';
 
+/** One line for OpenCode's log. */
+export interface LogLine {
+  service: string;
+  level: 'debug' | 'info' | 'warn' | 'error';
+  message: string;
+  extra?: Record<string, unknown>;
+}
+
 /** What OpenCode gives a plugin, as far as this one uses it. */
 export interface PluginInput {
-  client: {
-    app: {
-      log(options: { body: { service: string; level: 'debug' | 'info' | 'warn' | 'error'; message: string; extra?: Record<string, unknown> } }): unknown;
-    };
-  };
+  client: { app: { log(options: { body: LogLine }): unknown } };
   /** The folder that OpenCode works in. */
   directory: string;
 }
@@ -26,7 +30,7 @@ export interface PluginModule {
 /** The gate as an OpenCode plugin. The only export, because OpenCode takes every export for a plugin. */
 const plugin: PluginModule = {
   id: 'tollgate',
-  server: async ({ client, directory }, options) => start({ client, directory, home: options?.home }),
+  server: async (input, options) => start(input, options),
 };
 
 export default plugin;

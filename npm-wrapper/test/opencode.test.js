@@ -46,6 +46,9 @@ async function started({ files = {}, plugin = entry.default, folder = '', place 
 
 const NOTE = { '.tollgate/concepts/rate-limits.md': 'Five attempts a minute.\n' };
 const done = (output = 'ok') => ({ title: '', metadata: { exit: 0 }, output });
+const content = (text) => ({ content: [{ type: 'text', text }] });
+const make = { command: 'false > src/auth/login.ts' };
+const mcp = { path: 'src/auth/login.ts', content: '' };
 const login = { filePath: 'src/auth/login.ts', content: 'new' };
 /** How many calls the gate remembers, because they have not been settled. */
 function underWay(workspace) {
@@ -120,10 +123,10 @@ test('a call that ran is entered once, with its result left as it is', async () 
 });
 
 for (const [what, tool, args, output, entered] of [
-  ['a command that exits with an error has run', 'bash', { command: 'false > src/auth/login.ts' }, { ...done(''), metadata: { exit: 1 } }, [true, null]],
-  ['an MCP tool that says that it failed has failed', 'files_write_file', { path: 'src/auth/login.ts', content: '' }, { content: [{ type: 'text', text: 'no' }], isError: true }, [false, 'no']],
-  ['an MCP tool that answers has run', 'files_write_file', { path: 'src/auth/login.ts', content: '' }, { content: [{ type: 'text', text: 'yes' }] }, [true, null]],
-  ['a result that is no JSON is no reason not to enter the call', 'write', login, { ...done(), metadata: { big: 1n } }, [true, null]],
+  ['a command that exits with an error has run', 'bash', make, { ...done(), metadata: { exit: 1 } }, [true, null]],
+  ['an MCP tool that says that it failed has failed', 'files_write_file', mcp, { ...content('no'), isError: true }, [false, 'no']],
+  ['an MCP tool that answers has run', 'files_write_file', mcp, content('yes'), [true, null]],
+  ['a result that is no JSON is entered all the same', 'write', login, { ...done(), metadata: { big: 1n } }, [true, null]],
   ['no result at all is a failure', 'write', login, undefined, [false, 'the tool did not say']],
 ]) {
   test(what, async () => {
@@ -153,6 +156,25 @@ for (const [what, error, rejected, entered] of [
   });
 }
 
+for (const [what, gone] of [
+  ['rests', ({ event }) => event('session.idle', { sessionID: 's1' })],
+  ['is deleted', ({ event }) => event('session.deleted', { sessionID: 's1', info: { id: 's1' } })],
+  ['ends with OpenCode', ({ hooks }) => hooks.dispose()],
+]) {
+  test(`a call of whose end nobody told is settled when its session ${what}`, async () => {
+    const { hooks, before, event, select, ledger } = await started();
+    for (const session of ['s1', 's2']) await event('session.created', { sessionID: session, info: { id: session } });
+    await select();
+    const call = await before('write', login);
+    await event('session.idle', { sessionID: 's2' });
+    assert.deepEqual(ledger(), []);
+    await gone({ event, hooks });
+    await settle();
+    await hooks['tool.execute.after'](call, done());
+    assert.deepEqual(ledger().map(({ success, error }) => [success, error]), [[false, 'the tool did not say']]);
+  });
+}
+
 test('a sub-agent that was announced by the id of its part is settled too', async () => {
   const { hooks, event, select, ledger } = await started();
   await select();
@@ -162,14 +184,14 @@ test('a sub-agent that was announced by the id of its part is settled too', asyn
   assert.deepEqual(ledger().map(({ error }) => error), ['Cancelled']);
 });
 
-for (const [what, tool, args, output, shown] of [
-  ['the output', 'bash', { command: 'sh build.sh' }, done('built'), ({ output }) => output],
-  ['the content', 'files_run_command', { command: 'sh build.sh' }, { content: [{ type: 'text', text: 'built' }] }, ({ content }) => content.map(({ text }) => text).join('\n\n')],
+for (const [what, tool, output, shown] of [
+  ['the output', 'bash', done('built'), ({ output }) => output],
+  ['the content', 'files_run_command', content('built'), ({ content }) => content.map(({ text }) => text).join('\n\n')],
 ]) {
   test(`what the gate noticed stands behind ${what}`, async () => {
     const { workspace, hooks, before, select, system } = await started();
     await select();
-    const call = await before(tool, args);
+    const call = await before(tool, { command: 'sh build.sh' });
     writeFiles(workspace, { 'src/billing/made.ts': 'made' });
     await hooks['tool.execute.after'](call, output);
     assert.match(shown(output), /^built\n\n[^]*src\/billing\/made\.ts/);

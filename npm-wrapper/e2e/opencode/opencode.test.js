@@ -54,8 +54,8 @@ const short = ({ tool_name, file, success, scope_validation }) => `${tool_name} 
 
 /** The last request of the conversation that begins with these words. */
 function lastOf(requests, words) {
-  const asks = ({ messages, tools }) => (tools ?? []).length > 0 && JSON.stringify(messages.find(({ role }) => role === 'user')).includes(words);
-  return requests.findLast(asks);
+  const begins = ({ messages }) => JSON.stringify(messages.find(({ role }) => role === 'user')).includes(words);
+  return requests.filter(({ tools }) => (tools ?? []).length > 0).findLast(begins);
 }
 
 function assertLive({ log }, governed) {
@@ -75,7 +75,10 @@ describe('OpenCode', { concurrency: 2 }, () => {
       scripts: (root) => {
         const { turns, flat } = rehearsed([
           [['write', { filePath: at(root, 'src/auth/new.ts'), content: 'new\n' }, /^no intent is active; call select_active_intent first/]],
-          [['list_intents', {}, /"active": null[^]*"INT-001"/], ['select_active_intent', { intent_id: 'INT-9' }, /^there is no intent `INT-9`; choose one of: INT-001/]],
+          [
+            ['list_intents', {}, /"active": null[^]*"INT-001"/],
+            ['select_active_intent', { intent_id: 'INT-9' }, /^there is no intent `INT-9`; choose one of: INT-001/],
+          ],
           [[...SELECT, /^INT-001 \(Login hardening, IN_PROGRESS\) is the active intent now/]],
           [['write', { filePath: at(root, 'src/auth/new.ts'), content: 'new\n' }, /^Wrote file/]],
           [
@@ -129,7 +132,11 @@ describe('OpenCode', { concurrency: 2 }, () => {
     let childs;
     const played = await play({
       model: 'gpt-5-scripted',
-      files: { ...FILES, '.opencode/plugin/gate.js': "export { default } from 'tollgate/opencode';\n", ...installed('.opencode/node_modules/tollgate') },
+      files: {
+        ...FILES,
+        '.opencode/plugin/gate.js': "export { default } from 'tollgate/opencode';\n",
+        ...installed('.opencode/node_modules/tollgate'),
+      },
       settings: (root) => ({ mcp: { files: mcpServer(root) } }),
       scripts: (root) => {
         const child = rehearsed([

@@ -1,11 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Hooks, Outcome, Ruling, Tollgate, ToolCall } from '../index.js';
+import type { Hooks, Outcome, Tollgate, ToolCall } from '../index.js';
 import type { Faults } from './faults.js';
 import { fields, textIn, type ToolInput } from './host.js';
 import type { Prompts } from './prompts.js';
 
 /** How OpenCode begins to tell that a person, or a rule of theirs, did not let a call run. */
 const REFUSALS = ['The user rejected permission', 'The user has specified a rule which prevents'];
+
+const UNSAID = 'the tool did not say';
 
 /** Where the calls of one OpenCode instance are made. */
 export interface Place {
@@ -20,7 +22,7 @@ export class Calls {
   readonly #prompts: Prompts;
   readonly #faults: Faults;
   readonly #place: Place;
-  /** Calls that were let through and have not ended. OpenCode tells of some endings twice, and each is settled once. */
+  /** Calls under way. OpenCode tells of some endings twice, and each is settled once. */
   readonly #open = new Map<string, ToolCall>();
 
   constructor(gate: Tollgate, hooks: Hooks, prompts: Prompts, faults: Faults, place: Place) {
@@ -35,12 +37,16 @@ export class Calls {
   async before({ tool, sessionID, callID }: ToolInput, output: { args: unknown }): Promise<void> {
     const args = fields(output.args);
     const call: ToolCall = { session: sessionID, call: callID, tool, args, host: 'opencode', cwd: this.#place.directory };
-    const ruling = this.#ruling(call);
-    // There is nobody to ask: OpenCode knows only running and not running.
-    if (ruling !== undefined && ruling.verdict !== 'allow') this.#refuse(call, ruling.reason);
-    await this.#hear(call);
-    if (ruling !== undefined && ruling.code !== 'ungoverned') await this.#augment(call, args);
+    // From here on OpenCode may give the call up at any moment.
     this.#open.set(key(sessionID, callID), call);
+    const { governed, refused } = this.#ruling(call);
+    const reason = refused ?? (await this.#stopped(call));
+    if (reason !== undefined) {
+      // What the gate may have remembered of the call is laid down again.
+      if (this.#end(sessionID, callID) !== undefined) this.#settle(call, { status: 'refused', reason });
+      throw new Error(reason);
+    }
+    if (governed) await this.#augment(call, args);
   }
 
   /** `tool.execute.after`: the call has ended well, or at least as OpenCode sees it. */
@@ -53,47 +59,52 @@ export class Calls {
     await this.#told(call, outcome);
   }
 
-  /** A message's part changed. Of a call that failed OpenCode tells in no other way. */
-  async changed(part: Record<string, unknown>): Promise<void> {
-    const { status, error } = fields(part.state);
-    const session = textIn(part.sessionID);
-    if (part.type !== 'tool' || status !== 'error' || session === undefined) return;
+  /** A call has failed, or was kept from running by somebody else. Of these OpenCode tells only on its bus. */
+  async failed(part: Record<string, unknown>): Promise<void> {
+    const session = String(part.sessionID);
     // A sub-agent that a person calls by a command is announced under the id of its part.
-    const call = [part.callID, part.id].map((id) => this.#end(session, String(id))).find((found) => found !== undefined);
+    const call = this.#end(session, String(part.callID)) ?? this.#end(session, String(part.id));
     if (call === undefined) return;
-    const said = textIn(error) ?? 'the tool did not say';
+    const said = textIn(fields(part.state).error) ?? UNSAID;
     const isRefusal = REFUSALS.some((refusal) => said.startsWith(refusal));
-    const outcome: Outcome = isRefusal ? { status: 'refused', reason: said } : { status: 'failed', error: said };
-    this.#prompts.tell(session, this.#settle(call, outcome));
+    await this.#over(call, isRefusal ? { status: 'refused', reason: said } : { status: 'failed', error: said });
+  }
+
+  /** The session rests, so none of its calls is under way any more, whatever became of them. */
+  async rest(session: string): Promise<void> {
+    const left = [...this.#open.values()].filter((call) => call.session === session);
+    for (const call of left) {
+      this.#end(session, call.call);
+      await this.#over(call, { status: 'failed', error: UNSAID });
+    }
+  }
+
+  async #over(call: ToolCall, outcome: Outcome): Promise<void> {
+    this.#prompts.tell(call.session, this.#settle(call, outcome));
     await this.#told(call, outcome);
   }
 
-  #ruling(call: ToolCall): Ruling | undefined {
+  /** The gate's ruling. There is nobody to ask: OpenCode knows only running and not running. */
+  #ruling(call: ToolCall): { governed: boolean; refused: string | undefined } {
     try {
-      return this.#gate.preTool(call);
+      const { verdict, code, reason } = this.#gate.preTool(call);
+      return { governed: code !== 'ungoverned', refused: verdict === 'allow' ? undefined : reason };
     } catch (error) {
-      this.#faults.stop(`ruling on \`${call.tool}\``, error);
+      return { governed: false, refused: this.#faults.met(`ruling on \`${call.tool}\``, error) };
+    }
+  }
+
+  /** Why the workspace's own hooks stop the call, where they do. */
+  async #stopped(call: ToolCall): Promise<string | undefined> {
+    try {
+      const data = { tool_name: call.tool, call_id: call.call, args: call.args };
+      const answer = await this.#hooks.event('before_tool', call.session, data);
+      if (!answer.continue) return answer.systemMessage ?? `a hook of this workspace stopped \`${call.tool}\`; ask the user`;
+      this.#prompts.tell(call.session, answer.systemMessage);
       return undefined;
-    }
-  }
-
-  /** What may have been remembered of the call is laid down again before it is kept from running. */
-  #refuse(call: ToolCall, reason: string): never {
-    this.#settle(call, { status: 'refused', reason });
-    throw new Error(reason);
-  }
-
-  /** The workspace's own hooks may stop the call too. */
-  async #hear(call: ToolCall): Promise<void> {
-    let stopped: string | undefined;
-    try {
-      const answer = await this.#hooks.event('before_tool', call.session, { tool_name: call.tool, call_id: call.call, args: call.args });
-      if (answer.continue) this.#prompts.tell(call.session, answer.systemMessage);
-      else stopped = answer.systemMessage ?? `a hook of this workspace stopped \`${call.tool}\`; do it another way, or ask the user`;
     } catch (error) {
-      this.#faults.stop(`telling hooks of \`${call.tool}\``, error);
+      return this.#faults.met(`telling hooks of \`${call.tool}\``, error);
     }
-    if (stopped !== undefined) this.#refuse(call, stopped);
   }
 
   async #augment(call: ToolCall, args: Record<string, unknown>): Promise<void> {
@@ -128,7 +139,8 @@ export class Calls {
   async #told({ session, call, tool, args }: ToolCall, outcome: Outcome): Promise<void> {
     try {
       const { status, ...rest } = outcome;
-      const { systemMessage } = await this.#hooks.event('after_tool', session, { tool_name: tool, call_id: call, args, status, ...rest });
+      const data = { tool_name: tool, call_id: call, args, status, ...rest };
+      const { systemMessage } = await this.#hooks.event('after_tool', session, data);
       this.#prompts.tell(session, systemMessage);
     } catch (error) {
       this.#faults.note(`telling hooks of \`${tool}\``, error);
@@ -143,15 +155,13 @@ function key(session: string, call: string): string {
 /** A command that exits with an error has run: that is between it and the model. An MCP tool says itself that it failed. */
 function outcomeOf(output: unknown): Outcome {
   // A sub-agent that fails ends without a result.
-  if (output === undefined || output === null) return { status: 'failed', error: 'the tool did not say' };
+  if (output === undefined || output === null) return { status: 'failed', error: UNSAID };
   const { title, metadata, output: text, content, isError } = fields(output);
-  if (isError === true) return { status: 'failed', error: textsOf(content) || 'the tool did not say' };
-  return { status: 'done', result: plain(content === undefined ? { title, metadata, output: text } : { content }) };
-}
-
-function textsOf(content: unknown): string {
-  const texts = (Array.isArray(content) ? content : []).flatMap((part: unknown) => textIn(fields(part).text) ?? []);
-  return texts.join('\n');
+  if (content === undefined) return { status: 'done', result: plain({ title, metadata, output: text }) };
+  // Pictures and sounds are left out.
+  const texts = (Array.isArray(content) ? content : []).filter((part: unknown) => textIn(fields(part).text) !== undefined);
+  if (isError !== true) return { status: 'done', result: plain({ content: texts }) };
+  return { status: 'failed', error: texts.map((part: unknown) => textIn(fields(part).text)).join('\n') || UNSAID };
 }
 
 /** A result as JSON has it; none where it cannot be written so, because it is no reason to leave a call unentered. */

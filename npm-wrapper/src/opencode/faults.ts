@@ -25,13 +25,13 @@ export class Faults {
     this.#log('error', `${doing} failed: ${told(error)}`);
   }
 
-  /** Writes a fault down, and throws where it has to stop the call. */
-  stop(doing: string, error: unknown): void {
+  /** Writes a fault down, and says why the call must not run, where it must not. */
+  met(doing: string, error: unknown): string | undefined {
     this.note(doing, error);
     this.#look();
-    if (!this.#strict || !fs.existsSync(path.join(this.#workspace, '.orchestration'))) return;
+    if (!this.#strict || !fs.existsSync(path.join(this.#workspace, '.orchestration'))) return undefined;
     const remedy = 'try again, or have a person look at the log';
-    throw new Error(`${doing} failed (${codeOf(error)}); the settings are strict, so the call does not run; ${remedy}`);
+    return `${doing} failed (${codeOf(error)}); the settings are strict, so the call does not run; ${remedy}`;
   }
 
   /** Settings that cannot be used leave the last good ones in force. */

@@ -1,12 +1,5 @@
 /** What OpenCode gives a plugin, as far as this one uses it. Nothing of it is trusted to be there. */
 
-/** OpenCode's own client. */
-export interface Client {
-  app: {
-    log(options: { body: { service: string; level: string; message: string; extra?: Record<string, unknown> } }): unknown;
-  };
-}
-
 /** One tool call. */
 export interface ToolInput {
   tool: string;

@@ -1,11 +1,11 @@
 import type { LogLevel } from '../index.js';
-import type { Client } from './host.js';
+import type { PluginInput } from '../opencode.js';
 
 /** Takes what the plugin has to say to whoever runs OpenCode. */
 export type Log = (level: LogLevel, message: string, details?: unknown) => void;
 
 /** OpenCode's own log. It is not waited for, and a log that fails fails nobody else. */
-export function hostLog(client: Client): Log {
+export function hostLog(client: PluginInput['client']): Log {
   return (level, message, details) => {
     const extra = details === undefined ? {} : { extra: { details } };
     const write = async () => client.app.log({ body: { service: 'tollgate', level, message, ...extra } });

@@ -19,6 +19,7 @@ interface Session {
 
 /** The sessions of one OpenCode instance: who works for whom, what the model is told, and what hooks hear of it. */
 export class Sessions {
+  readonly #calls: Calls;
   readonly #gate: Tollgate;
   readonly #hooks: Hooks;
   readonly #prompts: Prompts;
@@ -27,7 +28,8 @@ export class Sessions {
   /** What OpenCode does not wait for. */
   readonly #underWay = new Set<Promise<unknown>>();
 
-  constructor(gate: Tollgate, hooks: Hooks, prompts: Prompts, faults: Faults) {
+  constructor(calls: Calls, gate: Tollgate, hooks: Hooks, prompts: Prompts, faults: Faults) {
+    this.#calls = calls;
     this.#gate = gate;
     this.#hooks = hooks;
     this.#prompts = prompts;
@@ -35,13 +37,13 @@ export class Sessions {
   }
 
   /** `event`: OpenCode does not wait for the end of it, so what has to be done at once is done before anything is awaited. */
-  heard(type: string, properties: Properties, calls: Calls): void {
+  heard(type: string, properties: Properties): void {
+    if (type === 'message.part.updated') return this.#changed(fields(properties.part));
     const session = textIn(properties.sessionID) ?? textIn(fields(properties.info).id);
-    if (type === 'message.part.updated') this.#keep(calls.changed(fields(properties.part)));
-    else if (session === undefined) return;
-    else if (type === 'session.created') this.#created(session, textIn(fields(properties.info).parentID));
-    else if (type === 'session.idle') this.#idle(session);
-    else if (type === 'session.deleted') this.#keep(this.#end(session));
+    if (session === undefined) return;
+    if (type === 'session.created') this.#created(session, textIn(fields(properties.info).parentID));
+    if (type === 'session.idle') this.#keep(this.#idle(session));
+    if (type === 'session.deleted') this.#keep(this.#end(session));
   }
 
   /** `chat.message`: the agent sets to work. Throwing keeps it from that. */
@@ -49,8 +51,9 @@ export class Sessions {
     const session = this.#session(id, 'resume');
     await session.started;
     Object.assign(session, { busy: true, response: '', tools: [] });
-    const texts = (Array.isArray(parts) ? parts : []).map(fields).filter((part) => part.type === 'text' && part.synthetic !== true);
-    const prompt = texts.map((part) => String(part.text)).join('\n');
+    // What OpenCode itself put among the user's words is left out.
+    const texts = (Array.isArray(parts) ? parts : []).map(fields).filter((part) => part.synthetic !== true);
+    const prompt = texts.flatMap((part) => textIn(part.text) ?? []).join('\n');
     const answer = await this.#tell('before_agent', id, { prompt });
     if (answer?.continue === false) throw new Error(answer.systemMessage ?? 'a hook of this workspace stopped the agent');
   }
@@ -110,18 +113,24 @@ export class Sessions {
     this.#session(id, parent === undefined ? 'startup' : 'subagent');
   }
 
-  #idle(id: string): void {
+  #changed(part: Record<string, unknown>): void {
+    if (part.type === 'tool' && fields(part.state).status === 'error') this.#keep(this.#calls.failed(part));
+  }
+
+  async #idle(id: string): Promise<void> {
+    await this.#calls.rest(id);
     const session = this.#known.get(id);
     if (session?.busy !== true) return;
     session.busy = false;
-    this.#keep(this.#tell('after_agent', id, { response: session.response, tool_calls: session.tools }));
+    await this.#tell('after_agent', id, { response: session.response, tool_calls: session.tools });
   }
 
   async #end(id: string): Promise<void> {
     const session = this.#known.get(id);
     if (session === undefined) return;
-    this.#known.delete(id);
     await session.started;
+    await this.#idle(id);
+    if (!this.#known.delete(id)) return;
     await this.#tell('session_end', id, { session_id: id });
     this.#prompts.forget(id);
   }

@@ -12,8 +12,7 @@ export interface Tool {
 export function intentTools(gate: Tollgate): Record<string, Tool> {
   return {
     select_active_intent: {
-      description:
-        'Select the intent that you work for, by its id. Until one is selected, nothing can be changed; then only files in its scope. Another one replaces it.',
+      description: 'Select the intent that you work for. Only files in its scope can be changed; without one, none. Another replaces it.',
       args: { intent_id: { type: 'string', description: 'The id, such as INT-001; list_intents shows them.' } },
       async execute(args, { sessionID }) {
         const asked = textIn(fields(args).intent_id);
