@@ -23,6 +23,7 @@ export async function play({ files, scripts, settings = {}, model = 'plain' }) {
   const top = fs.mkdtempSync(path.join(fs.realpathSync(os.tmpdir()), 'tollgate-opencode-'));
   const [workspace, home, tmp] = ['workspace', 'home', 'tmp'].map((name) => path.join(top, name));
   const given = (value) => (typeof value === 'function' ? value(workspace) : value);
+  const discard = () => fs.rmSync(top, { recursive: true, force: true });
   const scripted = await startModel(given(scripts));
   try {
     for (const folder of [workspace, home, tmp]) fs.mkdirSync(folder);
@@ -35,8 +36,10 @@ export async function play({ files, scripts, settings = {}, model = 'plain' }) {
       fs.writeFileSync(path.join(folder, 'package-lock.json'), JSON.stringify({ lockfileVersion: 3, packages }));
     }
     const { output, log } = await run(workspace, home, tmp);
-    const discard = () => fs.rmSync(top, { recursive: true, force: true });
     return { workspace, home, requests: scripted.requests, output, log, discard };
+  } catch (error) {
+    discard();
+    throw error;
   } finally {
     scripted.close();
   }

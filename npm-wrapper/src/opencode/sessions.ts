@@ -7,6 +7,9 @@ import type { Prompts } from './prompts.js';
 /** OpenCode's own errands in a session's name; its model is another one. */
 const ERRANDS = ['title', 'summary', 'compaction'];
 
+/** So long OpenCode is kept from ending. */
+const FAREWELL_MS = 3_000;
+
 /** What is known about one session. */
 interface Session {
   /** Done when the hooks have heard of its beginning. */
@@ -86,10 +89,18 @@ export class Sessions {
     this.#known.get(id)?.tools.push(tool);
   }
 
-  /** `dispose`: OpenCode waits for this one. */
+  /** `dispose`: OpenCode waits for this one, so hooks that take their time are ended. */
   async dispose(): Promise<void> {
-    for (const id of [...this.#known.keys()]) this.#keep(this.#end(id));
-    while (this.#underWay.size > 0) await Promise.allSettled([...this.#underWay]);
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, FAREWELL_MS)));
+    await Promise.race([this.#farewell(), late]);
+    clearTimeout(timer);
+    void this.#hooks.shutdown({ drain: false });
+  }
+
+  async #farewell(): Promise<void> {
+    for (const id of this.#known.keys()) this.#keep(this.#end(id));
+    while (this.#underWay.size > 0) await Promise.allSettled(this.#underWay);
     await this.#hooks.shutdown({ drain: true });
   }
 
