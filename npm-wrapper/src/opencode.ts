@@ -19,6 +19,8 @@ export interface PluginInput {
 export interface PluginOptions {
   /** The home folder, with the user's own settings in `.tollgate/`; the user's home where none is named. */
   home?: string;
+  /** Whether lines for debugging go to OpenCode's log too. */
+  debug?: boolean;
 }
 
 /** A plugin as OpenCode loads it. */

@@ -14,13 +14,13 @@ const discards = [];
 after(() => discards.forEach((discard) => discard()));
 
 /** The plugin in a workspace, and what it says in OpenCode's log. */
-async function started({ files = {}, plugin = entry.default, folder = '', place = governed() } = {}) {
+async function started({ files = {}, plugin = entry.default, folder = '', place = governed(), debug } = {}) {
   const { workspace, home, discard } = place;
   discards.push(discard);
   writeFiles(workspace, files);
   const log = [];
   const client = { app: { log: async ({ body }) => log.push(body) } };
-  const hooks = await plugin.server({ client, directory: path.join(workspace, folder) }, { home });
+  const hooks = await plugin.server({ client, directory: path.join(workspace, folder) }, { home, debug });
   let calls = 0;
   /** One call up to the moment when it runs. */
   const before = async (tool, args, session = 's1') => {
@@ -322,6 +322,16 @@ for (const [strict, governance, stopped] of [[false, true, false], [true, true, 
     if (!governance) fs.rmSync(path.join(place.workspace, '.orchestration'), { recursive: true });
     const { before, log } = await started({ files, plugin, place });
     await judge(before('write', { ...login, content: 's3cret' }), log, /^starting the gate failed \(component_missing\)/);
+  });
+}
+
+for (const debug of [false, true]) {
+  test(`lines for debugging are logged where they are wanted: ${debug}`, async () => {
+    const { before, log, select } = await started({ debug });
+    await select();
+    await before('write', login);
+    await settle();
+    assert.equal(log.some(({ level }) => level === 'debug'), debug);
   });
 }
 

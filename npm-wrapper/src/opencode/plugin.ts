@@ -11,7 +11,7 @@ import { intentTools } from './tools.js';
 
 /** What OpenCode calls while it works, by its own names. */
 export function start({ client, directory }: PluginInput, options: PluginOptions | undefined): object {
-  const log = hostLog(client);
+  const log = hostLog(client, options?.debug === true);
   const home = textIn(options?.home);
   const workspace = workspaceOf(directory, home);
   const faults = new Faults(workspace, log);
