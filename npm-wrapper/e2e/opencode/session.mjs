@@ -13,7 +13,7 @@ const programs = path.join(process.env.TOLLGATE_E2E, 'node_modules');
 const opencode = path.join(programs, 'opencode-linux-x64-baseline/bin/opencode');
 
 /** Longer than this no run takes; one that hangs is ended. */
-const MOST_MS = 110_000;
+const MOST_MS = 240_000;
 
 /**
  * Plays `scripts` in a workspace with `files`, and `settings` on top of OpenCode's. Returns what the model was asked, what
