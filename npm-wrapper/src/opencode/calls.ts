@@ -15,6 +15,9 @@ export interface Place {
   directory: string;
 }
 
+/** Tells hooks of something that has happened already. */
+export type Telling = () => Promise<void>;
+
 /** Every tool call, from the model's wish to the ledger. */
 export class Calls {
   readonly #gate: Tollgate;
@@ -59,29 +62,33 @@ export class Calls {
     await this.#told(call, outcome);
   }
 
-  /** A call has failed, or was kept from running by somebody else. Of these OpenCode tells only on its bus. */
-  async failed(part: Record<string, unknown>): Promise<void> {
+  /**
+   * A call has failed, or was kept from running by somebody else. Of these OpenCode tells only on its bus.
+   *
+   * It is settled at once. What is returned tells the hooks.
+   */
+  failed(part: Record<string, unknown>): Telling | undefined {
     const session = String(part.sessionID);
     // A sub-agent that a person calls by a command is announced under the id of its part.
     const call = this.#end(session, String(part.callID)) ?? this.#end(session, String(part.id));
-    if (call === undefined) return;
+    if (call === undefined) return undefined;
     const said = textIn(fields(part.state).error) ?? UNSAID;
     const isRefusal = REFUSALS.some((refusal) => said.startsWith(refusal));
-    await this.#over(call, isRefusal ? { status: 'refused', reason: said } : { status: 'failed', error: said });
+    return this.#over(call, isRefusal ? { status: 'refused', reason: said } : { status: 'failed', error: said });
   }
 
   /** The session rests, so none of its calls is under way any more, whatever became of them. */
-  async rest(session: string): Promise<void> {
+  rest(session: string): Telling[] {
     const left = [...this.#open.values()].filter((call) => call.session === session);
-    for (const call of left) {
+    return left.map((call) => {
       this.#end(session, call.call);
-      await this.#over(call, { status: 'failed', error: UNSAID });
-    }
+      return this.#over(call, { status: 'failed', error: UNSAID });
+    });
   }
 
-  async #over(call: ToolCall, outcome: Outcome): Promise<void> {
+  #over(call: ToolCall, outcome: Outcome): Telling {
     this.#prompts.tell(call.session, this.#settle(call, outcome));
-    await this.#told(call, outcome);
+    return () => this.#told(call, outcome);
   }
 
   /** The gate's ruling. There is nobody to ask: OpenCode knows only running and not running. */

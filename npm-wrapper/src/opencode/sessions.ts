@@ -13,7 +13,9 @@ const FAREWELL_MS = 3_000;
 /** What is known about one session. */
 interface Session {
   /** Done when the hooks have heard of its beginning. */
-  started: Promise<unknown>;
+  started: Promise<void>;
+  /** Done when the hooks have heard of everything so far. */
+  told: Promise<void>;
   /** Whether the agent is at work. */
   busy: boolean;
   response: string;
@@ -28,8 +30,8 @@ export class Sessions {
   readonly #prompts: Prompts;
   readonly #faults: Faults;
   readonly #known = new Map<string, Session>();
-  /** What OpenCode does not wait for. */
-  readonly #underWay = new Set<Promise<unknown>>();
+  /** What hooks are still to hear of sessions that are over. */
+  readonly #farewells = new Set<Promise<void>>();
 
   constructor(calls: Calls, gate: Tollgate, hooks: Hooks, prompts: Prompts, faults: Faults) {
     this.#calls = calls;
@@ -45,8 +47,8 @@ export class Sessions {
     const session = textIn(properties.sessionID) ?? textIn(fields(properties.info).id);
     if (session === undefined) return;
     if (type === 'session.created') this.#created(session, textIn(fields(properties.info).parentID));
-    if (type === 'session.idle') this.#keep(this.#idle(session));
-    if (type === 'session.deleted') this.#keep(this.#end(session));
+    if (type === 'session.idle') this.#rest(session);
+    if (type === 'session.deleted') this.#end(session);
   }
 
   /** `chat.message`: the agent sets to work. Throwing keeps it from that. */
@@ -99,16 +101,16 @@ export class Sessions {
   }
 
   async #farewell(): Promise<void> {
-    for (const id of this.#known.keys()) this.#keep(this.#end(id));
-    while (this.#underWay.size > 0) await Promise.allSettled(this.#underWay);
+    for (const id of [...this.#known.keys()]) this.#end(id);
+    await Promise.all(this.#farewells);
     await this.#hooks.shutdown({ drain: true });
   }
 
   #session(id: string, source: string): Session {
     const known = this.#known.get(id);
     if (known !== undefined) return known;
-    const started = this.#keep(this.#tell('session_start', id, { session_id: id, source }));
-    const session: Session = { started, busy: false, response: '', tools: [] };
+    const started = this.#tell('session_start', id, { session_id: id, source }).then(() => {});
+    const session: Session = { started, told: started, busy: false, response: '', tools: [] };
     this.#known.set(id, session);
     return session;
   }
@@ -125,25 +127,37 @@ export class Sessions {
   }
 
   #changed(part: Record<string, unknown>): void {
-    if (part.type === 'tool' && fields(part.state).status === 'error') this.#keep(this.#calls.failed(part));
+    if (part.type !== 'tool' || fields(part.state).status !== 'error') return;
+    const telling = this.#calls.failed(part);
+    if (telling !== undefined) this.#later(String(part.sessionID), telling);
   }
 
-  async #idle(id: string): Promise<void> {
-    await this.#calls.rest(id);
+  #rest(id: string): void {
+    for (const telling of this.#calls.rest(id)) this.#later(id, telling);
     const session = this.#known.get(id);
     if (session?.busy !== true) return;
     session.busy = false;
-    await this.#tell('after_agent', id, { response: session.response, tool_calls: session.tools });
+    const { response, tools } = session;
+    this.#later(id, () => this.#tell('after_agent', id, { response, tool_calls: tools }));
   }
 
-  async #end(id: string): Promise<void> {
+  #end(id: string): void {
+    this.#rest(id);
     const session = this.#known.get(id);
     if (session === undefined) return;
-    await session.started;
-    await this.#idle(id);
-    if (!this.#known.delete(id)) return;
-    await this.#tell('session_end', id, { session_id: id });
-    this.#prompts.forget(id);
+    this.#later(id, () => this.#tell('session_end', id, { session_id: id }));
+    this.#known.delete(id);
+    const over = session.told.then(() => {
+      this.#prompts.forget(id);
+      this.#farewells.delete(over);
+    });
+    this.#farewells.add(over);
+  }
+
+  /** Nobody waits for it, but hooks hear of what happens in a session one after the other. */
+  #later(id: string, telling: () => Promise<unknown>): void {
+    const session = this.#session(id, 'resume');
+    session.told = session.told.then(async () => void (await telling()));
   }
 
   /** Tells the hooks of an event; none where that failed, which stops nobody. */
@@ -156,16 +170,5 @@ export class Sessions {
       this.#faults.note(`telling hooks of \`${event}\``, error);
       return undefined;
     }
-  }
-
-  /** Nobody waits for it, so nobody would see it fail; whoever ends the instance waits until it is done. */
-  #keep<T>(work: Promise<T>): Promise<T | undefined> {
-    const kept = work.catch((error: unknown) => {
-      this.#faults.note('following a session', error);
-      return undefined;
-    });
-    this.#underWay.add(kept);
-    void kept.then(() => this.#underWay.delete(kept));
-    return kept;
   }
 }
