@@ -56,6 +56,7 @@ pub mod glob;
 pub mod intents;
 pub mod json;
 pub mod ledger;
+mod named;
 pub mod operations;
 pub mod ports;
 pub mod redact;
