@@ -403,9 +403,7 @@ mod tests {
     #[test]
     fn its_children_go_with_it() {
         let folder = tempfile::tempdir().unwrap();
-        for (number, (script, canceled)) in
-            [("sleep 60", false), ("sleep 60", true), ("exit 0", false)].into_iter().enumerate()
-        {
+        for (number, (script, canceled)) in [("sleep 60", false), ("sleep 60", true), ("exit 0", false)].into_iter().enumerate() {
             let file = folder.path().join(number.to_string());
             let argv = ["sh", "-c", &format!("(sleep 1; touch {}) & {script}", file.display())].map(str::to_owned);
             let run = Run::new();

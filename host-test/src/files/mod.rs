@@ -64,7 +64,7 @@ impl Files {
     }
 
     /// The real path of the workspace.
-    pub(crate) fn folder(&self) -> &Path {
+    pub(crate) fn workspace(&self) -> &Path {
         &self.folder
     }
 
