@@ -25,7 +25,7 @@ impl NativeGate {
     pub fn open(folder: &Path) -> Result<Self, Error> {
         let files = Rc::new(Native(Files::open(folder, None)?));
         let ports =
-            Ports { workspace: files.clone(), records: files.clone(), log: files.clone(), clock: files.clone(), random: files };
+            Ports { workspace: files.clone(), records: files.clone(), log: files.clone(), clock: files.clone(), random: files, secrets: Rc::default() };
         Ok(Self(RefCell::new(Gate::new(ports))))
     }
 
