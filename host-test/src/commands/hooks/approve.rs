@@ -1,6 +1,5 @@
 //! `tollgate hooks show`, `approve` and `revoke`: a person's word.
 
-use std::io::Write as _;
 use std::path::Path;
 
 use clap::Args;

@@ -1,6 +1,5 @@
 //! `tollgate trace revert`: the change of one entry is taken back, once a person agrees.
 
-use std::io::Write as _;
 use std::path::Path;
 
 use clap::Args;

@@ -164,7 +164,8 @@ impl Changes {
     /// What all that was noticed comes to, now that things have come to rest.
     pub(super) fn take(&mut self) -> Vec<Change> {
         let mut changes = Vec::new();
-        let is_file = |path: &str| self.root.join(path).symlink_metadata().is_ok_and(|metadata| metadata.is_file());
+        let root = self.root.clone();
+        let is_file = |path: &str| root.join(path).symlink_metadata().is_ok_and(|metadata| metadata.is_file());
         for (from, to) in std::mem::take(&mut self.renamed) {
             let moved = self.known.contains(&from) && !self.known.contains(&to) && !is_file(&from) && is_file(&to);
             if moved {
@@ -184,7 +185,7 @@ impl Changes {
                     self.known.insert(file.clone());
                     changes.push(Change::Created(file.clone()));
                     // An empty file was made, not saved.
-                    if self.root.join(&file).metadata().is_ok_and(|metadata| metadata.len() > 0) && self.is_new(&file) {
+                    if root.join(&file).metadata().is_ok_and(|metadata| metadata.len() > 0) && self.is_new(&file) {
                         changes.push(Change::Saved(file));
                     }
                 }

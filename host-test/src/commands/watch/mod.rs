@@ -5,7 +5,6 @@ mod commits;
 mod ignored;
 mod listening;
 
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
