@@ -44,6 +44,31 @@ fn a_chain_runs_one_after_another_and_hands_data_on() {
     assert_eq!(answer["data"], json!({"tool_name": "write", "args": {"path": "x"}, "risk": 4}));
 }
 
+/// Every event of an agent's life reaches the hooks that wait for it, with what it says; names of one's own do too.
+#[test]
+fn events_reach_their_hooks() {
+    for (event, data) in [
+        ("session_start", json!({"session_id": "s1"})),
+        ("session_end", json!({"session_id": "s1", "messages": []})),
+        ("before_agent", json!({"prompt": "p", "context": "c"})),
+        ("after_agent", json!({"response": "r", "tool_calls": []})),
+        ("before_model", json!({"messages": [], "model": "m"})),
+        ("after_model", json!({"response": "r", "tokens": 3})),
+        ("before_tool_selection", json!({"available_tools": ["write"]})),
+        ("before_tool", json!({"tool_name": "write", "args": {}})),
+        ("after_tool", json!({"tool_name": "write", "result": "ok"})),
+        ("deploy_finished", json!({"where": "staging"})),
+    ] {
+        let mut house = House::with_user_hooks(&[hook("other", "something_else"), hook("waits", event)]);
+        let number = house.ask(event, data.clone());
+        let run = house.only_run();
+        let stdin: Value = serde_json::from_str(run["stdin"].as_str().unwrap()).unwrap();
+        assert_eq!((&stdin["event"], &stdin["session_id"], &stdin["data"]), (&json!(event), &json!("s1"), &data));
+        house.done(&run, ok(""));
+        assert_eq!(house.answer(number), json!({"continue": true, "system_message": null, "data": data}));
+    }
+}
+
 #[test]
 fn an_operation_is_called_off() {
     let mut house = House::with_user_hooks(&[hook("a", "before_tool"), hook("b", "before_tool")]);

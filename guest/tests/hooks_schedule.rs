@@ -112,6 +112,11 @@ impl Schedule {
             let run = &runs[self.dice.roll(runs.len() as u64) as usize];
             let outcome = self.outcome();
             self.house.done(run, outcome);
+            // A host that says it twice changes nothing.
+            if self.dice.roll(5) == 0 {
+                let outcome = self.outcome();
+                self.house.done(run, outcome);
+            }
         }
     }
 

@@ -181,7 +181,6 @@ impl Schedule {
             self.forget_place(key);
             if let Some(run) = self.get_mut(key) {
                 run.stage = Stage::Beginning;
-                run.attempts += 1;
             }
             self.take_turn(lane_number);
             return Some(key);
