@@ -35,6 +35,7 @@ use std::time::{Duration, Instant};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
+use options::Told;
 pub use options::{Options, Prompt, Said};
 use remote::Message;
 pub use remote::Remote;
@@ -311,7 +312,7 @@ impl<G: BorrowMut<Tollgate>> Drop for Hooks<G> {
     }
 }
 
-fn tell(whom: &mut Option<Box<dyn FnMut(&Value) + Send>>, what: Option<&Value>) {
+fn tell(whom: &mut Option<Box<Told>>, what: Option<&Value>) {
     if let (Some(tell), Some(what)) = (whom, what) {
         tell(what);
     }

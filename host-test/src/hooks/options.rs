@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::Value;
 
-type Told = dyn FnMut(&Value) + Send;
+pub(super) type Told = dyn FnMut(&Value) + Send;
 type Listens = dyn FnMut(&str, bool) -> Result<(), String> + Send;
 type Prompts = dyn Fn(&Prompt) -> Result<Said, String> + Send + Sync;
 
