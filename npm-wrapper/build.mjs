@@ -64,16 +64,42 @@ async function bundle() {
     define: { TOLLGATE_VERSION: JSON.stringify(version), TOLLGATE_DIGEST: JSON.stringify(digest) },
     logLevel: 'warning',
   };
-  await esbuild.build({ ...common, entryPoints: ['src/index.ts'], format: 'esm', outfile: 'dist/index.js' });
+  const external = ['./mcp.js'];
+  await esbuild.build({ ...common, entryPoints: ['src/index.ts'], format: 'esm', outfile: 'dist/index.js', external });
+  await bundleMcp(common);
   await esbuild.build({ ...common, entryPoints: ['src/eval.ts'], format: 'esm', outfile: 'dist/eval.js', external: ['./index.js'] });
   await esbuild.build({
     ...common,
     entryPoints: ['src/index.ts'],
     format: 'cjs',
     outfile: 'dist/index.cjs',
+    external,
     define: { ...common.define, 'import.meta.url': 'bundleUrl' },
     banner: { js: "const bundleUrl = require('node:url').pathToFileURL(__filename).href;" },
   });
+}
+
+/** The client for MCP servers, which both entry points load when they first need it, and the licences of what it carries. */
+async function bundleMcp(common) {
+  const { metafile } = await esbuild.build({
+    ...common,
+    entryPoints: ['src/mcp.ts'],
+    format: 'esm',
+    outfile: 'dist/mcp.js',
+    minify: true,
+    legalComments: 'none',
+    metafile: true,
+    // A request to a server that hangs must not keep the process.
+    banner: { js: 'const setTimeout = (...words) => globalThis.setTimeout(...words).unref();' },
+  });
+  const packages = new Set(Object.keys(metafile.inputs).flatMap((file) => file.match(/^(.*node_modules\/(?:@[^/]+\/)?[^/]+)\//)?.[1] ?? []));
+  const notices = [...packages].sort().map((folder) => {
+    const licence = fs.readdirSync(at(folder)).find((name) => /^licen[cs]e/i.test(name));
+    if (licence === undefined) throw new Error(`${folder} goes into the package, and has no licence`);
+    const { name, version } = JSON.parse(fs.readFileSync(at(folder, 'package.json'), 'utf8'));
+    return `${name} ${version}\n\n${fs.readFileSync(at(folder, licence), 'utf8').trim()}\n`;
+  });
+  fs.writeFileSync(at('dist', 'mcp.LICENSES.txt'), `mcp.js carries these packages.\n\n${notices.join('\n---\n\n')}`);
 }
 
 /** Writes the declarations that the two entry points need, once for each module system. */

@@ -41,7 +41,7 @@
 //! | `gate` | one workspace's instance, and the calls an embedder makes |
 //! | `files` | the workspace and the home folder behind capabilities |
 //! | `imports` | the contract's imports over `files`, clock, random bytes and log |
-//! | `lookups`, `process` | what the gate wants looked up, carried out: commands and functions, within bounds |
+//! | `lookups`, `process`, `mcp` | what the gate wants looked up, carried out: commands, functions and MCP servers, within bounds |
 //! | `bindings` | generated from `wit/` |
 //!
 //! The decisions are documented in the crate `tollgate_guest`.
@@ -56,6 +56,7 @@ mod files;
 mod gate;
 mod imports;
 mod lookups;
+mod mcp;
 #[cfg(feature = "native")]
 pub mod native;
 mod process;

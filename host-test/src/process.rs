@@ -8,9 +8,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// What a program inherits of the environment. Secrets in the rest are none of its business.
-const ENVIRONMENT: &[&str] =
-    &["PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR", "TEMP", "SystemRoot", "MAENIFOLD_ROOT"];
+use serde_json::Value;
 
 /// Of its output so much is kept; the rest is read and dropped.
 const MOST_OUTPUT: usize = 1 << 20;
@@ -31,18 +29,30 @@ pub(crate) enum Ending {
     Failed(io::Error),
 }
 
-/// Runs a program in a folder and waits for it, at most so long. No shell: the words are the arguments.
-pub(crate) fn run(argv: &[String], input: &[u8], folder: &Path, most: Duration) -> Ending {
+/// A list of words in a request of the gate.
+pub(crate) fn words(list: &Value) -> Vec<String> {
+    let words = list.as_array().into_iter().flatten();
+    words.filter_map(|word| word.as_str().map(str::to_owned)).collect()
+}
+
+/// A program in a group of its own, with pipes to it, and of the environment only the variables that it may inherit. No shell:
+/// the words are the arguments.
+pub(crate) fn command(argv: &[String], inherit: &[String], folder: &Path) -> io::Result<Command> {
     let Some((program, arguments)) = argv.split_first() else {
-        return Ending::Failed(io::Error::new(io::ErrorKind::InvalidInput, "no program is named"));
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "no program is named"));
     };
-    let deadline = Instant::now() + most;
     let mut command = Command::new(program);
     command.args(arguments).current_dir(folder).env_clear();
-    command.envs(ENVIRONMENT.iter().filter_map(|name| Some((name, std::env::var_os(name)?))));
+    command.envs(inherit.iter().filter_map(|name| Some((name, std::env::var_os(name)?))));
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     own_group(&mut command);
-    let mut child = match command.spawn() {
+    Ok(command)
+}
+
+/// Runs a program in a folder and waits for it, at most so long.
+pub(crate) fn run(argv: &[String], input: &[u8], inherit: &[String], folder: &Path, most: Duration) -> Ending {
+    let deadline = Instant::now() + most;
+    let mut child = match command(argv, inherit, folder).and_then(|mut command| command.spawn()) {
         Ok(child) => child,
         Err(fault) if fault.kind() == io::ErrorKind::NotFound => return Ending::Missing,
         Err(fault) => return Ending::Failed(fault),
@@ -103,23 +113,26 @@ fn own_group(command: &mut Command) {
     command.process_group(0);
 }
 
-#[cfg(unix)]
 fn kill_group(child: &mut Child) {
-    if let Some(pid) = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw) {
+    kill(child.id());
+    let _ = child.kill();
+    let _ = child.wait();
+}
+
+/// Ends a group by the id of the program that it was made for.
+#[cfg(unix)]
+pub(crate) fn kill(program: u32) {
+    if let Some(pid) = i32::try_from(program).ok().and_then(rustix::process::Pid::from_raw) {
         let _ = rustix::process::kill_process_group(pid, rustix::process::Signal::KILL);
     }
-    let _ = child.wait();
 }
 
 #[cfg(not(unix))]
 fn own_group(_command: &mut Command) {}
 
-/// Elsewhere only the program itself is ended.
+/// Elsewhere only the program itself is ended, by whoever has it.
 #[cfg(not(unix))]
-fn kill_group(child: &mut Child) {
-    let _ = child.kill();
-    let _ = child.wait();
-}
+pub(crate) fn kill(_program: u32) {}
 
 #[cfg(test)]
 mod tests {
@@ -127,7 +140,7 @@ mod tests {
 
     fn sh(script: &str, input: &[u8], millis: u64) -> Ending {
         let argv = ["sh", "-c", script].map(str::to_owned);
-        run(&argv, input, Path::new("/"), Duration::from_millis(millis))
+        run(&argv, input, &["PATH".to_owned()], Path::new("/"), Duration::from_millis(millis))
     }
 
     fn said(ending: Ending) -> (bool, String, String) {
@@ -150,10 +163,10 @@ mod tests {
     #[test]
     fn a_program_that_is_not_there_is_missing() {
         assert!(matches!(
-            run(&["no-such-program-here".to_owned()], b"", Path::new("/"), Duration::from_secs(1)),
+            run(&["no-such-program-here".to_owned()], b"", &[], Path::new("/"), Duration::from_secs(1)),
             Ending::Missing
         ));
-        assert!(matches!(run(&[], b"", Path::new("/"), Duration::from_secs(1)), Ending::Failed(_)));
+        assert!(matches!(run(&[], b"", &[], Path::new("/"), Duration::from_secs(1)), Ending::Failed(_)));
     }
 
     /// It hangs, floods, does not read its input, or leaves a child behind that keeps its output open.

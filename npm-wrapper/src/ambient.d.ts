@@ -15,3 +15,6 @@ declare const TOLLGATE_VERSION: string;
 
 /** `sha256:` and hex of the component that `generated/` was made from. */
 declare const TOLLGATE_DIGEST: string;
+
+/** The MCP client's types want it, though nothing here speaks HTTP. */
+type HeadersInit = Record<string, string>;

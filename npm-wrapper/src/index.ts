@@ -10,7 +10,7 @@ import { workspaceImport } from './workspace.js';
 
 export * from './calls.js';
 export { type ErrorCode, TollgateError } from './error.js';
-export { carryOut, type LookupOptions } from './lookups.js';
+export { carryOut, closeMcpServers, type LookupOptions } from './lookups.js';
 export type { Tollgate } from './tollgate.js';
 
 /** How much a log line matters. */

@@ -1,23 +1,31 @@
-import { spawn } from 'node:child_process';
 import type { Finding, Lookup, LookupPlan } from './calls.js';
-
-/** What a program inherits of the environment. Secrets in the rest are none of its business. */
-const ENVIRONMENT = ['PATH', 'HOME', 'USER', 'LOGNAME', 'LANG', 'LC_ALL', 'LC_CTYPE', 'TZ', 'TMPDIR', 'TEMP', 'SystemRoot', 'MAENIFOLD_ROOT'];
+import { end, keep, type Program, start } from './programs.js';
 
 /** Of a program's output so much is kept; the rest is read and dropped. */
 const MOST_OUTPUT = 1 << 20;
 
 /** Who can be asked outside the gate. */
 export interface LookupOptions {
-  /** Where commands are run. Without it, the current folder. */
+  /** Where commands and MCP servers are run. Without it, the current folder. */
   folder?: string;
   /** Functions for the sources that the settings declare with `"function": true`; they answer with Markdown, or nothing. */
   functions?: Record<string, (concept: string, signal: AbortSignal) => Promise<string | undefined> | string | undefined>;
-  /** Calls a tool of an MCP server that you are connected to. Without it, such sources are not there. */
+  /**
+   * Calls a tool of an MCP server that you are connected to. Without it, the servers that the user's settings name are started
+   * when they are first asked, and kept until the process ends; others are not there.
+   */
   mcpTool?: (server: string, tool: string, args: unknown, signal: AbortSignal) => Promise<string | undefined> | string | undefined;
 }
 
 type Answer = Finding['answer'];
+
+/** Loaded when the first MCP server is asked. */
+let mcp: Promise<typeof import('./mcp.js')> | undefined;
+
+/** Ends the MCP servers that lookups have started. The next lookup starts them anew. */
+export async function closeMcpServers(): Promise<void> {
+  await (await mcp)?.close();
+}
 
 /** Looks everything up at once, each within its time and all within the plan's. What is late is reported as late. */
 export async function carryOut(plan: LookupPlan, options: LookupOptions = {}): Promise<Finding[]> {
@@ -48,7 +56,11 @@ async function inTime(most: number, work: (signal: AbortSignal) => Promise<Answe
 
 async function ask(lookup: Lookup, options: LookupOptions, signal: AbortSignal): Promise<Answer> {
   const request = (lookup.request ?? {}) as Record<string, Record<string, unknown>>;
-  if (request.run !== undefined) return run(request.run, options.folder ?? process.cwd(), signal);
+  const folder = options.folder ?? process.cwd();
+  if (request.run !== undefined) return run(request.run, folder, signal);
+  if (request.mcp !== undefined && options.mcpTool === undefined) {
+    return (await (mcp ??= import('./mcp.js'))).ask(request.mcp, folder, signal);
+  }
   let known: Promise<string | undefined> | string | undefined;
   if (request.function !== undefined) {
     const answer = options.functions?.[lookup.source];
@@ -62,43 +74,20 @@ async function ask(lookup: Lookup, options: LookupOptions, signal: AbortSignal):
   return text === undefined ? 'unknown' : { text };
 }
 
-/** Runs a program in a process group of its own, which goes as a whole when its time is up. No shell. */
-function run({ argv, stdin }: Record<string, unknown>, folder: string, signal: AbortSignal): Promise<Answer> {
-  const [program, ...words] = Array.isArray(argv) ? argv.map(String) : [];
-  if (program === undefined) return Promise.resolve({ failed: 'no program is named' });
-  const inherited = ENVIRONMENT.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]]));
+/** Runs a program, which goes with all that it has started when its time is up. */
+function run(request: Program & { stdin?: unknown }, folder: string, signal: AbortSignal): Promise<Answer> {
   return new Promise((resolve) => {
-    const child = spawn(program, words, { cwd: folder, env: Object.fromEntries(inherited), detached: true, stdio: 'pipe' });
-    const end = () => {
-      try {
-        // A negative id means the group; elsewhere than on Unix there is only the program itself.
-        if (child.pid !== undefined) process.platform === 'win32' ? child.kill('SIGKILL') : process.kill(-child.pid, 'SIGKILL');
-      } catch {
-        // It has ended by itself.
-      }
-    };
-    signal.addEventListener('abort', end, { once: true });
-    const [said, complained] = [keep(child.stdout), keep(child.stderr)];
+    const child = start(request, folder);
+    signal.addEventListener('abort', () => end(child), { once: true });
+    const [said, complained] = [keep(child.stdout, MOST_OUTPUT), keep(child.stderr, MOST_OUTPUT)];
     child.on('error', (error: NodeJS.ErrnoException) => resolve(error.code === 'ENOENT' ? 'unavailable' : { failed: error.message }));
     child.on('close', (code, killed) => {
-      end();
+      end(child);
       if (code === 0) resolve({ text: said() });
       else resolve({ failed: `exit status: ${code ?? killed}: ${complained().split('\n')[0]?.slice(0, 200)}` });
     });
     // A program that does not read its input breaks the pipe, which is its own business.
     child.stdin.on('error', () => {});
-    child.stdin.end(typeof stdin === 'string' ? stdin : '');
+    child.stdin.end(typeof request.stdin === 'string' ? request.stdin : '');
   });
-}
-
-/** Collects the beginning of a stream and reads the rest, so that nobody waits to write. */
-function keep(stream: NodeJS.ReadableStream): () => string {
-  const pieces: Buffer[] = [];
-  let length = 0;
-  stream.on('data', (piece: Buffer) => {
-    const kept = piece.subarray(0, MOST_OUTPUT - length);
-    length += kept.byteLength;
-    if (kept.byteLength > 0) pieces.push(kept);
-  });
-  return () => Buffer.concat(pieces, length).toString('utf8');
 }
