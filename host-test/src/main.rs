@@ -28,6 +28,8 @@ enum Command {
     Augment(commands::augment::Options),
     /// List and search the notes about concepts
     Concepts(commands::concepts::Options),
+    /// Offer intents and ledger to an agent as tools of an MCP server, on standard input and output
+    McpServe(commands::mcp_serve::Options),
     /// Show, check, export and archive what the agents changed, and take changes back
     Trace(Box<commands::trace::Options>),
 }
@@ -38,6 +40,7 @@ fn main() -> ExitCode {
         Command::Augment(options) => commands::augment::run(&options),
         Command::Concepts(options) => commands::concepts::run(&options),
         Command::Intents(options) => commands::intents::run(&options),
+        Command::McpServe(options) => commands::mcp_serve::run(&options),
         Command::Trace(options) => commands::trace::run(&options),
     }
 }

@@ -10,6 +10,7 @@ pub(crate) mod augment;
 pub(crate) mod concepts;
 pub(crate) mod eval;
 pub(crate) mod intents;
+pub(crate) mod mcp_serve;
 mod place;
 mod screen;
 pub(crate) mod trace;

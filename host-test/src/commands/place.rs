@@ -60,7 +60,8 @@ impl Place {
         }
     }
 
-    fn open(&self) -> Result<Opened, Stop> {
+    /// Opens the gate, for a command that prints by itself.
+    pub(super) fn open(&self) -> Result<Opened, Stop> {
         let home = self.home.clone().or_else(std::env::home_dir);
         let root = match &self.workspace {
             Some(named) => named.clone(),

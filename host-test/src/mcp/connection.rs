@@ -81,7 +81,11 @@ impl Connection {
     }
 
     pub(super) fn is_over(&self) -> bool {
-        matches!(&*self.state.borrow(), State::Over(_))
+        match &*self.state.borrow() {
+            State::Starting => false,
+            State::Ready(peer) => peer.is_transport_closed(),
+            State::Over(_) => true,
+        }
     }
 
     /// Calls a tool as soon as the connection is made.
@@ -164,6 +168,8 @@ async fn serve(
         Ok(Ok(service)) => {
             told.send_replace(State::Ready(service.peer().clone()));
             let _ = service.waiting().await;
+            // At once, because the process is given its time to end.
+            told.send_replace(State::Over(gone()));
             gone()
         }
         Ok(Err(rmcp::service::ClientInitializeError::ConnectionClosed(_))) => {

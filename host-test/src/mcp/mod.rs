@@ -72,7 +72,9 @@ impl Servers {
             *keeper = Some(Keeper { questions, thread });
         }
         // Where the thread has ended, the question is dropped, and whoever waits for the answer learns of it.
-        let _ = keeper.as_ref().map(|keeper| keeper.questions.send(question));
+        if let Some(keeper) = keeper.as_ref() {
+            let _ = keeper.questions.send(question);
+        }
         Ok(())
     }
 }
