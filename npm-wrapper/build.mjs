@@ -65,15 +65,18 @@ async function bundle() {
     define: { TOLLGATE_VERSION: JSON.stringify(version), TOLLGATE_DIGEST: JSON.stringify(digest) },
     logLevel: 'warning',
   };
-  await esbuild.build({ ...common, entryPoints: ['src/index.ts'], format: 'esm', outfile: 'dist/index.js' });
+  const external = ['./mcp.js'];
+  await esbuild.build({ ...common, entryPoints: ['src/index.ts'], format: 'esm', outfile: 'dist/index.js', external });
+  await bundleMcp(common);
   await esbuild.build({ ...common, entryPoints: ['src/eval.ts'], format: 'esm', outfile: 'dist/eval.js', external: ['./index.js'] });
   const cjs = {
     format: 'cjs',
+    external,
     define: { ...common.define, 'import.meta.url': 'bundleUrl' },
     banner: { js: "const bundleUrl = require('node:url').pathToFileURL(__filename).href;" },
   };
   await esbuild.build({ ...common, ...cjs, entryPoints: ['src/index.ts'], outfile: 'dist/index.cjs' });
-  const opencode = { ...common, entryPoints: ['src/opencode.ts'], format: 'esm' };
+  const opencode = { ...common, entryPoints: ['src/opencode.ts'], format: 'esm', external };
   await esbuild.build({ ...opencode, outfile: 'dist/opencode.js', plugins: [besides('./index.js')] });
   await esbuild.build({ ...opencode, format: 'cjs', outfile: 'dist/opencode.cjs', plugins: [besides('./index.cjs')] });
   const define = { ...common.define, TOLLGATE_MODULES: JSON.stringify(packed()) };
@@ -97,6 +100,29 @@ function packed() {
   const params = { [constants.BROTLI_PARAM_QUALITY]: 9 };
   const pack = (name) => brotliCompressSync(fs.readFileSync(at('generated', name)), { params }).toString('base64');
   return Object.fromEntries(modules.map((name) => [name, pack(name)]));
+}
+
+/** The client for MCP servers, which both entry points load when they first need it, and the licences of what it carries. */
+async function bundleMcp(common) {
+  const { metafile } = await esbuild.build({
+    ...common,
+    entryPoints: ['src/mcp.ts'],
+    format: 'esm',
+    outfile: 'dist/mcp.js',
+    minify: true,
+    legalComments: 'none',
+    metafile: true,
+    // A request to a server that hangs must not keep the process.
+    banner: { js: 'const setTimeout = (...words) => globalThis.setTimeout(...words).unref();' },
+  });
+  const packages = new Set(Object.keys(metafile.inputs).flatMap((file) => file.match(/^(.*node_modules\/(?:@[^/]+\/)?[^/]+)\//)?.[1] ?? []));
+  const notices = [...packages].sort().map((folder) => {
+    const licence = fs.readdirSync(at(folder)).find((name) => /^licen[cs]e/i.test(name));
+    if (licence === undefined) throw new Error(`${folder} goes into the package, and has no licence`);
+    const { name, version } = JSON.parse(fs.readFileSync(at(folder, 'package.json'), 'utf8'));
+    return `${name} ${version}\n\n${fs.readFileSync(at(folder, licence), 'utf8').trim()}\n`;
+  });
+  fs.writeFileSync(at('dist', 'mcp.LICENSES.txt'), `mcp.js carries these packages.\n\n${notices.join('\n---\n\n')}`);
 }
 
 /** Writes the declarations that the two entry points need, once for each module system. */
