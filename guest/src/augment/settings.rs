@@ -93,15 +93,6 @@ fn payload(concept: &str) -> Value {
     ])
 }
 
-/// A JSON object. The macro that makes one takes ten times the room in the component.
-pub(super) fn object(fields: &mut [(&str, Value)]) -> Value {
-    let mut object = Map::new();
-    for (key, value) in fields {
-        object.insert((*key).to_owned(), value.take());
-    }
-    Value::Object(object)
-}
-
 impl Source {
     fn built_in(name: &str) -> Option<Self> {
         let kind = match name {

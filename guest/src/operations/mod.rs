@@ -26,6 +26,7 @@ use crate::call::ToolCall;
 use crate::call::effect::Effect;
 use crate::gate::{Gate, Outcome, Refusal};
 use crate::intents::intent::Intent;
+use crate::json;
 
 use crate::ruling::Ruling;
 
@@ -197,7 +198,7 @@ fn answer(gate: &mut Gate, op: &str, fields: Map<String, Value>) -> Result<Value
             let asked: Call = read(op, &["session", "call", "tool", "success"], fields)?;
             let outcome = if success { Outcome::Done } else { Outcome::Failed(error) };
             let settled = gate.settle(&asked.into(), &outcome);
-            let entries: Vec<Value> = settled.lines.iter().filter_map(|line| serde_json::from_str(line).ok()).collect();
+            let entries: Vec<Value> = settled.lines.iter().filter_map(|line| json::value(line).ok()).collect();
             let mut answer = json!({"entries": entries});
             if let (Some(notice), Some(answer)) = (settled.notice, answer.as_object_mut()) {
                 answer.insert("notice".to_owned(), notice.into());
