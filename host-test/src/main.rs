@@ -3,6 +3,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
 
 mod commands;
+mod hosts;
 
 use std::process::ExitCode;
 
@@ -28,15 +29,23 @@ enum Command {
     Augment(commands::augment::Options),
     /// List and search the notes about concepts
     Concepts(commands::concepts::Options),
+    /// Answer one event of a host's hooks: its JSON on standard input, the answer on standard output
+    Hook(commands::hook::Options),
     /// Show, check, export and archive what the agents changed, and take changes back
     Trace(Box<commands::trace::Options>),
 }
 
 fn main() -> ExitCode {
+    // A host waits for its hook at every call, so the plain form is not parsed at length.
+    let words: Vec<_> = std::env::args_os().take(6).collect();
+    if let Some(options) = commands::hook::Options::plain(&words) {
+        return commands::hook::run(&options);
+    }
     match Cli::parse().command {
         Command::Eval(options) => commands::eval::run(&options),
         Command::Augment(options) => commands::augment::run(&options),
         Command::Concepts(options) => commands::concepts::run(&options),
+        Command::Hook(options) => commands::hook::run(&options),
         Command::Intents(options) => commands::intents::run(&options),
         Command::Trace(options) => commands::trace::run(&options),
     }

@@ -69,7 +69,7 @@ fn answer_all(gate: &mut Tollgate, mut input: impl BufRead, mut output: impl Wri
 }
 
 /// Waits for what the gate wants to try again.
-fn finish(gate: &mut Tollgate) -> Result<(), Error> {
+pub(super) fn finish(gate: &mut Tollgate) -> Result<(), Error> {
     let start = Instant::now();
     let now = || u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX);
     while let Some(deadline) = gate.step(now(), &[])?.next_deadline_ms {

@@ -9,6 +9,7 @@ mod ask;
 pub(crate) mod augment;
 pub(crate) mod concepts;
 pub(crate) mod eval;
+pub(crate) mod hook;
 pub(crate) mod intents;
 mod place;
 mod screen;
