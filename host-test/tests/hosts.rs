@@ -81,14 +81,17 @@ impl Place {
         entries
     }
 
-    /// An answer as it is kept, whatever the workspace's path and the ids of entries.
+    /// An answer as it is kept, whatever the workspace's path, the time and the ids of entries.
     fn kept(&self, answer: &str) -> String {
         let mut kept = answer.replace(self.root().to_str().unwrap(), "{root}");
         if let Some((before, after)) = kept.split_once("trace revert ") {
             let id = after.len() - after.trim_start_matches(|c: char| c.is_ascii_hexdigit() || c == '-').len();
             kept = format!("{before}trace revert {{entry}}{}", after.get(id..).unwrap());
         }
-        kept
+        let mut words: Vec<&str> = kept.split(' ').collect();
+        let is_time = |word: &str| word.starts_with("20") && word.ends_with('Z') && word.len() == 24;
+        words.iter_mut().filter(|word| is_time(word)).for_each(|word| *word = "{time}");
+        words.join(" ")
     }
 }
 
@@ -185,4 +188,134 @@ fn every_payload_gets_its_answer() {
         }
     }
     assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+const WRITE: &str = r#"{"session_id":"s1","cwd":"{root}","hook_event_name":"PreToolUse","tool_name":"Write","tool_input":{"file_path":"{root}/README.md","content":"x"},"tool_use_id":"c1"}"#;
+
+/// A gate that cannot even be started: there is no room for it.
+fn without_memory(place: &Place, payload: &str) -> Output {
+    let mut command = Command::new("sh");
+    let line = format!("ulimit -v 400000; exec {} hook claude-code", env!("CARGO_BIN_EXE_tollgate"));
+    command.args(["-c", &line]).current_dir(place.root()).env_clear().env("HOME", place.folder.path());
+    run(command, payload.replace("{root}", place.root().to_str().unwrap()).as_bytes())
+}
+
+#[test]
+fn a_gate_that_does_not_start_lets_work_go_on_unless_the_workspace_is_strict() {
+    let place = Place::new();
+    let output = without_memory(&place, WRITE);
+    assert_eq!((output.status.code(), text(&output.stdout)), (Some(0), ""));
+    assert!(text(&output.stderr).starts_with("tollgate: error: "), "{}", text(&output.stderr));
+
+    place.carry_out(&json!({"write": [".tollgate/config.json", "{\"strict\": true}"]}));
+    let output = without_memory(&place, WRITE);
+    let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(answer["hookSpecificOutput"]["permissionDecision"], "deny", "{answer}");
+    assert!(answer["hookSpecificOutput"]["permissionDecisionReason"].as_str().unwrap().ends_with("(gate_fault)"), "{answer}");
+    // Only a call is denied.
+    let after = WRITE.replace("PreToolUse", "PostToolUse");
+    assert_eq!(text(&without_memory(&place, &after).stdout), "");
+
+    // Settings that stopped parsing do not make the workspace any less strict.
+    place.carry_out(&json!({"write": [".tollgate/state/good/config.json", "{\"strict\": true}"]}));
+    place.carry_out(&json!({"write": [".tollgate/config.json", "{\"strict\": tru"]}));
+    assert!(text(&without_memory(&place, WRITE).stdout).contains("gate_fault"));
+}
+
+#[test]
+fn a_repository_within_the_workspace_is_still_within_it() {
+    let place = Place::new();
+    place.carry_out(&json!({"mkdir": "vendor/library/.git"}));
+    let payload = WRITE.replace(r#""cwd":"{root}""#, r#""cwd":"{root}/vendor/library""#);
+    assert!(text(&place.hook("claude-code", &payload).stdout).contains("no_active_intent"));
+}
+
+#[test]
+fn the_project_goes_before_a_folder_that_the_agent_stepped_into() {
+    let place = Place::new();
+    let elsewhere = place.folder.path().join("elsewhere");
+    fs::create_dir(&elsewhere).unwrap();
+    let payload = WRITE.replace(r#""cwd":"{root}""#, &format!(r#""cwd":"{}""#, elsewhere.display()));
+    assert_eq!(text(&place.hook("claude-code", &payload).stdout), "");
+    let mut command = place.command(&["hook", "claude-code"]);
+    command.env("CLAUDE_PROJECT_DIR", place.root());
+    let output = run(command, payload.replace("{root}", place.root().to_str().unwrap()).as_bytes());
+    assert!(text(&output.stdout).contains("no_active_intent"));
+}
+
+/// Hosts run their hooks side by side, and Cursor runs two for the same call.
+#[test]
+fn a_call_that_is_told_twice_at_once_is_entered_once() {
+    let place = Place::new();
+    place.select("s1", "INT-001");
+    let root = place.root();
+    let payload = |event: &str, number: usize| {
+        json!({
+            "conversation_id": "s1", "session_id": "s1", "hook_event_name": event, "cwd": root, "tool_name": "Write",
+            "tool_input": {"file_path": format!("src/auth/{number}.ts"), "content": "x"}, "tool_use_id": format!("c{number}"),
+        })
+        .to_string()
+    };
+    let both = |one: String, other: String| {
+        let start = |host: &str, payload: &str| {
+            let mut command = place.command(&["hook", host]);
+            let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+            child.stdin.take().unwrap().write_all(payload.as_bytes()).unwrap();
+            child
+        };
+        let (one, other) = (start("claude-code", &one), start("cursor", &other));
+        for (child, silence) in [(one, ""), (other, "{}\n")] {
+            let output = child.wait_with_output().unwrap();
+            assert_eq!((text(&output.stdout), text(&output.stderr)), (silence, ""));
+        }
+    };
+    for number in 0..20 {
+        both(payload("PreToolUse", number), payload("preToolUse", number));
+        fs::write(root.join(format!("src/auth/{number}.ts")), "x").unwrap();
+        both(payload("PostToolUse", number), payload("postToolUse", number));
+    }
+    assert_eq!(place.ledger().len(), 20, "{:?}", place.ledger());
+}
+
+/// Two hosts at work in one workspace at the same time do not get into each other's way.
+#[test]
+fn two_hosts_at_once() {
+    let place = Place::new();
+    place.select("a", "INT-001");
+    place.select("b", "INT-002");
+    std::thread::scope(|threads| {
+        for (host, session, folder, tool) in
+            [("claude-code", "a", "src/auth", "Write"), ("gemini", "b", "src/billing", "write_file")]
+        {
+            let place = &place;
+            threads.spawn(move || {
+                let (before, after) = if host == "gemini" { ("BeforeTool", "AfterTool") } else { ("PreToolUse", "PostToolUse") };
+                for number in 0..10 {
+                    for event in [before, after] {
+                        let payload = json!({
+                            "session_id": session, "cwd": "{root}", "hook_event_name": event, "tool_name": tool,
+                            "tool_input": {"file_path": format!("{{root}}/{folder}/{number}.ts"), "content": "x"},
+                        });
+                        let output = place.hook(host, &payload.to_string());
+                        assert_eq!((text(&output.stdout), text(&output.stderr)), ("", ""));
+                        if event == before {
+                            fs::write(place.root().join(format!("{folder}/{number}.ts")), "x").unwrap();
+                        }
+                    }
+                }
+            });
+        }
+    });
+    assert_eq!(place.ledger().len(), 20);
+    let root = place.root();
+    let verified = run(place.command(&["trace", "verify", "--workspace", root.to_str().unwrap()]), b"");
+    assert!(verified.status.success(), "{}", text(&verified.stderr));
+}
+
+#[test]
+fn a_host_that_is_not_known_is_explained() {
+    let place = Place::new();
+    let output = run(place.command(&["hook", "emacs"]), b"{}");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("claude-code, codex, gemini, cursor, copilot, opencode, roo"));
 }
