@@ -31,6 +31,10 @@ enum Command {
     Concepts(commands::concepts::Options),
     /// Answer one event of a host's hooks: its JSON on standard input, the answer on standard output
     Hook(commands::hook::Options),
+    /// Wire the hosts in use to the gate, or take that back
+    Init(commands::init::Options),
+    /// Prove that the hosts really ask the gate; exits with 1 if one does not
+    Doctor(commands::doctor::Options),
     /// Show, check, export and archive what the agents changed, and take changes back
     Trace(Box<commands::trace::Options>),
 }
@@ -46,6 +50,8 @@ fn main() -> ExitCode {
         Command::Augment(options) => commands::augment::run(&options),
         Command::Concepts(options) => commands::concepts::run(&options),
         Command::Hook(options) => commands::hook::run(&options),
+        Command::Init(options) => commands::init::run(&options),
+        Command::Doctor(options) => commands::doctor::run(&options),
         Command::Intents(options) => commands::intents::run(&options),
         Command::Trace(options) => commands::trace::run(&options),
     }

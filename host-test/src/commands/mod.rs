@@ -8,12 +8,16 @@
 mod ask;
 pub(crate) mod augment;
 pub(crate) mod concepts;
+pub(crate) mod doctor;
 pub(crate) mod eval;
 pub(crate) mod hook;
+pub(crate) mod init;
 pub(crate) mod intents;
+mod person;
 mod place;
 mod screen;
 pub(crate) mod trace;
+mod wiring;
 
 use std::io::{self, Write as _};
 use std::process::ExitCode;

@@ -67,7 +67,7 @@ mod tests {
         let wide = "\u{1f980}".repeat(200);
         for (text, limit, begins, ends) in [
             ("short", Limit::Bytes(5), "short", "short"),
-            (&*lines, Limit::Utf16(60), "one\ntwo\n", "two\none\ntwo\none\n[cut here: the host takes no more]"),
+            (&*lines, Limit::Utf16(60), "one\ntwo\n", "one\ntwo\n[cut here: the host takes no more]"),
             (&long, Limit::Bytes(100), "xxx", "xxx\n[cut here: the host takes no more]"),
             (&wide, Limit::Utf16(99), "\u{1f980}", "\u{1f980}\n[cut here: the host takes no more]"),
             (&wide, Limit::Bytes(99), "\u{1f980}", "\u{1f980}\n[cut here: the host takes no more]"),
