@@ -12,7 +12,7 @@ pub(super) fn misses<'a>(matcher: Option<&str>, tools: &[&'a str]) -> Option<Vec
         let name = way.trim_start_matches('^').trim_end_matches('$').trim_end_matches(".*").trim_start_matches(".*");
         name.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '-' || c == ':')
     };
-    if !ways.iter().all(|way| plain(way)) {
+    if !ways.iter().all(plain) {
         return None;
     }
     let meets = |way: &&str, tool: &str| {

@@ -119,7 +119,9 @@ fn written(wiring: &Wiring, folders: &Folders) -> (Vec<Written>, Vec<String>) {
         let Ok(text) = std::fs::read_to_string(&file) else { continue };
         if wiring.form == Form::Plugin {
             let command = "tollgate/opencode".to_owned();
-            found.extend(text.contains(&command).then(|| Written { file, command, matcher: None, timeout: None }));
+            if text.contains(&command) {
+                found.push(Written { file, command, matcher: None, timeout: None });
+            }
             continue;
         }
         let settings: Value = match serde_json::from_str(&text) {
