@@ -23,8 +23,9 @@ use receipt::{Receipt, Written};
 /// The options of `tollgate init`.
 #[derive(Args)]
 pub(crate) struct Options {
-    /// Wire this host, whether it is in use or not; may be given several times [default: those in use]
-    #[arg(long, value_name = "NAME", value_parser = ["claude-code", "codex", "gemini", "cursor", "copilot", "opencode"])]
+    /// Wire this host: claude-code, codex, gemini, cursor, copilot, opencode; may be repeated [default: those in use]
+    #[arg(long, value_name = "NAME", hide_possible_values = true)]
+    #[arg(value_parser = ["claude-code", "codex", "gemini", "cursor", "copilot", "opencode"])]
     host: Vec<String>,
     /// Take back what an earlier run did
     #[arg(long)]
