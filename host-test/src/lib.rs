@@ -37,6 +37,7 @@
 //!
 //! | module | what lives there |
 //! | --- | --- |
+//! | `compiled` | the component, compiled ahead of time |
 //! | `runtime` | engine, linker, limits, the ticker that stops endless loops |
 //! | `gate` | one workspace's instance, and the calls an embedder makes |
 //! | `files` | the workspace and the home folder behind capabilities |
@@ -51,6 +52,7 @@
 
 mod bindings;
 mod builder;
+mod compiled;
 mod engine_config;
 mod error;
 mod files;

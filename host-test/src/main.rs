@@ -3,6 +3,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
 
 mod commands;
+mod hosts;
 
 use std::process::ExitCode;
 
@@ -34,17 +35,31 @@ enum Command {
     Watch(commands::watch::Options),
     /// Offer intents and ledger to an agent as tools of an MCP server, on standard input and output
     McpServe(commands::mcp_serve::Options),
+    /// Answer one event of a host's hooks: its JSON on standard input, the answer on standard output
+    Hook(commands::hook::Options),
+    /// Wire the hosts in use to the gate, or take that back
+    Init(commands::init::Options),
+    /// Prove that the hosts really ask the gate; exits with 1 if one does not
+    Doctor(commands::doctor::Options),
     /// Show, check, export and archive what the agents changed, and take changes back
     Trace(Box<commands::trace::Options>),
 }
 
 fn main() -> ExitCode {
+    // A host waits for its hook at every call, so the plain form is not parsed at length.
+    let words: Vec<_> = std::env::args_os().take(6).collect();
+    if let Some(options) = commands::hook::Options::plain(&words) {
+        return commands::hook::run(&options);
+    }
     match Cli::parse().command {
         Command::Eval(options) => commands::eval::run(&options),
         Command::Augment(options) => commands::augment::run(&options),
         Command::Concepts(options) => commands::concepts::run(&options),
         Command::Hooks(options) => commands::hooks::run(&options),
         Command::Watch(options) => commands::watch::run(&options),
+        Command::Hook(options) => commands::hook::run(&options),
+        Command::Init(options) => commands::init::run(&options),
+        Command::Doctor(options) => commands::doctor::run(&options),
         Command::Intents(options) => commands::intents::run(&options),
         Command::McpServe(options) => commands::mcp_serve::run(&options),
         Command::Trace(options) => commands::trace::run(&options),

@@ -8,6 +8,7 @@ use wasmtime::component::{Component, ComponentType, Lift, Linker, Lower};
 use wasmtime::{Engine, InstanceAllocationStrategy, PoolingAllocationConfig, StoreContextMut};
 
 use crate::bindings::{Plugin, PluginPre};
+use crate::compiled::Compiled;
 use crate::engine_config::engine_config;
 use crate::error::Error;
 use crate::imports::Imports;
@@ -17,8 +18,6 @@ pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// The SHA-256 of the component: `sha256:` and 64 hex digits. The npm package of the same version has the same.
 pub const DIGEST: &str = env!("TOLLGATE_DIGEST");
-
-static COMPILED: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/tollgate.cwasm"));
 
 /// How often the epoch advances, and so how finely a deadline is kept.
 const TICK: Duration = Duration::from_millis(10);
@@ -58,8 +57,9 @@ impl Runtime {
         let set_up = || -> wasmtime::Result<Inner> {
             let mut config = engine_config();
             config.allocation_strategy(InstanceAllocationStrategy::Pooling(pool(limits)));
+            let compiled = Compiled::new(&mut config);
             let engine = Engine::new(&config)?;
-            let component = component(&engine)?;
+            let component = compiled.load(&engine)?;
             let mut linker = Linker::new(&engine);
             Plugin::add_to_linker::<_, wasmtime::component::HasSelf<_>>(&mut linker, |imports| imports)?;
             linker.define_unknown_imports_as_traps(&component)?;
@@ -96,13 +96,6 @@ impl std::fmt::Debug for Runtime {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         out.debug_struct("Runtime").field("limits", &self.inner.limits).finish_non_exhaustive()
     }
-}
-
-#[allow(unsafe_code)]
-fn component(engine: &Engine) -> wasmtime::Result<Component> {
-    // SAFETY: the bytes were made by `build.rs` with the same wasmtime and are part of this program. wasmtime itself
-    // refuses them where its version or the configuration differs.
-    unsafe { Component::deserialize(engine, COMPILED) }
 }
 
 /// Slots for instances, made before they are needed. Our component is one core module with its shims.

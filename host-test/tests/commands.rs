@@ -31,7 +31,9 @@ fn run(folder: &Path, arguments: &[&str]) -> (i32, String, String) {
 #[test]
 fn every_command_explains_itself() {
     for (command, mentions) in [
-        (vec![], &["eval", "intents", "trace", "Exit codes"] as &[_]),
+        (vec![], &["eval", "intents", "trace", "hook", "init", "doctor", "Exit codes"] as &[_]),
+        (vec!["init"], &["--host", "--undo", "--yes", "claude-code"]),
+        (vec!["doctor"], &["--json"]),
         (vec!["intents"], &["list", "check", "select"]),
         (vec!["intents", "list"], &["--json"]),
         (vec!["intents", "check"], &["exits with 1"]),

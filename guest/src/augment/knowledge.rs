@@ -7,9 +7,10 @@ use super::concept;
 use super::notes::Shelf;
 use super::place::placed;
 use super::programs;
-use super::settings::{Kind, Settings, Source, object};
+use super::settings::{Kind, Settings, Source};
 use super::{Answer, Directions, Finding, Listed, Listing, Lookup, Plan};
 use crate::call::{Reader, ToolCall};
+use crate::json::object;
 use crate::ports::{Level, Ports};
 
 /// More is not looked up for one call.

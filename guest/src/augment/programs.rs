@@ -4,7 +4,7 @@
 
 use serde_json::Value;
 
-use super::settings::object;
+use crate::json::object;
 use crate::ports::{Ports, Root};
 
 /// The settings, in the workspace and, the user's own, below the home folder.

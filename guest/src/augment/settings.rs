@@ -21,6 +21,7 @@
 use serde_json::{Map, Value};
 
 use super::programs::inherited;
+use crate::json::object;
 
 /// The folder of the built-in source.
 const FOLDER: &str = ".tollgate/concepts";

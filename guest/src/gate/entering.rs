@@ -109,6 +109,7 @@ impl Gate {
             self.here.retain(|(known, _)| *known != key);
             pending::forget(&key, &self.ports);
             pending::forget(&pending::snapshot_of(&key), &self.ports);
+            pending::unclaim(&key, &self.ports);
         }
     }
 

@@ -125,6 +125,14 @@ impl Gate {
             return Settlement { lines: Vec::new(), notice: Some(notice) };
         }
         let Some(pending) = self.recall(&key) else { return Settlement::default() };
+        if !pending::claim(&key, &pending, &self.ports) {
+            return Settlement::default();
+        }
+        // Whoever had it before may have been done in this moment.
+        let Some(pending) = self.recall(&key) else {
+            pending::unclaim(&key, &self.ports);
+            return Settlement::default();
+        };
         let mut questions = vec![Question::project(config::PATH)];
         questions.extend(pending.changes.iter().map(|change| hashed(&change.path)));
         let facts = self.look(&questions);

@@ -73,6 +73,35 @@ pub fn recall(key: &str, ports: &Ports) -> Option<Pending> {
     }
 }
 
+/// Takes the settling of a call, and says whether nobody else has it: hosts that run each other's hooks tell of the same call
+/// in two processes at once.
+pub fn claim(key: &str, pending: &Pending, ports: &Ports) -> bool {
+    let (at, text) = (claim_of(key), json::line(pending));
+    let claimed = match ports.records.replace(Root::Project, &at, text.as_bytes(), Expectation::Absent) {
+        // One that was left behind belongs to an earlier call under the same id.
+        Err(FileFault::Exists) => match ports.workspace.read(Root::Project, &at, state::MOST_BYTES) {
+            Ok(found) if json::parse::<Pending>(&found).is_ok_and(|other| other.since == pending.since) => return false,
+            Ok(found) => {
+                let expected = Expectation::Digest(Digest::of(&found));
+                ports.records.replace(Root::Project, &at, text.as_bytes(), expected)
+            }
+            Err(fault) => Err(fault),
+        },
+        claimed => claimed,
+    };
+    // Gone or changed meanwhile, it was somebody else's. Any other fault is our own, and a line too many is better than none.
+    !matches!(claimed, Err(FileFault::Exists | FileFault::Changed | FileFault::Missing))
+}
+
+/// Gives back what [`claim`] took. The call must be forgotten before.
+pub fn unclaim(key: &str, ports: &Ports) {
+    forget(&claim_of(key), ports);
+}
+
+fn claim_of(key: &str) -> String {
+    key.replace(".json", ".settling.json")
+}
+
 /// Forgets a settled call.
 pub fn forget(key: &str, ports: &Ports) {
     match ports.records.remove(Root::Project, key) {

@@ -8,16 +8,20 @@
 mod ask;
 pub(crate) mod augment;
 pub(crate) mod concepts;
+pub(crate) mod doctor;
 pub(crate) mod eval;
+pub(crate) mod hook;
 pub(crate) mod hooks;
+pub(crate) mod init;
 pub(crate) mod intents;
-pub(crate) mod mcp_serve;
 mod interrupt;
+pub(crate) mod mcp_serve;
 mod person;
 mod place;
 mod screen;
 pub(crate) mod trace;
 pub(crate) mod watch;
+mod wiring;
 
 use std::io::{self, Write as _};
 use std::process::ExitCode;

@@ -1,4 +1,4 @@
-//! Asking a person.
+//! Asking the person at the terminal.
 
 use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 
@@ -10,6 +10,7 @@ pub(super) enum Word {
     Nobody,
 }
 
+/// Asks on the terminal, where there is one.
 pub(super) fn ask_on_terminal(question: &str) -> Word {
     let mut terminal = io::stderr();
     if !io::stdin().is_terminal() || !terminal.is_terminal() {

@@ -36,12 +36,21 @@ pub(crate) struct Opened {
 }
 
 impl Place {
-    /// Runs a command and turns what it came to into an exit code.
+    /// Runs a command on a gate and turns what it came to into an exit code.
     pub(super) fn run(&self, command: impl FnOnce(&mut Opened, &mut Screen<'_>) -> Result<Outcome, Stop>) -> ExitCode {
+        self.run_in(|| self.open(), command)
+    }
+
+    /// The same for a command that needs something else than a gate.
+    pub(super) fn run_in<T>(
+        &self,
+        open: impl FnOnce() -> Result<T, Stop>,
+        command: impl FnOnce(&mut T, &mut Screen<'_>) -> Result<Outcome, Stop>,
+    ) -> ExitCode {
         let mut out = BufWriter::new(io::stdout().lock());
         let mut err = io::stderr();
         let colour = !self.json && colour(io::stdout().is_terminal());
-        let result = self.open().and_then(|mut opened| {
+        let result = open().and_then(|mut opened| {
             let result = command(&mut opened, &mut Screen { out: &mut out, err: &mut err, colour });
             if let (true, Err(Stop::Refused { answer, .. })) = (self.json, &result) {
                 let _ = writeln!(out, "{answer}");
@@ -65,14 +74,27 @@ impl Place {
         self.home.clone().or_else(std::env::home_dir)
     }
 
+    /// The workspace and the home folder, for a command that sets them up: where there is no workspace yet, it is here.
+    pub(super) fn folders(&self) -> Result<Folders, Stop> {
+        let home = self.home();
+        let named = match &self.workspace {
+            Some(named) => named.clone(),
+            None => {
+                let here = here()?;
+                nearest(&here, home.as_deref()).unwrap_or(here)
+            }
+        };
+        let root = named.canonicalize().map_err(|why| Stop::Fault(cannot_open(&named, &why)))?;
+        Ok(Folders { root, home, home_named: self.home.is_some() })
+    }
+
     /// Opens the gate, for a command that prints by itself.
     pub(super) fn open(&self) -> Result<Opened, Stop> {
         let home = self.home();
         let root = match &self.workspace {
             Some(named) => named.clone(),
             None => {
-                let here = std::env::current_dir()
-                    .map_err(|why| Stop::Fault(format!("the current folder is gone ({why}); name a folder with --workspace")))?;
+                let here = here()?;
                 nearest(&here, home.as_deref()).ok_or_else(|| nowhere(&here))?
             }
         };
@@ -83,6 +105,19 @@ impl Place {
         let root = root.canonicalize().map_err(|why| Stop::Fault(cannot_open(&root, &why)))?;
         Ok(Opened { gate, root })
     }
+}
+
+/// The folders that a command sets up.
+pub(crate) struct Folders {
+    pub(super) root: PathBuf,
+    pub(super) home: Option<PathBuf>,
+    /// Whether it was named on the command line, and so stands for everything that is the user's.
+    pub(super) home_named: bool,
+}
+
+fn here() -> Result<PathBuf, Stop> {
+    std::env::current_dir()
+        .map_err(|why| Stop::Fault(format!("the current folder is gone ({why}); name a folder with --workspace")))
 }
 
 /// Opens a gate whose log goes to standard error.

@@ -1,0 +1,206 @@
+//! `tollgate doctor`: it tells a hook that works from one that is only written down.
+
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
+#![cfg(unix)]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::{Value, json};
+
+struct Place(tempfile::TempDir);
+
+impl Place {
+    /// A governed repository with these hosts wired.
+    fn new(hosts: &[&str]) -> Self {
+        let place = Self(tempfile::tempdir().unwrap());
+        fs::create_dir_all(place.root().join(".git")).unwrap();
+        fs::create_dir_all(place.home()).unwrap();
+        fs::create_dir_all(place.temporary()).unwrap();
+        let mut words = vec!["init", "--yes"];
+        hosts.iter().for_each(|host| words.extend(["--host", host]));
+        assert_eq!(place.run(&words).0, 0);
+        place
+    }
+
+    fn root(&self) -> PathBuf {
+        self.0.path().canonicalize().unwrap().join("repo")
+    }
+
+    fn home(&self) -> PathBuf {
+        self.0.path().canonicalize().unwrap().join("home")
+    }
+
+    fn temporary(&self) -> PathBuf {
+        self.0.path().canonicalize().unwrap().join("tmp")
+    }
+
+    fn run(&self, words: &[&str]) -> (i32, String, String) {
+        let folder = Path::new(env!("CARGO_BIN_EXE_tollgate")).parent().unwrap().display().to_string();
+        let node = std::env::var("PATH").unwrap_or_default();
+        let node = std::env::split_paths(&node).find(|folder| folder.join("node").exists());
+        // A folder with nothing but Node and the shell, so that no host of this machine is found.
+        let tools = self.0.path().join("tools");
+        let _ = fs::create_dir(&tools);
+        for (name, from) in [("node", node), ("sh", Some(PathBuf::from("/bin"))), ("sleep", Some(PathBuf::from("/bin")))] {
+            if let Some(from) = from {
+                let _ = std::os::unix::fs::symlink(from.join(name), tools.join(name));
+            }
+        }
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tollgate"));
+        command.args(words).current_dir(self.root()).env_clear().env("HOME", self.home()).env("TMPDIR", self.temporary());
+        command.env("PATH", format!("{folder}:{}", tools.display()));
+        let output = command.stdin(Stdio::null()).output().unwrap();
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
+    }
+
+    fn doctor(&self) -> (i32, Value) {
+        let (code, out, err) = self.run(&["doctor", "--json"]);
+        (code, serde_json::from_str(&out).unwrap_or_else(|_| panic!("{out}{err}")))
+    }
+
+    fn edit(&self, path: &str, from: &str, to: &str) {
+        let path = self.root().join(path);
+        let text = fs::read_to_string(&path).unwrap();
+        assert!(text.contains(from), "{text}");
+        fs::write(path, text.replace(from, to)).unwrap();
+    }
+}
+
+#[test]
+fn hooks_that_work_are_live_and_leave_nothing_behind() {
+    let place = Place::new(&["claude-code", "codex", "gemini", "cursor", "copilot"]);
+    let (code, said) = place.doctor();
+    assert_eq!(code, 0, "{said:#}");
+    let states: Vec<_> =
+        said["hosts"].as_array().unwrap().iter().map(|host| (&host["host"], &host["state"], &host["tools"])).collect();
+    assert_eq!(
+        json!(states),
+        json!(["claude-code", "codex", "gemini", "cursor", "copilot"].map(|host| (host, "live", "every tool")))
+    );
+    assert!(said["digest"].as_str().unwrap().starts_with("sha256:"));
+    assert!(!place.root().join(".orchestration/agent_trace.jsonl").exists());
+    assert!(!place.root().join("canary.txt").exists());
+    assert_eq!(fs::read_dir(place.temporary()).unwrap().count(), 0);
+    assert!(said["hosts"][1]["remarks"].to_string().contains("/hooks"), "{said:#}");
+
+    let (code, out, _) = place.run(&["doctor"]);
+    assert_eq!(code, 0);
+    assert!(
+        out.starts_with("HOST         STATE  TOOLS       SETTINGS\nClaude Code  live   every tool  .claude/settings.json\n"),
+        "{out}"
+    );
+    assert!(out.contains("workspace: governed, 1 open intent\n"), "{out}");
+}
+
+#[test]
+fn a_hook_that_is_only_written_down_is_silent() {
+    for (what, from, to, state, said) in [
+        ("no such program", "\"tollgate hook", "\"/no/such/tollgate hook", "installed, but silent", "ended with"),
+        (
+            "it says nothing",
+            "\"tollgate hook claude-code\"",
+            "\"true || tollgate hook claude-code\"",
+            "installed, but silent",
+            "let through",
+        ),
+        (
+            "it says something else",
+            "\"tollgate hook claude-code\"",
+            "\"echo {}; true tollgate hook claude-code\"",
+            "installed, but silent",
+            "no denial: {}",
+        ),
+        (
+            "it fails",
+            "\"tollgate hook claude-code\"",
+            "\"false tollgate hook claude-code\"",
+            "installed, but silent",
+            "exit status: 1",
+        ),
+        ("it leaves tools out", "\"*\"", "\"Write|Edit\"", "live in part", "leaves out"),
+        (
+            "hooks are off",
+            "{\n  \"hooks\"",
+            "{\n  \"disableAllHooks\": true,\n  \"hooks\"",
+            "installed, but silent",
+            "disableAllHooks",
+        ),
+    ] {
+        let place = Place::new(&["claude-code"]);
+        place.edit(".claude/settings.json", from, to);
+        let (code, found) = place.doctor();
+        assert_eq!((code, found["hosts"][0]["state"].as_str().unwrap()), (1, state), "{what}: {found:#}");
+        assert!(found["hosts"][0]["remarks"].to_string().contains(said), "{what}: {found:#}");
+    }
+}
+
+#[test]
+fn a_timeout_in_the_wrong_unit_is_noticed() {
+    let place = Place::new(&["gemini"]);
+    place.edit(".gemini/settings.json", "30000", "30");
+    let (code, found) = place.doctor();
+    assert_eq!(code, 1);
+    assert!(found["hosts"][0]["remarks"].to_string().contains("milliseconds"), "{found:#}");
+}
+
+#[test]
+fn a_host_without_a_hook_is_missing() {
+    let place = Place::new(&["claude-code"]);
+    fs::create_dir(place.root().join(".gemini")).unwrap();
+    let (code, found) = place.doctor();
+    assert_eq!((code, found["hosts"][1]["state"].as_str().unwrap()), (1, "missing"), "{found:#}");
+    assert!(found["hosts"][1]["remarks"].to_string().contains("tollgate init --host gemini"));
+}
+
+#[test]
+fn the_workspace_is_looked_at_too() {
+    let place = Place::new(&["claude-code"]);
+    for (path, text, said) in [
+        (".orchestration/active_intents.yaml", "active_intents: [{id: 1", "`tollgate intents check`"),
+        (".tollgate/config.json", "{\"strict\": 3}", ".tollgate/config.json"),
+    ] {
+        let path = place.root().join(path);
+        let before = fs::read(&path).ok();
+        fs::write(&path, text).unwrap();
+        let (code, found) = place.doctor();
+        assert_eq!(code, 1, "{found:#}");
+        assert!(found["faults"].to_string().contains(said), "{found:#}");
+        match before {
+            Some(before) => fs::write(&path, before).unwrap(),
+            None => fs::remove_file(&path).unwrap(),
+        }
+    }
+    fs::remove_dir_all(place.root().join(".orchestration")).unwrap();
+    let (code, found) = place.doctor();
+    assert_eq!((code, &found["workspace"]["governed"]), (1, &json!(false)));
+}
+
+#[test]
+fn a_plugin_is_loaded_and_tried() {
+    let place = Place::new(&["opencode"]);
+    let package = place.root().join(".opencode/node_modules/tollgate");
+    fs::create_dir_all(&package).unwrap();
+    fs::write(
+        package.join("package.json"),
+        r#"{"name": "tollgate", "type": "module", "exports": {"./opencode": "./opencode.js"}}"#,
+    )
+    .unwrap();
+    for (plugin, state) in [
+        ("export default async () => ({ 'tool.execute.before': async () => { throw new Error('no'); } });", "live"),
+        (
+            "export default { id: 'tollgate', server: async () => ({ 'tool.execute.before': async () => { throw new Error('no'); } }) };",
+            "live",
+        ),
+        ("export default async () => ({ 'tool.execute.before': async () => {} });", "installed, but silent"),
+        ("this is no JavaScript", "installed, but silent"),
+    ] {
+        fs::write(package.join("opencode.js"), plugin).unwrap();
+        let (_, found) = place.doctor();
+        assert_eq!(found["hosts"][0]["state"], state, "{plugin}: {found:#}");
+    }
+    fs::remove_dir_all(package).unwrap();
+    assert_eq!(place.doctor().1["hosts"][0]["state"], "installed, but silent");
+}

@@ -1,0 +1,321 @@
+//! `tollgate hook`, as every host runs it: a payload on standard input, the answer byte for byte on standard output.
+//!
+//! A case is a file in `fixtures/hosts/HOST/`. Its lines are carried out in order, in a workspace of its own that begins with
+//! `fixtures/base.json`; `fixtures/hosts/README.md` says what a line can be.
+
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
+#![cfg(unix)]
+
+#[path = "../../fixtures/fixture.rs"]
+#[allow(dead_code)]
+mod fixture;
+
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use fixture::Step;
+use serde_json::{Value, json};
+
+/// A workspace, and a home where nothing is.
+struct Place {
+    folder: tempfile::TempDir,
+}
+
+impl Place {
+    fn new() -> Self {
+        let place = Self { folder: tempfile::tempdir().unwrap() };
+        fs::create_dir(place.root()).unwrap();
+        let base: Vec<Value> = serde_json::from_slice(&fs::read(fixture::top().join("base.json")).unwrap()).unwrap();
+        base.iter().for_each(|step| place.carry_out(step));
+        place
+    }
+
+    fn root(&self) -> PathBuf {
+        self.folder.path().canonicalize().unwrap().join("repo")
+    }
+
+    fn carry_out(&self, step: &Value) {
+        let at = |path: &str| self.root().join(path);
+        match Step::parse(step) {
+            Step::Write(path, text) => {
+                fs::create_dir_all(at(&path).parent().unwrap()).unwrap();
+                fs::write(at(&path), text).unwrap();
+            }
+            Step::Remove(path) if at(&path).is_dir() => fs::remove_dir_all(at(&path)).unwrap(),
+            Step::Remove(path) => fs::remove_file(at(&path)).unwrap(),
+            Step::Mkdir(path) => fs::create_dir_all(at(&path)).unwrap(),
+            Step::Symlink(..) | Step::Hardlink(..) => panic!("no links here"),
+        }
+    }
+
+    fn select(&self, session: &str, intent: &str) {
+        let line = json!({"op": "select-intent", "session": session, "intent": intent}).to_string();
+        let root = self.root();
+        let output = run(self.command(&["eval", "--workspace", root.to_str().unwrap()]), line.as_bytes());
+        assert!(text(&output.stdout).starts_with(r#"{"intent":{"#), "{}", text(&output.stdout));
+    }
+
+    fn command(&self, words: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tollgate"));
+        command.args(words).current_dir(self.folder.path()).env_clear().env("HOME", self.folder.path().join("home"));
+        command
+    }
+
+    fn hook(&self, host: &str, payload: &str) -> Output {
+        run(self.command(&["hook", host]), payload.replace("{root}", self.root().to_str().unwrap()).as_bytes())
+    }
+
+    /// The entries of the ledger, in short and in order.
+    fn ledger(&self) -> Vec<String> {
+        let ledger = fs::read_to_string(self.root().join(".orchestration/agent_trace.jsonl")).unwrap_or_default();
+        let short = |line: &str| {
+            let entry: Value = serde_json::from_str(line).unwrap();
+            let field = |pointer: &str| entry.pointer(pointer).and_then(Value::as_str).unwrap_or("-").to_owned();
+            let agent = entry.get("agent").and_then(Value::as_str).map(|agent| format!(" {agent}")).unwrap_or_default();
+            format!("{} {} {}{agent}", field("/file/relative_path"), field("/scope_validation"), entry["success"])
+        };
+        let mut entries: Vec<String> = ledger.lines().map(short).collect();
+        entries.sort();
+        entries
+    }
+
+    /// An answer as it is kept, whatever the workspace's path, the time and the ids of entries.
+    fn kept(&self, answer: &str) -> String {
+        let mut kept = answer.replace(self.root().to_str().unwrap(), "{root}");
+        if let Some((before, after)) = kept.split_once("trace revert ") {
+            let id = after.len() - after.trim_start_matches(|c: char| c.is_ascii_hexdigit() || c == '-').len();
+            kept = format!("{before}trace revert {{entry}}{}", after.get(id..).unwrap());
+        }
+        let mut words: Vec<&str> = kept.split(' ').collect();
+        let is_time = |word: &str| word.starts_with("20") && word.ends_with('Z') && word.len() == 24;
+        words.iter_mut().filter(|word| is_time(word)).for_each(|word| *word = "{time}");
+        words.join(" ")
+    }
+}
+
+fn run(mut command: Command, input: &[u8]) -> Output {
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(input).unwrap();
+    child.wait_with_output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> &str {
+    std::str::from_utf8(bytes).unwrap()
+}
+
+fn cases() -> Vec<(String, PathBuf)> {
+    let folders = |folder: &Path| -> Vec<PathBuf> { fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect() };
+    let mut cases = Vec::new();
+    for folder in folders(&fixture::top().join("hosts")).into_iter().filter(|path| path.is_dir()) {
+        let host = folder.file_name().unwrap().to_str().unwrap().to_owned();
+        cases.extend(folders(&folder).into_iter().map(|case| (host.clone(), case)));
+    }
+    cases.sort();
+    assert!(cases.len() > 70, "only {} cases", cases.len());
+    cases
+}
+
+/// Carries out a case, and gives its lines with the answers that came, and what is wrong beside them.
+fn carried_out(host: &str, lines: &[Value]) -> (Vec<Value>, Vec<String>) {
+    let place = Place::new();
+    let mut faults = Vec::new();
+    let mut came = lines.to_vec();
+    let mut answers: Vec<String> = Vec::new();
+    for line in &mut came {
+        if let Some(step) = line.get("do") {
+            place.carry_out(step);
+        } else if let Some(intent) = line.get("select") {
+            place.select(line["session"].as_str().unwrap(), intent.as_str().unwrap());
+        } else if line.get("ledger").is_some() {
+            line["ledger"] = place.ledger().into();
+        } else if line.get("untouched").is_some() {
+            line["untouched"] = (!place.root().join(".tollgate").exists()).into();
+        } else if line.get("within").is_some() {
+            line["within"] = answers.iter().all(|answer| within(answer)).into();
+        } else {
+            let host = line.get("host").and_then(Value::as_str).unwrap_or(host);
+            let mut words = vec!["hook", host];
+            if let Some(event) = line.get("event") {
+                words.extend(["--event", event.as_str().unwrap()]);
+            }
+            let payload = line.get("raw").map_or_else(|| line["payload"].to_string(), |raw| raw.as_str().unwrap().to_owned());
+            let payload = payload.replace("{root}", place.root().to_str().unwrap());
+            let mut command = place.command(&words);
+            // Where the payload does not say it, the host's own folder is what there is.
+            command.current_dir(place.root());
+            let output = run(command, payload.as_bytes());
+            if output.status.code() != Some(0) {
+                faults.push(format!("{:?} for {payload}", output.status));
+            }
+            answers.push(text(&output.stdout).to_owned());
+            line["answer"] = place.kept(text(&output.stdout)).into();
+        }
+    }
+    (came, faults)
+}
+
+/// Whether what the model is told is not too long: Claude Code, Gemini CLI and Cursor count 10,000 of JavaScript's
+/// characters, Codex some 2,500 tokens of four bytes, Copilot 10 KB.
+fn within(answer: &str) -> bool {
+    let answer: Value = serde_json::from_str(answer).unwrap_or_default();
+    let told = [answer.pointer("/hookSpecificOutput/additionalContext"), answer.get("additional_context")];
+    let told = told.into_iter().flatten().find_map(Value::as_str).unwrap_or_default();
+    told.encode_utf16().count() <= 10_000 && (told.is_empty() || told.len() > 7_000)
+}
+
+#[test]
+fn every_payload_gets_its_answer() {
+    let mut faults = Vec::new();
+    for (host, path) in cases() {
+        let case = format!("{host}/{}", path.file_name().unwrap().to_str().unwrap());
+        let written = fs::read_to_string(&path).unwrap();
+        let lines: Vec<Value> =
+            written.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|why| panic!("{case}: {why}"))).collect();
+        let (came, wrong) = carried_out(&host, &lines);
+        faults.extend(wrong.into_iter().map(|fault| format!("{case}: {fault}")));
+        if std::env::var_os("TOLLGATE_BLESS").is_some() {
+            fs::write(&path, came.iter().map(|line| format!("{line}\n")).collect::<String>()).unwrap();
+        }
+        for (number, (line, came)) in lines.iter().zip(&came).enumerate() {
+            if line != came {
+                let shown = |line: &Value| {
+                    ["answer", "ledger", "within", "untouched"].iter().find_map(|name| line.get(name)).unwrap().to_string()
+                };
+                faults.push(format!("{case}:{}\n  expected {}\n  came     {}", number + 1, shown(line), shown(came)));
+            }
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+const WRITE: &str = r#"{"session_id":"s1","cwd":"{root}","hook_event_name":"PreToolUse","tool_name":"Write","tool_input":{"file_path":"{root}/README.md","content":"x"},"tool_use_id":"c1"}"#;
+
+/// A gate that cannot even be started: there is no room for it.
+fn without_memory(place: &Place, payload: &str) -> Output {
+    let mut command = Command::new("sh");
+    let line = format!("ulimit -v 400000; exec {} hook claude-code", env!("CARGO_BIN_EXE_tollgate"));
+    command.args(["-c", &line]).current_dir(place.root()).env_clear().env("HOME", place.folder.path());
+    run(command, payload.replace("{root}", place.root().to_str().unwrap()).as_bytes())
+}
+
+#[test]
+fn a_gate_that_does_not_start_lets_work_go_on_unless_the_workspace_is_strict() {
+    let place = Place::new();
+    let output = without_memory(&place, WRITE);
+    assert_eq!((output.status.code(), text(&output.stdout)), (Some(0), ""));
+    assert!(text(&output.stderr).starts_with("tollgate: error: "), "{}", text(&output.stderr));
+
+    place.carry_out(&json!({"write": [".tollgate/config.json", "{\"strict\": true}"]}));
+    let output = without_memory(&place, WRITE);
+    let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(answer["hookSpecificOutput"]["permissionDecision"], "deny", "{answer}");
+    assert!(answer["hookSpecificOutput"]["permissionDecisionReason"].as_str().unwrap().ends_with("(gate_fault)"), "{answer}");
+    // Only a call is denied.
+    let after = WRITE.replace("PreToolUse", "PostToolUse");
+    assert_eq!(text(&without_memory(&place, &after).stdout), "");
+
+    // Settings that stopped parsing do not make the workspace any less strict.
+    place.carry_out(&json!({"write": [".tollgate/state/good/config.json", "{\"strict\": true}"]}));
+    place.carry_out(&json!({"write": [".tollgate/config.json", "{\"strict\": tru"]}));
+    assert!(text(&without_memory(&place, WRITE).stdout).contains("gate_fault"));
+}
+
+#[test]
+fn a_repository_within_the_workspace_is_still_within_it() {
+    let place = Place::new();
+    place.carry_out(&json!({"mkdir": "vendor/library/.git"}));
+    let payload = WRITE.replace(r#""cwd":"{root}""#, r#""cwd":"{root}/vendor/library""#);
+    assert!(text(&place.hook("claude-code", &payload).stdout).contains("no_active_intent"));
+}
+
+#[test]
+fn the_project_goes_before_a_folder_that_the_agent_stepped_into() {
+    let place = Place::new();
+    let elsewhere = place.folder.path().join("elsewhere");
+    fs::create_dir(&elsewhere).unwrap();
+    let payload = WRITE.replace(r#""cwd":"{root}""#, &format!(r#""cwd":"{}""#, elsewhere.display()));
+    assert_eq!(text(&place.hook("claude-code", &payload).stdout), "");
+    let mut command = place.command(&["hook", "claude-code"]);
+    command.env("CLAUDE_PROJECT_DIR", place.root());
+    let output = run(command, payload.replace("{root}", place.root().to_str().unwrap()).as_bytes());
+    assert!(text(&output.stdout).contains("no_active_intent"));
+}
+
+/// Hosts run their hooks side by side, and Cursor runs two for the same call.
+#[test]
+fn a_call_that_is_told_twice_at_once_is_entered_once() {
+    let place = Place::new();
+    place.select("s1", "INT-001");
+    let root = place.root();
+    let payload = |event: &str, number: usize| {
+        json!({
+            "conversation_id": "s1", "session_id": "s1", "hook_event_name": event, "cwd": root, "tool_name": "Write",
+            "tool_input": {"file_path": format!("src/auth/{number}.ts"), "content": "x"}, "tool_use_id": format!("c{number}"),
+        })
+        .to_string()
+    };
+    let both = |one: String, other: String| {
+        let start = |host: &str, payload: &str| {
+            let mut command = place.command(&["hook", host]);
+            let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+            child.stdin.take().unwrap().write_all(payload.as_bytes()).unwrap();
+            child
+        };
+        let (one, other) = (start("claude-code", &one), start("cursor", &other));
+        for (child, silence) in [(one, ""), (other, "{}\n")] {
+            let output = child.wait_with_output().unwrap();
+            assert_eq!((text(&output.stdout), text(&output.stderr)), (silence, ""));
+        }
+    };
+    for number in 0..20 {
+        both(payload("PreToolUse", number), payload("preToolUse", number));
+        fs::write(root.join(format!("src/auth/{number}.ts")), "x").unwrap();
+        both(payload("PostToolUse", number), payload("postToolUse", number));
+    }
+    assert_eq!(place.ledger().len(), 20, "{:?}", place.ledger());
+}
+
+/// Two hosts at work in one workspace at the same time do not get into each other's way.
+#[test]
+fn two_hosts_at_once() {
+    let place = Place::new();
+    place.select("a", "INT-001");
+    place.select("b", "INT-002");
+    std::thread::scope(|threads| {
+        for (host, session, folder, tool) in
+            [("claude-code", "a", "src/auth", "Write"), ("gemini", "b", "src/billing", "write_file")]
+        {
+            let place = &place;
+            threads.spawn(move || {
+                let (before, after) = if host == "gemini" { ("BeforeTool", "AfterTool") } else { ("PreToolUse", "PostToolUse") };
+                for number in 0..10 {
+                    for event in [before, after] {
+                        let payload = json!({
+                            "session_id": session, "cwd": "{root}", "hook_event_name": event, "tool_name": tool,
+                            "tool_input": {"file_path": format!("{{root}}/{folder}/{number}.ts"), "content": "x"},
+                        });
+                        let output = place.hook(host, &payload.to_string());
+                        assert_eq!((text(&output.stdout), text(&output.stderr)), ("", ""));
+                        if event == before {
+                            fs::write(place.root().join(format!("{folder}/{number}.ts")), "x").unwrap();
+                        }
+                    }
+                }
+            });
+        }
+    });
+    assert_eq!(place.ledger().len(), 20);
+    let root = place.root();
+    let verified = run(place.command(&["trace", "verify", "--workspace", root.to_str().unwrap()]), b"");
+    assert!(verified.status.success(), "{}", text(&verified.stderr));
+}
+
+#[test]
+fn a_host_that_is_not_known_is_explained() {
+    let place = Place::new();
+    let output = run(place.command(&["hook", "emacs"]), b"{}");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("claude-code, codex, gemini, cursor, copilot, opencode, roo"));
+}

@@ -1,0 +1,236 @@
+//! `tollgate init`: what it writes, that it writes it once, and that it takes it back to the byte.
+
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
+#![cfg(unix)]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::{Value, json};
+
+struct Place(tempfile::TempDir);
+
+impl Place {
+    /// A repository, and a home, with nothing of any host in them.
+    fn new() -> Self {
+        let place = Self(tempfile::tempdir().unwrap());
+        fs::create_dir_all(place.root().join(".git")).unwrap();
+        fs::create_dir_all(place.home()).unwrap();
+        place
+    }
+
+    fn root(&self) -> PathBuf {
+        self.0.path().canonicalize().unwrap().join("repo")
+    }
+
+    fn home(&self) -> PathBuf {
+        self.0.path().canonicalize().unwrap().join("home")
+    }
+
+    fn write(&self, path: &str, text: &str) {
+        let path = self.root().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    fn read(&self, path: &str) -> String {
+        fs::read_to_string(self.root().join(path)).unwrap()
+    }
+
+    fn json(&self, path: &str) -> Value {
+        serde_json::from_str(&self.read(path)).unwrap()
+    }
+
+    /// The exit code, standard output and standard error of a run in the repository.
+    fn run(&self, words: &[&str]) -> (i32, String, String) {
+        let folder = Path::new(env!("CARGO_BIN_EXE_tollgate")).parent().unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tollgate"));
+        command.args(words).current_dir(self.root()).env_clear().env("HOME", self.home()).env("PATH", folder);
+        let output = command.stdin(Stdio::null()).output().unwrap();
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
+    }
+
+    /// Every file there is, but for what the gate itself remembers.
+    fn files(&self) -> BTreeMap<PathBuf, Vec<u8>> {
+        let mut files = BTreeMap::new();
+        let mut folders = vec![self.root(), self.home()];
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+                if entry.is_dir() {
+                    files.insert(entry.clone(), Vec::new());
+                    folders.push(entry);
+                } else {
+                    files.insert(entry.clone(), fs::read(&entry).unwrap());
+                }
+            }
+        }
+        files
+    }
+}
+
+const ALL: [&str; 12] = [
+    "--host",
+    "claude-code",
+    "--host",
+    "codex",
+    "--host",
+    "gemini",
+    "--host",
+    "cursor",
+    "--host",
+    "copilot",
+    "--host",
+    "opencode",
+];
+
+fn with<'a>(words: &[&'a str], more: &[&'a str]) -> Vec<&'a str> {
+    words.iter().chain(more).copied().collect()
+}
+
+#[test]
+fn every_host_is_wired_in_its_own_way() {
+    let place = Place::new();
+    let (code, out, err) = place.run(&with(&["init", "--yes"], &ALL));
+    assert_eq!((code, err.as_str()), (0, ""), "{out}");
+    assert!(out.contains("Codex runs hooks only once you trust them"), "{out}");
+
+    let hook =
+        |host: &str, timeout: u64| json!({"type": "command", "command": format!("tollgate hook {host}"), "timeout": timeout});
+    let claude = place.json(".claude/settings.json");
+    assert_eq!(claude["hooks"]["PreToolUse"], json!([{"matcher": "*", "hooks": [hook("claude-code", 30)]}]));
+    assert_eq!(claude["hooks"]["UserPromptSubmit"], json!([{"hooks": [hook("claude-code", 30)]}]));
+    let server = json!({"command": "tollgate", "args": ["mcp-serve"]});
+    assert_eq!(place.json(".mcp.json"), json!({"mcpServers": {"tollgate": server}}));
+    // Gemini CLI counts in milliseconds.
+    let gemini = place.json(".gemini/settings.json");
+    assert_eq!(gemini["hooks"]["BeforeTool"], json!([{"matcher": ".*", "hooks": [hook("gemini", 30_000)]}]));
+    assert_eq!(gemini["mcpServers"]["tollgate"], server);
+    // Codex refuses a file with anything else at its root.
+    let codex: Value = serde_json::from_slice(&fs::read(place.home().join(".codex/hooks.json")).unwrap()).unwrap();
+    assert_eq!(codex.as_object().unwrap().keys().collect::<Vec<_>>(), ["hooks"]);
+    assert_eq!(codex["hooks"]["PreToolUse"], json!([{"hooks": [hook("codex", 30)]}]));
+    let cursor = place.json(".cursor/hooks.json");
+    assert_eq!(cursor["version"], 1);
+    assert_eq!(cursor["hooks"]["preToolUse"], json!([{"command": "tollgate hook cursor", "timeout": 30}]));
+    let copilot = place.json(".github/hooks/tollgate.json");
+    assert_eq!(copilot["hooks"]["preToolUse"][0]["bash"], "tollgate hook copilot --event preToolUse");
+    assert_eq!(copilot["hooks"]["preToolUse"][0]["timeoutSec"], 30);
+    let plugin = place.read(".opencode/plugin/tollgate.js");
+    assert_eq!(plugin.lines().last().unwrap(), "export { default } from 'tollgate/opencode';");
+
+    assert_eq!(place.run(&["intents", "check"]), (0, "1 intent, 0 errors, 0 warnings\n".to_owned(), String::new()));
+}
+
+#[test]
+fn what_is_there_stays_and_a_second_run_changes_nothing() {
+    let place = Place::new();
+    let mine = "{\n    \"model\": \"opus\",\n    \"big\": 123456789012345678901234567890,\n    \"hooks\": {\n        \"PreToolUse\": [\n            {\"matcher\": \"Bash\", \"hooks\": [{\"type\": \"command\", \"command\": \"./mine.sh\"}]}\n        ]\n    },\n    \"list\": [1,2]\n}\n";
+    place.write(".claude/settings.json", mine);
+    place.write(".orchestration/active_intents.yaml", "active_intents: []\n");
+    let (code, out, _) = place.run(&["init", "--yes"]);
+    assert_eq!(code, 0);
+    assert!(out.contains(".claude/settings.json (change)"), "{out}");
+    let now = place.read(".claude/settings.json");
+    // Not a line of it is gone.
+    let mut lines = now.lines();
+    for line in mine.lines() {
+        assert!(lines.any(|now| now.trim_end_matches(',') == line.trim_end_matches(',')), "{line} is gone from\n{now}");
+    }
+    assert_eq!(place.json(".claude/settings.json")["hooks"]["PreToolUse"].as_array().unwrap().len(), 2);
+    assert_eq!(place.read(".claude/settings.json.tollgate-backup"), mine);
+    assert_eq!(place.read(".orchestration/active_intents.yaml"), "active_intents: []\n");
+
+    let before = place.files();
+    let (code, out, _) = place.run(&["init", "--yes"]);
+    assert_eq!((code, out.lines().last().unwrap()), (0, "everything is set up already"));
+    assert_eq!(place.files(), before);
+}
+
+#[test]
+fn undo_takes_everything_back_to_the_byte() {
+    let place = Place::new();
+    place.write(".claude/settings.json", "{\"model\":\"opus\"}");
+    place.write(".gemini/settings.json", "{\n\t\"theme\": \"dark\"\n}\n");
+    fs::create_dir(place.home().join(".codex")).unwrap();
+    fs::write(place.home().join(".codex/hooks.json"), "{\"hooks\": {}}\n").unwrap();
+    let before = place.files();
+    assert_eq!(place.run(&with(&["init", "--yes"], &ALL)).0, 0);
+    assert_ne!(place.files(), before);
+    let (code, out, err) = place.run(&["init", "--undo", "--yes"]);
+    assert_eq!((code, err.as_str()), (0, ""), "{out}");
+    assert_eq!(place.files(), before);
+    let (code, _, err) = place.run(&["init", "--undo", "--yes"]);
+    assert_eq!(code, 0);
+    assert!(err.contains("nothing to take back"), "{err}");
+}
+
+#[test]
+fn undo_of_a_run_in_two_steps_goes_back_to_before_the_first() {
+    let place = Place::new();
+    place.write(".gemini/settings.json", "{\n  \"theme\": \"dark\"\n}\n");
+    let before = place.files();
+    assert_eq!(place.run(&["init", "--yes", "--host", "gemini"]).0, 0);
+    assert_eq!(place.run(&["init", "--yes", "--host", "claude-code", "--host", "gemini"]).0, 0);
+    assert_eq!(place.run(&["init", "--undo", "--yes"]).0, 0);
+    assert_eq!(place.files(), before);
+}
+
+#[test]
+fn what_was_changed_since_keeps_its_changes() {
+    let place = Place::new();
+    place.write(".claude/settings.json", "{\n  \"model\": \"opus\"\n}\n");
+    assert_eq!(place.run(&["init", "--yes", "--host", "claude-code"]).0, 0);
+    let edited = place.read(".claude/settings.json").replace("opus", "sonnet");
+    place.write(".claude/settings.json", &edited);
+    place.write(".orchestration/active_intents.yaml", "active_intents: [] # mine\n");
+    let (code, out, err) = place.run(&["init", "--undo", "--yes"]);
+    assert_eq!(code, 0);
+    assert!(out.contains("only Tollgate's entries go from: .claude/settings.json"), "{out}");
+    assert!(err.contains("left alone"), "{err}");
+    assert_eq!(place.read(".claude/settings.json"), "{\n  \"model\": \"sonnet\"\n}\n");
+    assert_eq!(place.read(".orchestration/active_intents.yaml"), "active_intents: [] # mine\n");
+    assert!(!place.root().join(".mcp.json").exists());
+}
+
+#[test]
+fn nothing_is_half_done() {
+    for (path, text, said) in [
+        (".claude/settings.json", "{\n  // mine\n  \"model\": \"opus\"\n}\n", "comments would be lost"),
+        (".claude/settings.json", "{\"hooks\": []}", "no object"),
+        (".claude/settings.json", "{\"hooks\": {\"PreToolUse\": \"x\"}}", "no list"),
+        (".gemini", "not a folder", "cannot be"),
+        (".cursor/hooks.json/folder", "", "cannot be read"),
+    ] {
+        let place = Place::new();
+        place.write(path, text);
+        let before = place.files();
+        let (code, _, err) = place.run(&with(&["init", "--yes"], &ALL));
+        assert_eq!(code, 2, "{path}: {err}");
+        assert!(err.contains(said) && err.to_lowercase().contains("nothing was changed"), "{path}: {err}");
+        assert_eq!(place.files(), before, "{path}");
+    }
+}
+
+#[test]
+fn nobody_is_asked_without_a_terminal() {
+    let place = Place::new();
+    let before = place.files();
+    let (code, out, err) = place.run(&["init", "--host", "claude-code"]);
+    assert_eq!(code, 2);
+    assert!(out.contains("+       \"matcher\": \"*\"") || out.contains("\"matcher\": \"*\""), "{out}");
+    assert!(err.contains("say yes with `--yes`"), "{err}");
+    assert_eq!(place.files(), before);
+}
+
+#[test]
+fn the_hosts_in_use_are_found() {
+    let place = Place::new();
+    fs::create_dir_all(place.root().join(".cursor")).unwrap();
+    fs::create_dir_all(place.home().join(".gemini")).unwrap();
+    let (code, out, _) = place.run(&["init", "--yes", "--json"]);
+    assert_eq!(code, 0);
+    assert_eq!(serde_json::from_str::<Value>(&out).unwrap()["hosts"], json!(["gemini", "cursor"]));
+}
