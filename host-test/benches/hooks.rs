@@ -18,14 +18,15 @@ use race::{race, row};
 
 const HOOKS: usize = 1_000;
 const RUNS: usize = 10_000;
+const BATCH: usize = 100;
 
 fn main() {
     println!("{:<52} {:>12} {:>12} {:>7}", "", "native", "wasmtime", "ratio");
-    let house = House::new();
+    let house = House::new(HOOKS);
     house.declarations();
     house.events();
     house.queue();
-    house.runs();
+    House::new(2).runs();
 }
 
 /// Whoever steps.
@@ -52,7 +53,7 @@ struct House {
 }
 
 impl House {
-    fn new() -> Self {
+    fn new(hooks: usize) -> Self {
         let folder = tempfile::tempdir().unwrap();
         for part in ["workspace/.tollgate", "home/.tollgate"] {
             fs::create_dir_all(folder.path().join(part)).unwrap();
@@ -63,7 +64,7 @@ impl House {
             json!({"id": format!("hook-{number}"), "trigger": "onDidSaveTextDocument", "pattern": format!("src/{number}/**/*.ts"),
                    "command": ["true"], "debounceMs": if number == 0 { 60_000 } else { 0 }, "concurrency": 256})
         };
-        let hooks: Vec<Value> = (0..HOOKS).map(hook).collect();
+        let hooks: Vec<Value> = (0..hooks).map(hook).collect();
         fs::write(house.home().join(".tollgate/hooks.json"), json!({"hooks": hooks}).to_string()).unwrap();
         house
     }
@@ -115,8 +116,11 @@ impl House {
     fn queue(&self) {
         let events: Vec<Vec<u8>> = (0..RUNS).map(|file| saved(0, file)).collect();
         let (mut native, mut component) = self.both();
-        native.take(1, &events);
-        component.take(1, &events);
+        // A step has as little time as any other call, so hosts do not tell it everything at once.
+        for some in events.chunks(BATCH) {
+            native.take(1, some);
+            component.take(1, some);
+        }
         let mut ours = || drop(std::hint::black_box(native.take(2, &[])));
         let mut theirs = || drop(std::hint::black_box(component.take(2, &[])));
         let (native, wasmtime) = race(200, &mut ours, &mut theirs);
@@ -128,7 +132,7 @@ impl House {
         let mut ours = || to_the_end(&mut native);
         let mut theirs = || to_the_end(&mut component);
         let (native, wasmtime) = race(3, &mut ours, &mut theirs);
-        row("10,000 runs from the event to the record", native, wasmtime);
+        row("2 hooks: 10,000 runs from the event to the record", native, wasmtime);
     }
 }
 
@@ -136,8 +140,8 @@ impl House {
 fn to_the_end(gate: &mut dyn Gate) {
     let mut ended = 0;
     let mut inputs: Vec<Vec<u8>> = Vec::new();
-    for first in (0..RUNS).step_by(100) {
-        inputs.extend((first..first + 100).map(|file| saved(1, file)));
+    for first in (0..RUNS).step_by(BATCH) {
+        inputs.extend((first..first + BATCH).map(|file| saved(1, file)));
         loop {
             let turn = gate.take(1, &inputs);
             inputs.clear();
