@@ -5,6 +5,7 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { brotliCompressSync, constants } from 'node:zlib';
 import { transpile } from '@bytecodealliance/jco';
 import * as esbuild from 'esbuild';
 
@@ -66,14 +67,36 @@ async function bundle() {
   };
   await esbuild.build({ ...common, entryPoints: ['src/index.ts'], format: 'esm', outfile: 'dist/index.js' });
   await esbuild.build({ ...common, entryPoints: ['src/eval.ts'], format: 'esm', outfile: 'dist/eval.js', external: ['./index.js'] });
-  await esbuild.build({
-    ...common,
-    entryPoints: ['src/index.ts'],
+  const cjs = {
     format: 'cjs',
-    outfile: 'dist/index.cjs',
     define: { ...common.define, 'import.meta.url': 'bundleUrl' },
     banner: { js: "const bundleUrl = require('node:url').pathToFileURL(__filename).href;" },
-  });
+  };
+  await esbuild.build({ ...common, ...cjs, entryPoints: ['src/index.ts'], outfile: 'dist/index.cjs' });
+  const opencode = { ...common, entryPoints: ['src/opencode.ts'], format: 'esm' };
+  await esbuild.build({ ...opencode, outfile: 'dist/opencode.js', plugins: [besides('./index.js')] });
+  await esbuild.build({ ...opencode, format: 'cjs', outfile: 'dist/opencode.cjs', plugins: [besides('./index.cjs')] });
+  const define = { ...common.define, TOLLGATE_MODULES: JSON.stringify(packed()) };
+  await esbuild.build({ ...opencode, define, outfile: 'dist/opencode.bundle.js', plugins: [inline()], minifyWhitespace: true });
+}
+
+/** Leaves the package's main entry a file of its own, so that whoever loads both has its code once. */
+function besides(file) {
+  const resolved = { path: file, external: true };
+  return { name: 'besides', setup: (build) => build.onResolve({ filter: /\/index\.js$/ }, () => resolved) };
+}
+
+/** Takes the core modules from inside the bundle. */
+function inline() {
+  const resolved = { path: at('src', 'core_inline.ts') };
+  return { name: 'inline', setup: (build) => build.onResolve({ filter: /\/core_files\.js$/ }, () => resolved) };
+}
+
+function packed() {
+  // The best quality takes ten times as long for a tenth less.
+  const params = { [constants.BROTLI_PARAM_QUALITY]: 9 };
+  const pack = (name) => brotliCompressSync(fs.readFileSync(at('generated', name)), { params }).toString('base64');
+  return Object.fromEntries(modules.map((name) => [name, pack(name)]));
 }
 
 /** Writes the declarations that the two entry points need, once for each module system. */
@@ -81,7 +104,7 @@ function writeTypes() {
   const tsc = at('node_modules', 'typescript', 'bin', 'tsc');
   const emit = ['--noEmit', 'false', '--declaration', '--emitDeclarationOnly', '--stripInternal', '--outDir', 'generated/types'];
   execFileSync(process.execPath, [tsc, '--project', here, ...emit], { cwd: here, stdio: 'inherit' });
-  const queue = ['index', 'eval'];
+  const queue = ['index', 'eval', 'opencode'];
   for (const name of queue) {
     const text = fs.readFileSync(at('generated', 'types', 'src', `${name}.d.ts`), 'utf8');
     if (text.includes('generated/')) throw new Error(`the public types in src/${name}.ts depend on generated ones`);

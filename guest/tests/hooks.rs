@@ -253,6 +253,18 @@ fn shutting_down() {
 }
 
 #[test]
+fn a_chain_does_not_go_on_when_everything_is_called_off() {
+    let mut house = House::with_user_hooks(&[hook("a", "before_tool"), hook("b", "before_tool")]);
+    let number = house.ask("before_tool", json!({}));
+    let run = house.only_run();
+    house.input(json!({"type": "shutdown", "drain": false}));
+    house.done(&run, json!({"canceled": true}));
+    assert_eq!(house.ended(), ["a canceled", "b skipped"]);
+    assert_eq!(house.answer(number)["continue"], true);
+    assert!(house.is_stopped());
+}
+
+#[test]
 fn a_listener_that_cannot_be_had_disables_its_hooks() {
     let mut house = House::with_user_hooks(&[
         hook("a", "onDidSaveTextDocument"),

@@ -43,12 +43,15 @@ impl Hooks {
             && let Some(next) = chain.left.pop_front()
         {
             let event = Event { data: Rc::new(Value::Object(chain.data.clone())), ..chain.event.clone() };
-            let goes_on = chain.goes_on;
+            let why_not = match self.closing {
+                Some(false) => Some("everything was called off"),
+                _ => (!chain.goes_on).then_some("a hook before it called the operation off"),
+            };
             let run = self.new_run(&next, event, Some(number));
-            if goes_on {
-                return self.add(run, ports);
+            match why_not {
+                None => return self.add(run, ports),
+                Some(why) => drop(self.ended(&run, Outcome::of(Status::Skipped, why), ports)),
             }
-            self.ended(&run, Outcome::of(Status::Skipped, "a hook before it called the operation off"), ports);
         }
         let Some(chain) = self.chains.remove(&number) else { return };
         let answer = if chain.by_hand {
