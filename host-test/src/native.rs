@@ -13,6 +13,7 @@ use tollgate_guest::ports::{
     Timestamp, Workspace,
 };
 
+use crate::bindings::exports::tollgate::hooks::engine::{Command, Turn};
 use crate::bindings::tollgate::hooks::{records, workspace};
 use crate::error::Error;
 use crate::files::{FileError, Files};
@@ -21,9 +22,18 @@ use crate::files::{FileError, Files};
 pub struct NativeGate(RefCell<Gate>);
 
 impl NativeGate {
-    /// Opens it.
+    /// Opens it, without a home.
     pub fn open(folder: &Path) -> Result<Self, Error> {
-        let files = Rc::new(Native(Files::open(folder, None)?));
+        Self::over(Files::open(folder, None)?)
+    }
+
+    /// Opens it, with the user's own settings and hooks.
+    pub fn with_home(folder: &Path, home: &Path) -> Result<Self, Error> {
+        Self::over(Files::open(folder, Some(home))?)
+    }
+
+    fn over(files: Files) -> Result<Self, Error> {
+        let files = Rc::new(Native(files));
         let ports = Ports {
             workspace: files.clone(),
             records: files.clone(),
@@ -38,6 +48,15 @@ impl NativeGate {
     /// Answers one JSON line.
     pub fn perform(&self, line: &[u8]) -> String {
         tollgate_guest::operations::perform(&mut self.0.borrow_mut(), line)
+    }
+
+    /// Takes in what happened and says what to do, as [`Tollgate::step`](crate::Tollgate::step) does.
+    pub fn step(&self, now_ms: u64, inputs: &[Vec<u8>]) -> Turn {
+        let inputs: Vec<_> = inputs.iter().map(|input| serde_json::from_slice(input).unwrap_or_default()).collect();
+        let (commands, next_deadline_ms) = self.0.borrow_mut().step(now_ms, &inputs);
+        let command =
+            |command: tollgate_guest::hooks::Command| Command { id: command.id, body: command.body.to_string().into_bytes() };
+        Turn { commands: commands.into_iter().map(command).collect(), next_deadline_ms }
     }
 }
 

@@ -4,6 +4,8 @@
 //! On Unix its children are those of its process group; one that leaves the group is on its own. On Windows only the program
 //! itself is ended: what it started would take a job object, which the standard library does not have.
 
+mod group;
+
 use std::io::{self, Read, Write as _};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -12,6 +14,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
+
+use group::{kill_group, over, own_group, poll};
+pub(crate) use group::kill;
 
 /// Of its output so much is kept where nobody says otherwise; the rest is read and dropped.
 pub(crate) const MOST_OUTPUT: usize = 1 << 20;
@@ -181,7 +186,7 @@ impl Run {
     #[cfg(unix)]
     fn watch(&self, child: &Child) {
         use rustix::process::{WaitId, WaitIdOptions, waitid};
-        let (sender, pid) = (self.sender.clone(), pid(child));
+        let (sender, pid) = (self.sender.clone(), group::pid(child));
         thread::spawn(move || {
             if let Some(pid) = pid {
                 let look = || waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT);
@@ -290,65 +295,6 @@ pub(crate) fn exit_code(status: ExitStatus) -> i32 {
 fn reap(child: &mut Child) -> io::Result<ExitStatus> {
     // What has not gone by now never will, and nobody shall wait for it.
     child.try_wait()?.ok_or_else(|| io::Error::other("it does not end"))
-}
-
-#[cfg(unix)]
-fn pid(child: &Child) -> Option<rustix::process::Pid> {
-    i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw)
-}
-
-#[cfg(unix)]
-fn own_group(command: &mut Command) {
-    use std::os::unix::process::CommandExt as _;
-    command.process_group(0);
-}
-
-fn kill_group(child: &mut Child) {
-    if let Some(pid) = pid(child) {
-        let _ = rustix::process::kill_process_group(pid, rustix::process::Signal::KILL);
-    }
-}
-
-/// Ends a group by the id of the program that it was made for.
-#[cfg(unix)]
-pub(crate) fn kill(program: u32) {
-    if let Some(pid) = i32::try_from(program).ok().and_then(rustix::process::Pid::from_raw) {
-        let _ = rustix::process::kill_process_group(pid, rustix::process::Signal::KILL);
-    }
-}
-
-/// A signal says it.
-#[cfg(unix)]
-fn over(_child: &mut Child) -> bool {
-    false
-}
-
-#[cfg(unix)]
-fn poll(left: Option<Duration>) -> Option<Duration> {
-    left
-}
-
-#[cfg(not(unix))]
-fn own_group(_command: &mut Command) {}
-
-#[cfg(not(unix))]
-fn kill_group(child: &mut Child) {
-    let _ = child.kill();
-}
-
-/// Elsewhere only the program itself is ended, by whoever has it.
-#[cfg(not(unix))]
-pub(crate) fn kill(_program: u32) {}
-
-#[cfg(not(unix))]
-fn over(child: &mut Child) -> bool {
-    !matches!(child.try_wait(), Ok(None))
-}
-
-#[cfg(not(unix))]
-fn poll(left: Option<Duration>) -> Option<Duration> {
-    let often = Duration::from_millis(5);
-    Some(left.map_or(often, |left| left.min(often)))
 }
 
 #[cfg(test)]

@@ -45,7 +45,7 @@ impl Watch {
     /// The next run that ended: which hook, how, and about which file.
     fn ended(&self) -> (String, String, String) {
         loop {
-            let said = self.records.recv_timeout(LONG).expect("a run ends");
+            let said = self.records.recv_timeout(LONG).unwrap();
             let record = &said["record"];
             if record.get("ended").is_some() {
                 let text = |name: &str| record[name].as_str().unwrap_or_default().to_owned();

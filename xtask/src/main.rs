@@ -16,7 +16,7 @@ const HELP: &str = "\
 cargo xtask build   target/release/tollgate, target/tollgate.wasm and npm-wrapper/dist/
 cargo xtask demo    build, then show calls allowed, blocked, traced and augmented
 cargo xtask test    check, then every test there is, natively, in wasmtime, in Node 20, 22 and 24, in Bun and in OpenCode
-cargo xtask bench   how long rulings, the ledger and augmentation take, as ratios in one run
+cargo xtask bench   how long rulings, the ledger, hooks and augmentation take, as ratios in one run
 cargo xtask check   format, lints, docs, types, contract, imports and size
 ";
 
@@ -46,10 +46,10 @@ fn run() -> Result<()> {
     }
 }
 
-/// Rulings and the ledger natively and in wasmtime, then augmentation in Node against plain JavaScript.
+/// Rulings, the ledger and hooks natively and in wasmtime, then augmentation in Node against plain JavaScript.
 fn bench() -> Result<()> {
     build::build()?;
     let mut rust = house::cargo(&["bench", "--locked", "--package", "tollgate", "--features", "native"]);
-    house::run(rust.args(["--bench", "effects", "--bench", "governance"]))?;
+    house::run(rust.args(["--bench", "effects", "--bench", "governance", "--bench", "hooks"]))?;
     house::run(house::command("node", &["bench/augment.mjs"]).current_dir(house::house().join("npm-wrapper")))
 }

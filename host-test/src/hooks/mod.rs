@@ -44,6 +44,10 @@ use running::{Report, Running};
 use crate::error::Error;
 use crate::gate::Tollgate;
 
+/// One step takes in so much at most: it has as little time and memory as any other call.
+const MOST_INPUTS: usize = 100;
+const MOST_BYTES: usize = 8 << 20;
+
 /// What comes of an event that somebody waits for.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer {
@@ -197,34 +201,40 @@ impl<G: BorrowMut<Tollgate>> Hooks<G> {
 
     /// Gives the gate a message and whatever else has come by now.
     fn take_in(&mut self, first: Option<Message>) -> Result<(), Error> {
-        let mut inputs = Vec::new();
+        let (mut inputs, mut bytes) = (Vec::new(), 0);
         let mut next = first;
-        while let Some(message) = next.or_else(|| self.inbox.try_recv().ok()) {
-            match message {
-                Message::Input(input) => inputs.push(input),
+        // What is left over is there at once the next time.
+        while inputs.len() < MOST_INPUTS
+            && bytes < MOST_BYTES
+            && let Some(message) = next.or_else(|| self.inbox.try_recv().ok())
+        {
+            next = None;
+            let input = match message {
+                Message::Input(input) => input,
                 // What was canceled has been reported, and an earlier instance's run is nobody's.
                 Message::Ended { instance, command, ending } => {
-                    if self.greeted == Some(instance) && self.running.remove(&command).is_some() {
-                        inputs.push(done(command, ending));
+                    if self.greeted != Some(instance) || self.running.remove(&command).is_none() {
+                        continue;
                     }
+                    done(command, ending)
                 }
-                Message::Wake => {}
-            }
-            next = None;
+                Message::Wake => continue,
+            };
+            let input = input.to_string().into_bytes();
+            bytes += input.len();
+            inputs.push(input);
         }
         self.step(inputs)
     }
 
-    fn step(&mut self, inputs: Vec<Value>) -> Result<(), Error> {
+    fn step(&mut self, mut inputs: Vec<Vec<u8>>) -> Result<(), Error> {
         let alive = self.gate.borrow_mut().alive();
-        let mut bytes: Vec<Vec<u8>> = Vec::with_capacity(inputs.len() + 1);
         if self.greeted.is_none() || self.greeted != alive {
             self.forget();
-            bytes.push(self.hello().to_string().into_bytes());
+            inputs.insert(0, self.hello().to_string().into_bytes());
         }
-        bytes.extend(inputs.iter().map(|input| input.to_string().into_bytes()));
         let now = self.now();
-        let turn = self.gate.borrow_mut().step(now, &bytes).inspect_err(|_| self.forget())?;
+        let turn = self.gate.borrow_mut().step(now, &inputs).inspect_err(|_| self.forget())?;
         self.greeted = self.gate.borrow_mut().alive();
         self.deadline_ms = turn.next_deadline_ms;
         for command in turn.commands {

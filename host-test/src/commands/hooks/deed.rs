@@ -165,10 +165,10 @@ lint (workspace hook, .tollgate/hooks.json): nobody has approved it yet
     #[test]
     fn what_has_changed_is_shown_as_differences() {
         let temp = tempfile::tempdir().unwrap();
-        std::fs::write(temp.path().join("a.sh"), "one\ntwo\nthree\nfour\n").unwrap();
+        std::fs::write(temp.path().join("a.sh"), "one\ntwo\nthree\nfour\nfive\n").unwrap();
         let shows = |digest: &str| json!({"declaration": {"id": "a"}, "runs": ["a.sh"], "script": ["a.sh", digest]});
         let mut before = shows("sha256:old");
-        before["script_text"] = "one\nTWO\nthree\nfour\n".into();
+        before["script_text"] = "one\nTWO\nthree\nfour\nfive\n".into();
         let hook = json!({"id": "a", "source": "workspace", "trust": "changed", "shows": shows("sha256:new"), "before": before});
         let shown = shown(&hook, temp.path());
         for line in
@@ -176,6 +176,6 @@ lint (workspace hook, .tollgate/hooks.json): nobody has approved it yet
         {
             assert!(shown.lines().any(|shown| shown == line), "{line}\n{shown}");
         }
-        assert!(!shown.contains("four"), "{shown}");
+        assert!(!shown.contains("five"), "{shown}");
     }
 }

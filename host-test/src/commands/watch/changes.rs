@@ -222,15 +222,22 @@ mod tests {
 
     use super::*;
 
-    const WRITTEN: EventKind = EventKind::Modify(ModifyKind::Data(DataChange::Any));
     const CLOSED: EventKind = EventKind::Access(AccessKind::Close(AccessMode::Write));
-    const MADE: EventKind = EventKind::Create(CreateKind::File);
-    const GONE: EventKind = EventKind::Remove(RemoveKind::File);
-    const MOVED: EventKind = EventKind::Modify(ModifyKind::Name(RenameMode::Both));
-    const CHMOD: EventKind = EventKind::Modify(ModifyKind::Metadata(MetadataKind::Any));
+
+    fn kind(name: &str) -> EventKind {
+        match name {
+            "written" => EventKind::Modify(ModifyKind::Data(DataChange::Any)),
+            "closed" => CLOSED,
+            "made" => EventKind::Create(CreateKind::File),
+            "gone" => EventKind::Remove(RemoveKind::File),
+            "moved" => EventKind::Modify(ModifyKind::Name(RenameMode::Both)),
+            "chmod" => EventKind::Modify(ModifyKind::Metadata(MetadataKind::Any)),
+            _ => panic!("{name}"),
+        }
+    }
 
     /// What comes of events at the end of which the workspace stands as written; `a` and `b` were there before.
-    fn changes(now: &[(&str, &str)], events: &[(EventKind, &[&str])]) -> Vec<Change> {
+    fn changes(now: &[(&str, &str)], events: &str) -> Vec<Change> {
         let temp = tempfile::tempdir().unwrap();
         let root = temp.path();
         let mut changes = Changes::new(root);
@@ -239,9 +246,10 @@ mod tests {
             fs::create_dir_all(root.join(path).parent().unwrap()).unwrap();
             fs::write(root.join(path), text).unwrap();
         }
-        for (kind, paths) in events {
-            let event = paths.iter().fold(Event::new(*kind), |event, path| event.add_path(root.join(path)));
-            changes.notice(&event);
+        for event in events.split(", ") {
+            let mut words = event.split(' ');
+            let event = Event::new(kind(words.next().unwrap()));
+            changes.notice(&words.fold(event, |event, path| event.add_path(root.join(path))));
         }
         changes.take()
     }
@@ -250,43 +258,24 @@ mod tests {
     fn however_an_editor_saves_it_is_one_save() {
         let [a, b, c] = ["a", "b", "c"].map(str::to_owned);
         let old: &[(&str, &str)] = &[("a", "1"), ("b", "1")];
+        let saved = || vec![Change::Saved(a.clone())];
         for (what, now, events, expected) in [
-            (
-                "in place",
-                old,
-                &[(WRITTEN, &["a"] as &[_]), (WRITTEN, &["a"]), (CLOSED, &["a"])] as &[_],
-                vec![Change::Saved(a.clone())],
-            ),
-            (
-                "beside, then renamed",
-                old,
-                &[(MADE, &["a.tmp"]), (CLOSED, &["a.tmp"]), (MOVED, &["a.tmp", "a"])],
-                vec![Change::Saved(a.clone())],
-            ),
-            (
-                "renamed away, written anew, removed",
-                old,
-                &[(MOVED, &["a", "a~"]), (MADE, &["a"]), (CLOSED, &["a"]), (GONE, &["a~"])],
-                vec![Change::Saved(a.clone())],
-            ),
-            ("only its mode", old, &[(CHMOD, &["a"])], vec![]),
-            ("a trial file", old, &[(MADE, &["4913"]), (GONE, &["4913"])], vec![]),
+            ("in place", old, "written a, written a, closed a", saved()),
+            ("beside, then renamed", old, "made a.tmp, closed a.tmp, moved a.tmp a", saved()),
+            ("renamed away, written anew, removed", old, "moved a a~, made a, closed a, gone a~", saved()),
+            ("only its mode", old, "chmod a", vec![]),
+            ("a trial file", old, "made 4913, gone 4913", vec![]),
             (
                 "a new file",
                 &[("a", ""), ("b", ""), ("c", "x")],
-                &[(MADE, &["c"]), (CLOSED, &["c"])],
+                "made c, closed c",
                 vec![Change::Created(c.clone()), Change::Saved(c.clone())],
             ),
-            ("an empty new file", &[("a", ""), ("b", ""), ("c", "")], &[(MADE, &["c"])], vec![Change::Created(c.clone())]),
-            ("removed", &[("b", "")], &[(GONE, &["a"])], vec![Change::Deleted(a.clone())]),
-            ("renamed", &[("b", ""), ("c", "x")], &[(MOVED, &["a", "c"])], vec![Change::Renamed { from: a.clone(), to: c }]),
-            ("renamed onto another", &[("b", "x")], &[(MOVED, &["a", "b"])], vec![Change::Deleted(a), Change::Saved(b)]),
-            (
-                "ignored",
-                &[("a", ""), ("b", ""), (".git/x", "x"), ("target/y", "y")],
-                &[(MADE, &[".git/x"]), (MADE, &["target/y"])],
-                vec![],
-            ),
+            ("an empty new file", &[("a", ""), ("b", ""), ("c", "")], "made c", vec![Change::Created(c.clone())]),
+            ("removed", &[("b", "")], "gone a", vec![Change::Deleted(a.clone())]),
+            ("renamed", &[("b", ""), ("c", "x")], "moved a c", vec![Change::Renamed { from: a.clone(), to: c }]),
+            ("renamed onto another", &[("b", "x")], "moved a b", vec![Change::Deleted(a.clone()), Change::Saved(b)]),
+            ("ignored", &[("a", ""), ("b", ""), (".git/x", "x"), ("target/y", "y")], "made .git/x, made target/y", vec![]),
         ] {
             assert_eq!(changes(now, events), expected, "{what}");
         }
