@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rmcp::model::{CallToolRequestParams, CallToolResponse, CallToolResult, ClientCapabilities, ClientConfig, Implementation};
+use rmcp::service::ClientInitializeError;
 use rmcp::{Peer, RoleClient, ServiceError, ServiceExt as _};
 use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncReadExt as _};
@@ -172,7 +173,8 @@ async fn serve(
             told.send_replace(State::Over(gone()));
             gone()
         }
-        Ok(Err(rmcp::service::ClientInitializeError::ConnectionClosed(_))) => {
+        // It may be gone before anything is written to it.
+        Ok(Err(ClientInitializeError::ConnectionClosed(_) | ClientInitializeError::TransportError { .. })) => {
             Answer::Failed("the server ended before it was ready".to_owned())
         }
         Ok(Err(fault)) => Answer::Failed(format!("the server cannot be talked to: {fault}")),
