@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { transpile } from '@bytecodealliance/jco';
 import * as esbuild from 'esbuild';
+import { pack } from './vscode/pack.mjs';
 
 const here = path.dirname(fileURLToPath(import.meta.url));
 const at = (...names) => path.join(here, ...names);
@@ -19,9 +20,11 @@ const { version } = JSON.parse(fs.readFileSync(at('package.json'), 'utf8'));
 const modules = await writeGlue(component);
 fs.rmSync(at('dist'), { recursive: true, force: true });
 await bundle();
-for (const name of modules) fs.copyFileSync(at('generated', name), at('dist', name));
+await bundleExtension();
+for (const name of modules) for (const folder of [at('dist'), at('vscode', 'dist')]) fs.copyFileSync(at('generated', name), path.join(folder, name));
 writeTypes();
 console.log(`dist/ holds tollgate ${version} (component ${digest})`);
+console.log(`vscode/dist/tollgate.vsix has ${Math.ceil(pack(version) / 1024)} KiB`);
 
 function readComponent(file) {
   try {
@@ -55,33 +58,61 @@ function keepingMarks(glue) {
   return patched;
 }
 
-async function bundle() {
-  const common = {
+function common() {
+  return {
     absWorkingDir: here,
     bundle: true,
     platform: 'node',
     target: 'node20',
+    // The editor gives its extensions this module.
+    external: ['vscode'],
     define: { TOLLGATE_VERSION: JSON.stringify(version), TOLLGATE_DIGEST: JSON.stringify(digest) },
     logLevel: 'warning',
   };
-  await esbuild.build({ ...common, entryPoints: ['src/index.ts'], format: 'esm', outfile: 'dist/index.js' });
-  await esbuild.build({ ...common, entryPoints: ['src/eval.ts'], format: 'esm', outfile: 'dist/eval.js', external: ['./index.js'] });
-  await esbuild.build({
-    ...common,
-    entryPoints: ['src/index.ts'],
-    format: 'cjs',
-    outfile: 'dist/index.cjs',
-    define: { ...common.define, 'import.meta.url': 'bundleUrl' },
-    banner: { js: "const bundleUrl = require('node:url').pathToFileURL(__filename).href;" },
-  });
 }
 
-/** Writes the declarations that the two entry points need, once for each module system. */
+/** CommonJS does not say where it stands in the way that the sources ask. */
+function commonJs(entry, outfile) {
+  const options = common();
+  return {
+    ...options,
+    entryPoints: [entry],
+    format: 'cjs',
+    outfile,
+    define: { ...options.define, 'import.meta.url': 'bundleUrl' },
+    banner: { js: "const bundleUrl = require('node:url').pathToFileURL(__filename).href;" },
+  };
+}
+
+async function bundle() {
+  const esm = (entry, outfile, external = []) => ({
+    ...common(),
+    entryPoints: [entry],
+    format: 'esm',
+    outfile,
+    external: [...common().external, ...external],
+  });
+  await esbuild.build(esm('src/index.ts', 'dist/index.js'));
+  await esbuild.build(esm('src/eval.ts', 'dist/eval.js', ['./index.js']));
+  await esbuild.build(esm('src/vscode.ts', 'dist/vscode.js'));
+  await esbuild.build(commonJs('src/index.ts', 'dist/index.cjs'));
+  await esbuild.build(commonJs('src/vscode.ts', 'dist/vscode.cjs'));
+  await esbuild.build(commonJs('src/vscode/worker.ts', 'dist/gate-worker.cjs'));
+}
+
+/** The extension's own code, in vscode/dist/. */
+async function bundleExtension() {
+  fs.rmSync(at('vscode', 'dist'), { recursive: true, force: true });
+  await esbuild.build({ ...commonJs('vscode/src/extension.mts', 'vscode/dist/extension.cjs'), minifySyntax: true });
+  fs.copyFileSync(at('dist', 'gate-worker.cjs'), at('vscode', 'dist', 'gate-worker.cjs'));
+}
+
+/** Writes the declarations that the entry points need, once for each module system. */
 function writeTypes() {
   const tsc = at('node_modules', 'typescript', 'bin', 'tsc');
   const emit = ['--noEmit', 'false', '--declaration', '--emitDeclarationOnly', '--stripInternal', '--outDir', 'generated/types'];
   execFileSync(process.execPath, [tsc, '--project', here, ...emit], { cwd: here, stdio: 'inherit' });
-  const queue = ['index', 'eval'];
+  const queue = ['index', 'eval', 'vscode'];
   for (const name of queue) {
     const text = fs.readFileSync(at('generated', 'types', 'src', `${name}.d.ts`), 'utf8');
     if (text.includes('generated/')) throw new Error(`the public types in src/${name}.ts depend on generated ones`);

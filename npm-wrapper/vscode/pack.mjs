@@ -1,0 +1,85 @@
+// Packs the extension: a .vsix is a zip archive with the extension below `extension/` and two manifests beside it.
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { zip } from './zip.mjs';
+
+const here = path.dirname(fileURLToPath(import.meta.url));
+const at = (...names) => path.join(here, ...names);
+
+/** What the extension is made of: the names inside it, and where each file stands. */
+function contents() {
+  const files = new Map([
+    ['package.json', at('package.json')],
+    ['README.md', at('README.md')],
+    ['LICENSE-MIT', at('..', '..', 'LICENSE-MIT')],
+    ['LICENSE-APACHE', at('..', '..', 'LICENSE-APACHE')],
+    ['media/icon.png', at('media', 'icon.png')],
+    ['media/tollgate.svg', at('media', 'tollgate.svg')],
+  ]);
+  const wanted = { schemas: /\.schema\.json$/, dist: /\.(cjs|wasm)$/ };
+  for (const [folder, from] of [['schemas', at('..', 'schemas')], ['dist', at('dist')]]) {
+    for (const name of fs.readdirSync(from).sort()) if (wanted[folder].test(name)) files.set(`${folder}/${name}`, path.join(from, name));
+  }
+  return files;
+}
+
+/** The types of all files by the ends of their names, which the archive's form asks for. */
+function contentTypes(names) {
+  const known = { json: 'application/json', md: 'text/markdown', png: 'image/png', svg: 'image/svg+xml', cjs: 'application/javascript', wasm: 'application/wasm' };
+  const ends = [...new Set(names.map((name) => path.extname(name)).filter(Boolean))].sort();
+  const row = (end) => `<Default Extension="${end}" ContentType="${known[end.slice(1)] ?? 'application/octet-stream'}"/>`;
+  const plain = names.filter((name) => path.extname(name) === '').map((name) => `<Override PartName="/extension/${name}" ContentType="text/plain"/>`);
+  return `<?xml version="1.0" encoding="utf-8"?>
+<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">${ends.map(row).join('')}<Default Extension=".vsixmanifest" ContentType="text/xml"/>${plain.join('')}</Types>
+`;
+}
+
+function manifest(about) {
+  const text = (value) => String(value).replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;');
+  return `<?xml version="1.0" encoding="utf-8"?>
+<PackageManifest Version="2.0.0" xmlns="http://schemas.microsoft.com/developer/vsx-schema/2011" xmlns:d="http://schemas.microsoft.com/developer/vsx-schema-design/2011">
+  <Metadata>
+    <Identity Language="en-US" Id="${text(about.name)}" Version="${text(about.version)}" Publisher="${text(about.publisher)}"/>
+    <DisplayName>${text(about.displayName)}</DisplayName>
+    <Description xml:space="preserve">${text(about.description)}</Description>
+    <Tags>${text(about.keywords.join(','))}</Tags>
+    <Categories>${text(about.categories.join(','))}</Categories>
+    <GalleryFlags>Public</GalleryFlags>
+    <Properties>
+      <Property Id="Microsoft.VisualStudio.Code.Engine" Value="${text(about.engines.vscode)}"/>
+      <Property Id="Microsoft.VisualStudio.Code.ExtensionDependencies" Value=""/>
+      <Property Id="Microsoft.VisualStudio.Code.ExtensionPack" Value=""/>
+      <Property Id="Microsoft.VisualStudio.Code.ExtensionKind" Value="${text(about.extensionKind.join(','))}"/>
+      <Property Id="Microsoft.VisualStudio.Code.LocalizedLanguages" Value=""/>
+      <Property Id="Microsoft.VisualStudio.Services.GitHubFlavoredMarkdown" Value="true"/>
+    </Properties>
+    <License>extension/LICENSE-MIT</License>
+    <Icon>extension/${text(about.icon)}</Icon>
+  </Metadata>
+  <Installation><InstallationTarget Id="Microsoft.VisualStudio.Code"/></Installation>
+  <Dependencies/>
+  <Assets>
+    <Asset Type="Microsoft.VisualStudio.Code.Manifest" Path="extension/package.json" Addressable="true"/>
+    <Asset Type="Microsoft.VisualStudio.Services.Content.Details" Path="extension/README.md" Addressable="true"/>
+    <Asset Type="Microsoft.VisualStudio.Services.Content.License" Path="extension/LICENSE-MIT" Addressable="true"/>
+    <Asset Type="Microsoft.VisualStudio.Services.Icons.Default" Path="extension/${text(about.icon)}" Addressable="true"/>
+  </Assets>
+</PackageManifest>
+`;
+}
+
+/** Writes `dist/tollgate.vsix`. @param version the npm package's, which must be the extension's too */
+export function pack(version) {
+  const about = JSON.parse(fs.readFileSync(at('package.json'), 'utf8'));
+  if (about.version !== version) throw new Error(`vscode/package.json says version ${about.version}, package.json ${version}; make them one`);
+  const files = contents();
+  const entries = [
+    ['extension.vsixmanifest', Buffer.from(manifest(about))],
+    ['[Content_Types].xml', Buffer.from(contentTypes([...files.keys()]))],
+    ...[...files].map(([name, file]) => [`extension/${name}`, fs.readFileSync(file)]),
+  ];
+  const archive = zip(entries);
+  fs.writeFileSync(at('dist', 'tollgate.vsix'), archive);
+  return archive.byteLength;
+}
