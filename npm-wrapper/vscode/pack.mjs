@@ -35,51 +35,57 @@ function contentTypes(names) {
 `;
 }
 
-function manifest(about) {
+function manifest(about, files) {
   const text = (value) => String(value).replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;');
+  const assets = [
+    ['Code.Manifest', 'package.json'],
+    ['Services.Content.Details', 'README.md'],
+    ['Services.Content.License', 'LICENSE-MIT'],
+    ['Services.Icons.Default', about.icon],
+  ].filter(([, name]) => files.has(name));
+  const asset = ([type, name]) => `<Asset Type="Microsoft.VisualStudio.${type}" Path="extension/${text(name)}" Addressable="true"/>`;
   return `<?xml version="1.0" encoding="utf-8"?>
 <PackageManifest Version="2.0.0" xmlns="http://schemas.microsoft.com/developer/vsx-schema/2011" xmlns:d="http://schemas.microsoft.com/developer/vsx-schema-design/2011">
   <Metadata>
     <Identity Language="en-US" Id="${text(about.name)}" Version="${text(about.version)}" Publisher="${text(about.publisher)}"/>
     <DisplayName>${text(about.displayName)}</DisplayName>
     <Description xml:space="preserve">${text(about.description)}</Description>
-    <Tags>${text(about.keywords.join(','))}</Tags>
+    <Tags>${text((about.keywords ?? []).join(','))}</Tags>
     <Categories>${text(about.categories.join(','))}</Categories>
     <GalleryFlags>Public</GalleryFlags>
     <Properties>
       <Property Id="Microsoft.VisualStudio.Code.Engine" Value="${text(about.engines.vscode)}"/>
       <Property Id="Microsoft.VisualStudio.Code.ExtensionDependencies" Value=""/>
       <Property Id="Microsoft.VisualStudio.Code.ExtensionPack" Value=""/>
-      <Property Id="Microsoft.VisualStudio.Code.ExtensionKind" Value="${text(about.extensionKind.join(','))}"/>
+      <Property Id="Microsoft.VisualStudio.Code.ExtensionKind" Value="${text((about.extensionKind ?? ['workspace']).join(','))}"/>
       <Property Id="Microsoft.VisualStudio.Code.LocalizedLanguages" Value=""/>
       <Property Id="Microsoft.VisualStudio.Services.GitHubFlavoredMarkdown" Value="true"/>
     </Properties>
-    <License>extension/LICENSE-MIT</License>
-    <Icon>extension/${text(about.icon)}</Icon>
-  </Metadata>
+${files.has(about.icon) ? `    <License>extension/LICENSE-MIT</License>\n    <Icon>extension/${text(about.icon)}</Icon>\n` : ''}  </Metadata>
   <Installation><InstallationTarget Id="Microsoft.VisualStudio.Code"/></Installation>
   <Dependencies/>
   <Assets>
-    <Asset Type="Microsoft.VisualStudio.Code.Manifest" Path="extension/package.json" Addressable="true"/>
-    <Asset Type="Microsoft.VisualStudio.Services.Content.Details" Path="extension/README.md" Addressable="true"/>
-    <Asset Type="Microsoft.VisualStudio.Services.Content.License" Path="extension/LICENSE-MIT" Addressable="true"/>
-    <Asset Type="Microsoft.VisualStudio.Services.Icons.Default" Path="extension/${text(about.icon)}" Addressable="true"/>
+    ${assets.map(asset).join('\n    ')}
   </Assets>
 </PackageManifest>
 `;
+}
+
+/** A .vsix of files, given as a map from their names to where they stand; one of them is `package.json`. */
+export function archive(files) {
+  const about = JSON.parse(fs.readFileSync(files.get('package.json'), 'utf8'));
+  return zip([
+    ['extension.vsixmanifest', Buffer.from(manifest(about, files))],
+    ['[Content_Types].xml', Buffer.from(contentTypes([...files.keys()]))],
+    ...[...files].map(([name, file]) => [`extension/${name}`, fs.readFileSync(file)]),
+  ]);
 }
 
 /** Writes `dist/tollgate.vsix`. @param version the npm package's, which must be the extension's too */
 export function pack(version) {
   const about = JSON.parse(fs.readFileSync(at('package.json'), 'utf8'));
   if (about.version !== version) throw new Error(`vscode/package.json says version ${about.version}, package.json ${version}; make them one`);
-  const files = contents();
-  const entries = [
-    ['extension.vsixmanifest', Buffer.from(manifest(about))],
-    ['[Content_Types].xml', Buffer.from(contentTypes([...files.keys()]))],
-    ...[...files].map(([name, file]) => [`extension/${name}`, fs.readFileSync(file)]),
-  ];
-  const archive = zip(entries);
-  fs.writeFileSync(at('dist', 'tollgate.vsix'), archive);
-  return archive.byteLength;
+  const bytes = archive(contents());
+  fs.writeFileSync(at('dist', 'tollgate.vsix'), bytes);
+  return bytes.byteLength;
 }

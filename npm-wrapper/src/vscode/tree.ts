@@ -17,6 +17,15 @@ type Node =
   | { kind: 'file'; folder: Folder; path: string; changes: number }
   | { kind: 'entry'; folder: Folder; entry: Entry };
 
+/** By status. */
+const ICONS: Record<string, string> = {
+  PLANNED: 'circle-outline',
+  IN_PROGRESS: 'play-circle',
+  BLOCKED: 'stop-circle',
+  COMPLETED: 'pass',
+  ABANDONED: 'circle-slash',
+};
+
 const { Collapsed, Expanded, None } = vscode.TreeItemCollapsibleState;
 
 /** The intents, with what they own, the files that were changed for them, and the last entries of the ledger. */
@@ -100,11 +109,10 @@ async function partsOf(folder: Folder, intent: IntentDetails): Promise<Node[]> {
 function intentItem(folder: Folder, intent: IntentDetails): vscode.TreeItem {
   const active = folder.current?.id === intent.id;
   const item = new vscode.TreeItem(intent.id, active ? Expanded : Collapsed);
-  // With an id of its own a node would stay as it was folded; the active one is meant to open.
-  item.description = `${intent.name} · ${intent.status}`;
+  item.description = active ? `${intent.name} · active` : intent.name;
   const color = active ? new vscode.ThemeColor('charts.green') : undefined;
-  item.iconPath = new vscode.ThemeIcon(active ? 'circle-filled' : intent.open ? 'circle-outline' : 'circle-slash', color);
-  item.tooltip = intent.description ?? intent.name;
+  item.iconPath = new vscode.ThemeIcon(active ? 'circle-filled' : (ICONS[intent.status] ?? 'circle-outline'), color);
+  item.tooltip = [`${intent.id} (${intent.status})`, intent.name, intent.description ?? ''].filter(Boolean).join('\n');
   item.contextValue = active ? 'activeIntent' : intent.open ? 'openIntent' : 'closedIntent';
   return item;
 }
@@ -115,7 +123,7 @@ function entryItem(folder: Folder, entry: Entry): vscode.TreeItem {
   const lines = range === undefined ? '' : `:${range.start}`;
   const name = file === null ? entry.tool_name : `${file.relative_path.split('/').at(-1)}${lines}`;
   const item = new vscode.TreeItem(name, None);
-  item.description = `${entry.mutation_class} · ${when(entry.timestamp)}`;
+  item.description = `${when(entry.timestamp)} · ${entry.mutation_class}`;
   const failed = entry.scope_validation === 'FAIL' || !entry.success;
   item.iconPath = failed
     ? new vscode.ThemeIcon('error', new vscode.ThemeColor('list.errorForeground'))
@@ -134,9 +142,10 @@ function folderOf(path: string): string {
   return path.includes('/') ? path.slice(0, path.lastIndexOf('/')) : '.';
 }
 
-/** A time in the person's own zone, to the minute. */
-export function when(timestamp: string): string {
+/** A time in the person's own zone: of today the hour, else the day. */
+function when(timestamp: string): string {
   const time = new Date(timestamp);
   if (Number.isNaN(time.getTime())) return timestamp;
-  return time.toLocaleString(undefined, { month: 'short', day: 'numeric', hour: '2-digit', minute: '2-digit' });
+  if (time.toDateString() === new Date().toDateString()) return time.toLocaleTimeString(undefined, { hour: '2-digit', minute: '2-digit' });
+  return time.toLocaleDateString(undefined, { month: 'short', day: 'numeric' });
 }

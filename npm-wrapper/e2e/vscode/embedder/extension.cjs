@@ -1,0 +1,67 @@
+// An extension that gates tools of its own with `tollgate/vscode`, and reports what it is told.
+const { monitorEventLoopDelay, performance } = require('node:perf_hooks');
+const vscode = require('vscode');
+const { activateTollgate } = require('./vscode.cjs');
+
+exports.activate = async (context) => {
+  const begun = performance.now();
+  const activated = activateTollgate(context);
+  const held = performance.now() - begun;
+  const api = await activated;
+  const ready = performance.now() - begun;
+
+  const write = (call, path) => ({ call, tool: 'write_to_file', args: { path, content: 'x' }, host: 'vscode' });
+  const tell = async (name, input) => {
+    const result = await vscode.lm.invokeTool(name, { input, toolInvocationToken: undefined });
+    return result.content.map((part) => part.value).join('');
+  };
+
+  /** How long the extension host was held up at most while the gate was kept busy. */
+  async function heldUp() {
+    const delays = monitorEventLoopDelay({ resolution: 1 });
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    delays.enable();
+    const from = performance.now();
+    const asked = [];
+    for (let round = 0; round < 20; round += 1) {
+      asked.push(api.perform({ op: 'verify' }), api.perform({ op: 'trace', limit: 500 }), api.context(), api.preTool(write(`d${round}`, 'src/auth/a.ts')));
+    }
+    await Promise.all(asked);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    delays.disable();
+    return { most_ms: delays.max / 1e6, calls: asked.length, took_ms: performance.now() - from };
+  }
+
+  async function report() {
+    const folder = vscode.workspace.workspaceFolders[0].uri;
+    await api.selectIntent('INT-001');
+    const report = {
+      activation: { held_ms: held, ready_ms: ready },
+      session: api.session,
+      folders: api.folders.map(({ name }) => name),
+      inScope: (await api.preTool(write('e1', 'src/auth/login.ts'))).code,
+      outOfScope: (await api.preTool(write('e2', 'src/billing/pay.ts'), folder)).code,
+      entries: (await api.postTool(write('e1', 'src/auth/login.ts'), { status: 'failed', error: 'only tried' })).entries.length,
+      augmented: (await api.augment(write('e3', 'src/auth/login.ts'))).args.path,
+      event: await api.event('before_model', { model: 'm' }),
+      context: (await api.context()).includes('Login hardening'),
+      tools: vscode.lm.tools.map(({ name }) => name),
+      heldUp: await heldUp(),
+    };
+    if (report.tools.includes('list_intents')) {
+      report.listed = await tell('list_intents', {});
+      report.selected = await tell('select_active_intent', { intent_id: 'INT-002' });
+      report.refused = await tell('select_active_intent', { intent_id: 'INT-404' });
+    }
+    report.current = (await api.currentIntent()).id;
+    return report;
+  }
+
+  const file = vscode.Uri.joinPath(vscode.workspace.workspaceFolders[0].uri, 'embedder.json');
+  context.subscriptions.push(
+    vscode.commands.registerCommand('embedder.report', async () => {
+      const text = await report().then((value) => JSON.stringify(value), (error) => JSON.stringify({ error: String(error.stack ?? error) }));
+      await vscode.workspace.fs.writeFile(file, Buffer.from(text));
+    }),
+  );
+};
