@@ -24,6 +24,8 @@ export class Workbench {
   }
 
   async shot(name) {
+    // What fades in has to be there.
+    await this.#page.waitForTimeout(400);
     await this.#page.screenshot({ path: path.join(this.#shots, `${name}.png`) });
   }
 
@@ -66,7 +68,7 @@ export class Workbench {
   async command(title) {
     await this.press('F1');
     await this.#page.waitForSelector('.quick-input-widget input');
-    await this.type(title);
+    await this.#page.keyboard.insertText(title);
     const row = await this.#quickRow(title);
     await row.click();
   }
@@ -89,7 +91,7 @@ export class Workbench {
   async file(name) {
     await this.press('Control+P');
     await this.#page.waitForSelector('.quick-input-widget input');
-    await this.type(name);
+    await this.#page.keyboard.insertText(name);
     await (await this.#quickRow(path.basename(name))).click();
     await this.sees('.tabs-container .tab.active', path.basename(name));
     await this.#page.waitForSelector('.editor-instance .view-lines');

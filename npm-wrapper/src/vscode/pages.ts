@@ -62,9 +62,10 @@ export function entriesText(entries: Entry[]): string {
     const ranges = (entry.file?.line_ranges ?? []).map(({ start, end }) => (start === end ? `${start}` : `${start}-${end}`));
     const file = entry.file === null ? '' : [entry.file.relative_path, ranges.join(',')].filter(Boolean).join(':');
     const how = entry.success ? entry.scope_validation : `${entry.scope_validation}, failed`;
-    return [entry.id.slice(0, 8), entry.timestamp, entry.intent_id ?? '', entry.session_id, entry.tool_name, entry.mutation_class, how, file];
+    const time = entry.timestamp.slice(0, 19).replace('T', ' ');
+    return [time, file, entry.intent_id ?? '', entry.mutation_class, how, entry.tool_name, entry.session_id, entry.id];
   };
-  return table(['id', 'time', 'intent', 'session', 'tool', 'class', 'scope', 'file'], entries.map(row));
+  return table(['time (UTC)', 'file', 'intent', 'class', 'scope', 'tool', 'session', 'id'], entries.map(row));
 }
 
 export function verificationText({ ok, files, lines, entries, heads, faults, notes }: Verification): string {

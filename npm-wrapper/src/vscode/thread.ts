@@ -5,6 +5,9 @@ import type { Opening, Order, Report } from './messages.js';
 /** What the thread says by itself. */
 export type News = Exclude<Report, { type: 'answer' | 'refusal' }>;
 
+/** Less than editors give an extension for its end. */
+const MOST_FOR_CLOSING_MS = 2_000;
+
 interface Waiting {
   resolve: (value: unknown) => void;
   reject: (error: TollgateError) => void;
@@ -52,9 +55,12 @@ export class GateThread {
     this.#tell({ type: 'prompted', prompt, done });
   }
 
-  /** Ends everything that runs, then the thread. */
+  /** Ends everything that runs, then the thread. An editor that closes does not wait for long. */
   async end(): Promise<void> {
-    await Promise.allSettled([...this.#openings.keys()].map((folder) => this.close(folder)));
+    const closed = Promise.allSettled([...this.#openings.keys()].map((folder) => this.close(folder)));
+    let timer: NodeJS.Timeout | undefined;
+    await Promise.race([closed, new Promise((resolve) => (timer = setTimeout(resolve, MOST_FOR_CLOSING_MS)))]);
+    clearTimeout(timer);
     const worker = this.#worker;
     this.#gone('the gate was closed');
     await worker?.terminate();

@@ -92,7 +92,9 @@ function intentsOf(folder: Folder): Node[] {
 async function partsOf(folder: Folder, intent: IntentDetails): Promise<Node[]> {
   const entries = await folder.entries(LOOKED_AT, intent.id).catch(() => []);
   const changes = new Map<string, number>();
-  for (const { file } of entries) if (file !== null) changes.set(file.relative_path, (changes.get(file.relative_path) ?? 0) + 1);
+  for (const { file, success } of entries) {
+    if (file !== null && success) changes.set(file.relative_path, (changes.get(file.relative_path) ?? 0) + 1);
+  }
   const texts = (lines: string[], icon: string): Node[] => lines.map((label) => ({ kind: 'text', label, icon }));
   const files: Node[] = [...changes].map(([path, count]) => ({ kind: 'file', folder, path, changes: count }));
   const recent: Node[] = entries.slice(0, SHOWN).map((entry) => ({ kind: 'entry', folder, entry }));
@@ -146,6 +148,8 @@ function folderOf(path: string): string {
 function when(timestamp: string): string {
   const time = new Date(timestamp);
   if (Number.isNaN(time.getTime())) return timestamp;
-  if (time.toDateString() === new Date().toDateString()) return time.toLocaleTimeString(undefined, { hour: '2-digit', minute: '2-digit' });
+  if (time.toDateString() === new Date().toDateString()) {
+    return time.toLocaleTimeString(undefined, { hour: '2-digit', minute: '2-digit', hour12: false });
+  }
   return time.toLocaleDateString(undefined, { month: 'short', day: 'numeric' });
 }

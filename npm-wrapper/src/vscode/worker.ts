@@ -128,7 +128,7 @@ async function carryOut(order: Exclude<Order, { type: 'open' | 'prompted' }>): P
     places.delete(order.folder);
     return place?.hooks?.shutdown({ drain: false });
   }
-  const method = METHODS[order.method];
+  const method = Object.hasOwn(METHODS, order.method) ? METHODS[order.method] : undefined;
   if (place === undefined || method === undefined) {
     throw new TollgateError('invalid_input', `the gate of \`${order.folder}\` is not open; the log says why`);
   }
