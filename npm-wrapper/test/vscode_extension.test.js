@@ -92,7 +92,12 @@ function editorWith(given) {
 test('every declared command is registered, and every registered one declared', async () => {
   const registered = [];
   const vscode = editorWith({
-    commands: { registerCommand: (name) => registered.push(name) },
+    commands: {
+      registerCommand: (name) => {
+        registered.push(name);
+        return { dispose: () => {} };
+      },
+    },
     extensions: { getExtension: () => undefined },
     lm: undefined,
     TextDocumentSaveReason: { Manual: 1, AfterDelay: 2, FocusOut: 3 },
