@@ -1,11 +1,11 @@
 import * as vscode from 'vscode';
 import type { Augmented, Intent, LookupPlan, Outcome, Ruling, Settlement, ToolCall } from './calls.js';
-import type { EventAnswer } from './hooks.js';
+import type { HookAnswer } from './hook_types.js';
 import { carryOut, type LookupOptions } from './lookups.js';
 import { TollgateError } from './error.js';
 import { Editor } from './vscode/editor.js';
 
-export type { EventAnswer } from './hooks.js';
+export type { HookAnswer } from './hook_types.js';
 export * from './calls.js';
 export { type ErrorCode, TollgateError } from './error.js';
 export type { LookupOptions } from './lookups.js';
@@ -39,7 +39,7 @@ export interface TollgateApi {
   /** Looks up what is known about a call's concepts, and puts it where it serves. */
   augment(call: EditorCall, options?: LookupOptions, where?: vscode.Uri): Promise<Augmented>;
   /** Passes an event to the hooks and waits for their answer. What they have to say is also shown. */
-  event(event: string, data?: object, session?: string, where?: vscode.Uri): Promise<EventAnswer>;
+  event(event: string, data?: object, session?: string, where?: vscode.Uri): Promise<HookAnswer>;
   /** Tells the hooks of an event, and waits for nothing. */
   notify(event: string, data?: object, where?: vscode.Uri): void;
   /** Makes an intent the session's only active one. */
@@ -105,7 +105,7 @@ async function start(context: vscode.ExtensionContext, ended: () => void): Promi
       return folder.call('augment', whole(call), findings);
     },
     event: async (event, data = {}, of = session, where) => {
-      const answer = await at(where).call<EventAnswer>('event', event, of, data);
+      const answer = await at(where).call<HookAnswer>('event', event, of, data);
       if (answer.systemMessage !== null) {
         editor.output.info(answer.systemMessage);
         void vscode.window.showInformationMessage(answer.systemMessage);

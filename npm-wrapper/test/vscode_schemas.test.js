@@ -3,6 +3,8 @@ import assert from 'node:assert/strict';
 import * as fs from 'node:fs';
 import { test } from 'node:test';
 import { Ajv } from 'ajv';
+import { createTollgate } from 'tollgate';
+import { freshFolder, writeFiles } from './workspace_folder.js';
 
 function isRegex(text) {
   try {
@@ -24,6 +26,7 @@ const without = (...names) => ({ hooks: [Object.fromEntries(Object.entries(hook(
 
 const HOOKS = [
   [true, 'nothing', { hooks: [] }],
+  [true, 'a bare list', hook({}).hooks],
   [true, 'a hook', hook({})],
   [true, 'a version', { schemaVersion: 1, ...hook({}) }],
   [true, 'other names for the same', { hooks: [{ name: 'a', event: 'before_tool', prompt: 'Look.' }] }],
@@ -37,6 +40,14 @@ const HOOKS = [
     retry: { count: 0, backoffMs: 0, backoffFactor: 1, jitter: true },
   })],
   [false, 'no list', {}],
+  [false, 'something else beside the list', { ...hook({}), secretPatterns: ['x'] }],
+  [false, 'an unknown field', hook({ timeout: 5 })],
+  [false, 'an id and a name', hook({ name: 'a' })],
+  [false, 'arguments of a prompt', { hooks: [{ id: 'a', trigger: 'before_tool', prompt: 'Look.', args: [] }] }],
+  [false, 'a list for a shell', hook({ shell: true })],
+  [false, 'too long an id', hook({ id: 'a'.repeat(129) })],
+  [false, 'too much at once', hook({ concurrency: 257 })],
+  [false, 'an unknown field of retry', hook({ retry: { times: 1 } })],
   [false, 'another version', { schemaVersion: 2, hooks: [] }],
   [false, 'no id', without('id')],
   [false, 'no trigger', without('trigger')],
@@ -44,6 +55,7 @@ const HOOKS = [
   [false, 'two things to run', hook({ prompt: 'Look.' })],
   [false, 'an empty command', hook({ command: [] })],
   [false, 'a list with arguments', hook({ args: ['x'] })],
+  [false, 'a push without leave', hook({ trigger: 'gitPush', repoRoot: '.' })],
   [false, 'no concurrency', hook({ concurrency: 0 })],
   [false, 'a short time', hook({ timeoutMs: 999 })],
   [false, 'half a time', hook({ timeoutMs: 1000.5 })],
@@ -70,6 +82,9 @@ const CONFIG = [
       budget_chars: 8000,
     },
   }],
+  [true, 'limits of hooks', { hooks: { timeout: 30000, concurrency: 8, queue: 10000, when_full: 'refuse' }, secretPatterns: ['ACME-[0-9]{6}'] }],
+  [false, 'an unknown limit of hooks', { hooks: { timeoutMs: 30000 } }],
+  [false, 'too short a limit', { hooks: { timeout: 10 } }],
   [false, 'an unknown effect', { tools: { a: 'burn' } }],
   [false, 'an unknown policy', { programs: 'maybe' }],
   [false, 'an unknown setting of augment', { augment: { source: [] } }],
@@ -94,11 +109,31 @@ const INTENTS = [
   [false, 'an id with a blank', { active_intents: [{ ...intent, id: 'INT 1' }] }],
 ];
 
+/** What the gate itself says of a file; nothing where it cannot say. */
+function faultsOf(name, sample) {
+  const { folder, discard } = freshFolder();
+  try {
+    const told = [];
+    const log = (level, message) => told.push(message);
+    const file = name === 'intents' ? '.orchestration/active_intents.yaml' : `.tollgate/${name}.json`;
+    writeFiles(folder, { '.orchestration/active_intents.yaml': 'active_intents: []', [file]: JSON.stringify(sample) });
+    const gate = createTollgate({ workspace: folder, home: folder, log });
+    const intents = gate.perform({ op: 'list-intents' });
+    if (name === 'intents') return intents.diagnostics.filter(({ line }) => line !== null);
+    if (name === 'config') return told.filter((message) => message.includes('config.json'));
+    return gate.perform({ op: 'hooks', do: 'list' }).faults;
+  } finally {
+    discard();
+  }
+}
+
 for (const [name, rows] of [['hooks', HOOKS], ['config', CONFIG], ['intents', INTENTS]]) {
   const fits = schema(name);
   for (const [expected, what, sample] of rows) {
     test(`${name}: ${what} is ${expected ? 'right' : 'wrong'}`, () => {
       assert.equal(fits(sample), expected, JSON.stringify(fits.errors));
+      const faults = faultsOf(name, sample);
+      if (faults !== undefined) assert.equal(faults.length === 0, expected, `the gate says: ${JSON.stringify(faults)}`);
     });
   }
 }

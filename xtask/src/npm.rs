@@ -51,7 +51,7 @@ pub(crate) fn runtimes() -> Result<Vec<Runtime>> {
 
 /// Installing takes its time, so it is done only where the lock file is not the one that was installed. Not `npm ci`: that
 /// wants the packages of every other platform in the registry too.
-fn install_in(folder: &std::path::Path, words: &[&str]) -> Result<()> {
+pub(crate) fn install_in(folder: &std::path::Path, words: &[&str]) -> Result<()> {
     let lock = fs::read(folder.join("package-lock.json")).context("reading package-lock.json")?;
     let mark = folder.join("node_modules/.installed-from");
     if fs::read(&mark).is_ok_and(|installed| installed == lock) {

@@ -70,6 +70,18 @@ export interface HookDetails {
   pattern?: string | null;
 }
 
+/** A run of a hook as the log keeps it. */
+export interface KeptRecord {
+  hook: string;
+  trigger: string;
+  file?: string;
+  started?: string;
+  status: string;
+  attempts: number;
+  reason?: string;
+  duration_ms?: number;
+}
+
 export interface HookFault {
   file: string;
   path?: string;

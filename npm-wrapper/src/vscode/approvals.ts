@@ -1,8 +1,12 @@
 import * as vscode from 'vscode';
-import type { HookApproval } from '../hooks.js';
+import type { HookApproval } from '../hook_types.js';
 import type { Folder } from './folder.js';
 
+/** A dialog that is taller than the window shows no buttons. */
 const LONGEST = 2_000;
+
+/** `sha256:` and what a person can compare. */
+const DIGEST_CHARS = 7 + 12;
 
 /** Asks a person whether hooks of the workspace may run, one at a time. */
 export class Approvals {
@@ -29,23 +33,42 @@ async function ask(folder: Folder, { hook, digest, why, shows }: HookApproval): 
   return true;
 }
 
+type Shows = HookApproval['shows'];
+
 /** What would run, as a person reads it. */
-export function details({ declaration, runs, script, interpreter, before }: HookApproval['shows']): string {
-  const lines = ['It would run:', ...runs.map((line) => `    ${line}`)];
-  if (script !== null) lines.push(`Script: ${script}`);
-  if (interpreter !== null) lines.push(`Interpreter: ${interpreter}`);
-  if (before !== null) {
+export function details(shows: Shows): string {
+  const lines: string[] = [];
+  const facts = factsOf(shows);
+  const before = shows.before === null ? undefined : factsOf(shows.before as Partial<Shows>);
+  for (const [name, fact] of facts) if (!name.startsWith('declared ')) lines.push(`${name}: ${fact}`);
+  if (before !== undefined) {
     lines.push('', 'What changed:');
-    for (const key of new Set([...Object.keys(before), ...Object.keys(declaration)])) {
-      const [was, is] = [written(before[key]), written(declaration[key])];
-      if (was !== is) lines.push(`    ${key}: ${was} → ${is}`);
+    for (const name of new Set([...before.keys(), ...facts.keys()])) {
+      const [was, is] = [before.get(name) ?? '(none)', facts.get(name) ?? '(none)'];
+      if (was !== is) lines.push(`    ${name}: ${was} \u2192 ${is}`);
     }
   }
-  lines.push('', 'Declaration:', JSON.stringify(declaration, null, 2));
+  lines.push('', 'Declaration:', JSON.stringify(shows.declaration, null, 2));
   const text = lines.join('\n');
-  return text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text;
+  return text.length > LONGEST ? `${text.slice(0, LONGEST)}\u2026` : text;
 }
 
-function written(value: unknown): string {
-  return value === undefined ? '(none)' : JSON.stringify(value);
+/** Everything that decides what runs, under a name for each. */
+function factsOf({ declaration, runs, interpreter, script, files }: Partial<Shows>): Map<string, string> {
+  const facts = new Map<string, string>();
+  if (runs !== undefined) facts.set('Runs', runs.map(quoted).join(' '));
+  if (interpreter !== undefined) facts.set('Program', interpreter);
+  if (script) facts.set('Script', file(script));
+  for (const named of files ?? []) facts.set(`File ${named[0]}`, named[1].slice(0, DIGEST_CHARS));
+  for (const [key, value] of Object.entries(declaration ?? {})) facts.set(`declared ${key}`, JSON.stringify(value));
+  return facts;
+}
+
+function file([path, digest]: readonly [string, string]): string {
+  return `${path} (${digest.slice(0, DIGEST_CHARS)})`;
+}
+
+/** A word as it would be typed, so that one word is told from two. */
+function quoted(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : JSON.stringify(word);
 }

@@ -1,6 +1,6 @@
 import * as vscode from 'vscode';
-import type { HookRecord } from '../hooks.js';
-import type { HookDetails, IntentDetails, Verification } from './answers.js';
+import type { HookRecord } from '../hook_types.js';
+import type { HookDetails, IntentDetails, KeptRecord, Verification } from './answers.js';
 import { INTENTS } from './diagnostics.js';
 import type { Editor } from './editor.js';
 import type { Folder } from './folder.js';
@@ -122,7 +122,7 @@ export function commands(editor: Editor): Record<string, (on?: OnIntent) => Prom
     'hooks.history': (on) =>
       inFolder(on, async (folder) => {
         const asked = { op: 'hooks', do: 'history', limit: MOST_ENTRIES };
-        const { records } = await folder.perform<{ records: HookRecord[] }>(asked);
+        const { records } = await folder.perform<{ records: KeptRecord[] }>(asked);
         await pages.show(`Hook history of ${folder.name}`, historyText(records));
       }),
   };

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import * as vscode from 'vscode';
-import type { HookApproval } from '../hooks.js';
+import type { HookApproval } from '../hook_types.js';
 import { Approvals } from './approvals.js';
 import { commands } from './commands.js';
 import { Diagnostics, INTENTS } from './diagnostics.js';
@@ -116,7 +116,7 @@ export class Editor implements vscode.Disposable {
   async approve(folder: Folder, id: string): Promise<void> {
     const hook = await folder.perform<Record<string, unknown>>({ op: 'hooks', do: 'show', id });
     const why = hook.trust === 'changed' ? 'changed' : 'new';
-    const shows = hook.shows as HookApproval['shows'];
+    const shows = { ...(hook.shows as HookApproval['shows']), before: (hook.before ?? null) as HookApproval['shows']['before'] };
     await this.#approvals.ask(folder, { hook: id, digest: String(hook.digest), why, shows });
   }
 
@@ -231,7 +231,7 @@ export class Editor implements vscode.Disposable {
     };
     const committed = ({ root, commit, branch }: Commit) => {
       const repo = vscode.workspace.getWorkspaceFolder(root)?.uri.toString() === folder.key ? folder.relative(root) : undefined;
-      if (repo !== undefined) notify({ repoRoot: repo === '' ? '.' : repo, commit, branch });
+      if (repo !== undefined) notify({ repo_root: repo === '' ? '.' : repo, commit, branch });
     };
     const failed = (why: string) => this.output.warn(`${folder.name}: cannot listen to ${trigger}: ${why}`);
     listening.set(trigger, listen(trigger, heard, committed, failed));

@@ -1,6 +1,6 @@
 /** What passes between the extension host and the thread that the gates live in. Plain data, because it is copied. */
 
-import type { HookApproval, HookRecord } from '../hooks.js';
+import type { HookApproval, HookRecord, PromptAnswer } from '../hook_types.js';
 
 /** How the gate of one folder is opened. */
 export interface Opening {
@@ -23,14 +23,10 @@ export type Order =
   | { type: 'open'; opening: Opening }
   | { type: 'close'; folder: string; id: number }
   | { type: 'call'; id: number; folder: string; method: string; args: unknown[] }
-  | { type: 'prompted'; prompt: number; done: PromptResult | { failed: string } };
+  | { type: 'prompted'; prompt: number; done: PromptResult };
 
 /** What a prompt came to. */
-export interface PromptResult {
-  exitCode?: number;
-  stdout: string;
-  stderr?: string;
-}
+export type PromptResult = PromptAnswer | { failed: string };
 
 /** From the thread. */
 export type Report =

@@ -20,12 +20,12 @@ export function onModels(changed: () => void): vscode.Disposable {
 
 /** Prompts that the editor's language model works on. */
 export class Prompts implements vscode.Disposable {
-  readonly #under_way = new Map<number, vscode.CancellationTokenSource>();
+  readonly #underWay = new Map<number, vscode.CancellationTokenSource>();
 
   /** Runs a prompt, whose secrets the gate has taken out. */
-  async run(id: number, hook: string, text: string): Promise<PromptResult | { failed: string }> {
+  async run(id: number, hook: string, text: string): Promise<PromptResult> {
     const source = new vscode.CancellationTokenSource();
-    this.#under_way.set(id, source);
+    this.#underWay.set(id, source);
     try {
       const [model] = (await models()?.selectChatModels()) ?? [];
       if (model === undefined) return { failed: 'the editor has no language model any more' };
@@ -37,16 +37,16 @@ export class Prompts implements vscode.Disposable {
     } catch (error) {
       return { failed: error instanceof Error ? error.message : String(error) };
     } finally {
-      this.#under_way.delete(id);
+      this.#underWay.delete(id);
       source.dispose();
     }
   }
 
   cancel(id: number): void {
-    this.#under_way.get(id)?.cancel();
+    this.#underWay.get(id)?.cancel();
   }
 
   dispose(): void {
-    for (const source of this.#under_way.values()) source.cancel();
+    for (const source of this.#underWay.values()) source.cancel();
   }
 }

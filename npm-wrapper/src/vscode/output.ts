@@ -1,5 +1,5 @@
 import * as vscode from 'vscode';
-import type { HookRecord } from '../hooks.js';
+import type { HookRecord } from '../hook_types.js';
 import type { Report } from './messages.js';
 
 type Log = Extract<Report, { type: 'log' }>;
@@ -28,12 +28,12 @@ export class Output implements vscode.Disposable {
 
   /** How a run of a hook stands. */
   record(folder: string, record: HookRecord): void {
-    const { hook, trigger, file, status, attempts, duration_ms: duration, exit_code: exit, reason, output } = record;
+    const { hook, trigger, file, status, attempts, durationMs, exitCode, reason, output } = record;
     const facts = [
-      file === undefined || file === null ? trigger : `${trigger} ${file}`,
+      file === undefined ? trigger : `${trigger} ${file}`,
       attempts > 1 ? `attempt ${attempts}` : '',
-      typeof exit === 'number' && exit !== 0 ? `exit code ${exit}` : '',
-      typeof duration === 'number' ? `${duration} ms` : '',
+      exitCode === undefined || exitCode === 0 ? '' : `exit code ${exitCode}`,
+      durationMs === undefined ? '' : `${durationMs} ms`,
       reason ?? '',
     ].filter((fact) => fact !== '');
     const text = `${folder}: hook ${hook} ${status} (${facts.join(', ')})`;

@@ -1,6 +1,5 @@
 import * as vscode from 'vscode';
-import type { HookRecord } from '../hooks.js';
-import type { Entry, HookDetails, IntentDetails, Verification } from './answers.js';
+import type { Entry, HookDetails, IntentDetails, KeptRecord, Verification } from './answers.js';
 
 const SCHEME = 'tollgate';
 
@@ -84,12 +83,13 @@ export function hooksText(hooks: readonly HookDetails[]): string {
   return table(['hook', 'trigger', 'pattern', 'kind', 'trust', 'state', 'file'], hooks.map(row));
 }
 
-export function historyText(records: HookRecord[]): string {
+export function historyText(records: KeptRecord[]): string {
   if (records.length === 0) return 'No hook has run.\n';
-  const row = (record: HookRecord) => {
-    const took = typeof record.duration_ms === 'number' ? `${record.duration_ms} ms` : '';
+  const row = (record: KeptRecord) => {
+    const took = record.duration_ms === undefined ? '' : `${record.duration_ms} ms`;
     const on = [record.trigger, record.file].filter(Boolean).join(' ');
-    return [String(record.started), record.hook, record.status, String(record.attempts), took, on, record.reason ?? ''];
+    const started = (record.started ?? '').slice(0, 19).replace('T', ' ');
+    return [started, record.hook, record.status, String(record.attempts), took, on, record.reason ?? ''];
   };
-  return table(['started', 'hook', 'status', 'attempts', 'took', 'on', 'reason'], records.map(row));
+  return table(['started (UTC)', 'hook', 'status', 'attempts', 'took', 'on', 'reason'], records.map(row));
 }

@@ -9,7 +9,8 @@ import { setImmediate } from 'node:timers/promises';
 import { parentPort } from 'node:worker_threads';
 import type { Finding, Outcome, ToolCall } from '../calls.js';
 import { TollgateError } from '../error.js';
-import { Hooks, type HooksOptions } from '../hooks.js';
+import type { HooksOptions, PromptAnswer } from '../hook_types.js';
+import { Hooks } from '../hooks.js';
 import { createTollgate, type Tollgate } from '../index.js';
 import type { Opening, Order, PromptResult, Report } from './messages.js';
 
@@ -22,11 +23,11 @@ interface Place {
   gate: Tollgate;
   hooks: Hooks | undefined;
   /** The last of each operation that goes on over several answers; the next one waits for it. */
-  under_way: Map<string, Promise<unknown>>;
+  underWay: Map<string, Promise<unknown>>;
 }
 
 const places = new Map<string, Place>();
-const prompts = new Map<number, (done: PromptResult | { failed: string }) => void>();
+const prompts = new Map<number, (done: PromptResult) => void>();
 let lastPrompt = 0;
 
 function open({ folder, workspace, home, hooks, prompts: asks, triggers }: Opening): void {
@@ -44,7 +45,9 @@ function open({ folder, workspace, home, hooks, prompts: asks, triggers }: Openi
       },
     };
     if (asks) options.runPrompt = (text, { hook, signal }) => ask(folder, hook, text, signal);
-    places.set(folder, { gate, hooks: hooks ? new Hooks(gate, options) : undefined, under_way: new Map() });
+    const place: Place = { gate, hooks: hooks ? new Hooks(gate, options) : undefined, underWay: new Map() };
+    places.set(folder, place);
+    place.hooks?.reload();
   } catch (error) {
     log('error', error instanceof Error ? error.message : String(error));
   }
@@ -58,7 +61,7 @@ function unheard(trigger: string, triggers: string[]): string | undefined {
 }
 
 /** Has the editor run a prompt. */
-function ask(folder: string, hook: string, text: string, signal: AbortSignal): Promise<PromptResult> {
+function ask(folder: string, hook: string, text: string, signal: AbortSignal): Promise<PromptAnswer> {
   const prompt = ++lastPrompt;
   return new Promise((resolve, reject) => {
     const stop = () => {
@@ -80,9 +83,9 @@ function ask(folder: string, hook: string, text: string, signal: AbortSignal): P
 type Line = Record<string, unknown>;
 
 /** Answers a line, also one whose answer is worked out in several turns. Other calls get their turn in between. */
-async function perform({ gate, under_way }: Place, line: Line): Promise<Line> {
+async function perform({ gate, underWay }: Place, line: Line): Promise<Line> {
   const op = String(line.op);
-  const before = under_way.get(op);
+  const before = underWay.get(op);
   const whole = async () => {
     await before?.catch(() => {});
     let answer = gate.perform(line);
@@ -93,7 +96,7 @@ async function perform({ gate, under_way }: Place, line: Line): Promise<Line> {
     return answer;
   };
   const answer = whole();
-  under_way.set(op, answer);
+  underWay.set(op, answer);
   return answer;
 }
 
@@ -114,6 +117,7 @@ const METHODS: Record<string, (place: Place, ...args: never[]) => unknown> = {
   event: ({ hooks }, event: string, session: string, data: object) => hooks?.event(event, session, data) ?? { ...quiet, data },
   notify: ({ hooks }, event: string, data: object, session?: string) => hooks?.notify(event, data, session),
   run: ({ hooks }, id: string, data?: object) => trusted(hooks).run(id, data),
+  reload: ({ hooks }) => hooks?.reload(),
   cancel: ({ hooks }, run: string) => hooks?.cancel(run),
 };
 
