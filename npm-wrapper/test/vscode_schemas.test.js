@@ -120,6 +120,7 @@ function faultsOf(name, sample) {
     const gate = createTollgate({ workspace: folder, home: folder, log });
     const intents = gate.perform({ op: 'list-intents' });
     if (name === 'intents') return intents.diagnostics.filter(({ line }) => line !== null);
+    gate.preTool({ session: 's1', call: 'c1', tool: 'read_file', args: { path: 'a' } });
     if (name === 'config') return told.filter((message) => message.includes('config.json'));
     return gate.perform({ op: 'hooks', do: 'list' }).faults;
   } finally {

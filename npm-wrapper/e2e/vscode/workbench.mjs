@@ -85,6 +85,11 @@ export class Workbench {
   /** Waits for a list of choices, and picks one. */
   async pick(text) {
     await (await this.#quickRow(text)).click();
+    await this.#asked();
+  }
+
+  /** Waits until no question is open, so that keys go to the editor again. */
+  async #asked() {
     await this.until('the list is gone', async () => !(await this.#page.isVisible('.quick-input-widget')));
   }
 
@@ -93,6 +98,7 @@ export class Workbench {
     await this.#page.waitForSelector('.quick-input-widget input');
     await this.#page.keyboard.insertText(name);
     await (await this.#quickRow(path.basename(name))).click();
+    await this.#asked();
     await this.sees('.tabs-container .tab.active', path.basename(name));
     await this.#page.waitForSelector('.editor-instance .view-lines');
   }
@@ -103,6 +109,7 @@ export class Workbench {
     await this.#page.waitForSelector('.quick-input-widget input');
     await this.type(String(number));
     await this.press('Enter');
+    await this.#asked();
   }
 
   async save() {

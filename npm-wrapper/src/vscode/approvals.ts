@@ -20,15 +20,26 @@ export class Approvals {
   }
 }
 
-async function ask(folder: Folder, { hook, digest, why, shows }: HookApproval): Promise<boolean> {
+async function ask(folder: Folder, approval: HookApproval): Promise<boolean> {
+  const { hook, digest, why, shows } = approval;
   const approve: vscode.MessageItem = { title: 'Approve' };
+  const look: vscode.MessageItem = { title: 'Show Script' };
   const later: vscode.MessageItem = { title: 'Not now', isCloseAffordance: true };
   const question =
     why === 'new'
       ? `The workspace "${folder.name}" wants to run the hook "${hook}".`
       : `The hook "${hook}" of the workspace "${folder.name}" has changed since you approved it.`;
   const options = { modal: true, detail: details(shows) };
-  if ((await vscode.window.showWarningMessage(question, options, approve, later)) !== approve) return false;
+  // The first one has the focus. The question may come while a person types, and no key may approve by mistake.
+  const answers = shows.script ? [later, approve, look] : [later, approve];
+  const answer = await vscode.window.showWarningMessage(question, options, ...answers);
+  if (answer === look && shows.script) {
+    await vscode.window.showTextDocument(folder.uri(shows.script[0]));
+    const again = 'Review';
+    const waits = `The hook "${hook}" waits for your approval.`;
+    return (await vscode.window.showInformationMessage(waits, again)) === again ? ask(folder, approval) : false;
+  }
+  if (answer !== approve) return false;
   await folder.perform({ op: 'hooks', do: 'approve', id: hook, digest });
   return true;
 }

@@ -73,7 +73,7 @@ export function commands(editor: Editor): Record<string, (on?: OnIntent) => Prom
         const progress = { location: vscode.ProgressLocation.Window, title: 'Tollgate verifies the ledger' };
         const report = await vscode.window.withProgress(progress, () => folder.perform<Verification>({ op: 'verify' }));
         const text = verificationText(report);
-        editor.output[report.ok ? 'info' : 'warn'](`${folder.name}: ${text.trimEnd()}`);
+        editor.output[report.ok ? 'info' : 'warn'](`${folder.name}: ${text.split('\n', 1)[0]}`);
         const show = report.ok ? vscode.window.showInformationMessage : vscode.window.showErrorMessage;
         const more = 'Show Report';
         const said = report.ok
