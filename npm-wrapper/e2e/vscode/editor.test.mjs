@@ -207,7 +207,9 @@ test('a save asks for approval of a hook, which runs once it is approved', hooks
   await bench.shot('8-approval');
   // The key that a person may be about to press does not approve.
   await bench.press('Enter');
-  await bench.seesNo(MODAL, 'note-save');
+  await bench.sees('.tabs-container .tab.active', 'note.mjs');
+  await bench.sees(NOTICE, 'waits for your approval');
+  assert.ok(!fs.existsSync(path.join(server.home, '.tollgate/trusted-hooks.json')), 'nothing is approved');
   assert.equal(ran(), '', 'what is not approved does not run');
   await bench.command('Tollgate: Approve a Hook…');
   await bench.pick('note-save');

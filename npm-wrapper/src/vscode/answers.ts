@@ -76,6 +76,7 @@ export interface KeptRecord {
   trigger: string;
   file?: string;
   started?: string;
+  ended?: string;
   status: string;
   attempts: number;
   reason?: string;

@@ -23,18 +23,18 @@ export class Approvals {
 async function ask(folder: Folder, approval: HookApproval): Promise<boolean> {
   const { hook, digest, why, shows } = approval;
   const approve: vscode.MessageItem = { title: 'Approve' };
-  const look: vscode.MessageItem = { title: 'Show Script' };
+  const look: vscode.MessageItem = { title: shows.script ? 'Show Script' : 'Show Declaration' };
   const later: vscode.MessageItem = { title: 'Not now', isCloseAffordance: true };
   const question =
     why === 'new'
       ? `The workspace "${folder.name}" wants to run the hook "${hook}".`
       : `The hook "${hook}" of the workspace "${folder.name}" has changed since you approved it.`;
   const options = { modal: true, detail: details(shows) };
-  // The first one has the focus. The question may come while a person types, and no key may approve by mistake.
-  const answers = shows.script ? [later, approve, look] : [later, approve];
-  const answer = await vscode.window.showWarningMessage(question, options, ...answers);
-  if (answer === look && shows.script) {
-    await vscode.window.showTextDocument(folder.uri(shows.script[0]));
+  // The question may come while a person types, and the first button takes the Enter key: it must not be the one that approves.
+  const answer = await vscode.window.showWarningMessage(question, options, look, approve, later);
+  if (answer === look) {
+    const declared = folder.hooks.find(({ id }) => id === hook)?.file ?? '.tollgate/hooks.json';
+    await vscode.window.showTextDocument(folder.uri(shows.script ? shows.script[0] : declared));
     const again = 'Review';
     const waits = `The hook "${hook}" waits for your approval.`;
     return (await vscode.window.showInformationMessage(waits, again)) === again ? ask(folder, approval) : false;

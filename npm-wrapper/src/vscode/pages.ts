@@ -88,8 +88,8 @@ export function historyText(records: KeptRecord[]): string {
   const row = (record: KeptRecord) => {
     const took = record.duration_ms === undefined ? '' : `${record.duration_ms} ms`;
     const on = [record.trigger, record.file].filter(Boolean).join(' ');
-    const started = (record.started ?? '').slice(0, 19).replace('T', ' ');
+    const started = (record.started ?? record.ended ?? '').slice(0, 19).replace('T', ' ');
     return [started, record.hook, record.status, String(record.attempts), took, on, record.reason ?? ''];
   };
-  return table(['started (UTC)', 'hook', 'status', 'attempts', 'took', 'on', 'reason'], records.map(row));
+  return table(['time (UTC)', 'hook', 'status', 'attempts', 'took', 'on', 'reason'], records.map(row));
 }
