@@ -13,35 +13,38 @@ export class Approvals {
   #last: Promise<unknown> = Promise.resolve();
 
   /** @returns whether it was approved */
-  ask(folder: Folder, approval: HookApproval): Promise<boolean> {
-    const asked = this.#last.then(() => ask(folder, approval));
+  async ask(folder: Folder, approval: HookApproval): Promise<boolean> {
+    const asked = this.#last.then(() => question(folder, approval));
     this.#last = asked.catch(() => {});
-    return asked;
+    const { hook, digest, shows } = approval;
+    switch (await asked) {
+      case 'approve':
+        await folder.perform({ op: 'hooks', do: 'approve', id: hook, digest });
+        return true;
+      case 'look': {
+        const declared = folder.hooks.find(({ id }) => id === hook)?.file ?? '.tollgate/hooks.json';
+        await vscode.window.showTextDocument(folder.uri(shows.script ? shows.script[0] : declared));
+        const again = 'Review';
+        const picked = await vscode.window.showInformationMessage(`The hook "${hook}" waits for your approval.`, again);
+        return picked === again ? this.ask(folder, approval) : false;
+      }
+      default:
+        return false;
+    }
   }
 }
 
-async function ask(folder: Folder, approval: HookApproval): Promise<boolean> {
-  const { hook, digest, why, shows } = approval;
+async function question(folder: Folder, { hook, why, shows }: HookApproval): Promise<'approve' | 'look' | undefined> {
   const approve: vscode.MessageItem = { title: 'Approve' };
   const look: vscode.MessageItem = { title: shows.script ? 'Show Script' : 'Show Declaration' };
   const later: vscode.MessageItem = { title: 'Not now', isCloseAffordance: true };
-  const question =
+  const text =
     why === 'new'
       ? `The workspace "${folder.name}" wants to run the hook "${hook}".`
       : `The hook "${hook}" of the workspace "${folder.name}" has changed since you approved it.`;
-  const options = { modal: true, detail: details(shows) };
   // The question may come while a person types, and the first button takes the Enter key: it must not be the one that approves.
-  const answer = await vscode.window.showWarningMessage(question, options, look, approve, later);
-  if (answer === look) {
-    const declared = folder.hooks.find(({ id }) => id === hook)?.file ?? '.tollgate/hooks.json';
-    await vscode.window.showTextDocument(folder.uri(shows.script ? shows.script[0] : declared));
-    const again = 'Review';
-    const waits = `The hook "${hook}" waits for your approval.`;
-    return (await vscode.window.showInformationMessage(waits, again)) === again ? ask(folder, approval) : false;
-  }
-  if (answer !== approve) return false;
-  await folder.perform({ op: 'hooks', do: 'approve', id: hook, digest });
-  return true;
+  const answer = await vscode.window.showWarningMessage(text, { modal: true, detail: details(shows) }, look, approve, later);
+  return answer === approve ? 'approve' : answer === look ? 'look' : undefined;
 }
 
 type Shows = HookApproval['shows'];
