@@ -69,22 +69,17 @@ export class Workbench {
     await this.press('F1');
     await this.#page.waitForSelector('.quick-input-widget input');
     await this.#page.keyboard.insertText(title);
-    const row = await this.#quickRow(title);
-    await row.click();
+    await this.#choose(title);
   }
 
-  async #quickRow(text) {
-    return this.until(`the list offers ${text}`, async () => {
-      for (const row of await this.#page.$$('.quick-input-list .monaco-list-row')) {
-        if ((await row.textContent())?.includes(text)) return row;
-      }
-      return undefined;
-    });
+  /** Clicks a row of the list that is open, whenever it is offered and holds still. */
+  async #choose(text) {
+    await this.#page.locator('.quick-input-list .monaco-list-row', { hasText: text }).first().click({ timeout: PATIENCE_MS });
   }
 
   /** Waits for a list of choices, and picks one. */
   async pick(text) {
-    await (await this.#quickRow(text)).click();
+    await this.#choose(text);
     await this.#asked();
   }
 
@@ -97,7 +92,7 @@ export class Workbench {
     await this.press('Control+P');
     await this.#page.waitForSelector('.quick-input-widget input');
     await this.#page.keyboard.insertText(name);
-    await (await this.#quickRow(path.basename(name))).click();
+    await this.#choose(path.basename(name));
     await this.#asked();
     await this.sees('.tabs-container .tab.active', path.basename(name));
     await this.#page.waitForSelector('.editor-instance .view-lines');
