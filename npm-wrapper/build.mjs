@@ -5,6 +5,7 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { brotliCompressSync, constants } from 'node:zlib';
 import { transpile } from '@bytecodealliance/jco';
 import * as esbuild from 'esbuild';
 import { pack } from './vscode/pack.mjs';
@@ -98,6 +99,30 @@ async function bundle() {
   await esbuild.build(commonJs('src/index.ts', 'dist/index.cjs'));
   await esbuild.build(commonJs('src/vscode.ts', 'dist/vscode.cjs'));
   await esbuild.build(commonJs('src/vscode/worker.ts', 'dist/gate-worker.cjs'));
+  const opencode = { ...common(), entryPoints: ['src/opencode.ts'], format: 'esm' };
+  await esbuild.build({ ...opencode, outfile: 'dist/opencode.js', plugins: [besides('./index.js')] });
+  await esbuild.build({ ...opencode, format: 'cjs', outfile: 'dist/opencode.cjs', plugins: [besides('./index.cjs')] });
+  const define = { ...opencode.define, TOLLGATE_MODULES: JSON.stringify(packed()) };
+  await esbuild.build({ ...opencode, define, outfile: 'dist/opencode.bundle.js', plugins: [inline()], minifyWhitespace: true });
+}
+
+/** Leaves the package's main entry a file of its own, so that whoever loads both has its code once. */
+function besides(file) {
+  const resolved = { path: file, external: true };
+  return { name: 'besides', setup: (build) => build.onResolve({ filter: /\/index\.js$/ }, () => resolved) };
+}
+
+/** Takes the core modules from inside the bundle. */
+function inline() {
+  const resolved = { path: at('src', 'core_inline.ts') };
+  return { name: 'inline', setup: (build) => build.onResolve({ filter: /\/core_files\.js$/ }, () => resolved) };
+}
+
+function packed() {
+  // The best quality takes ten times as long for a tenth less.
+  const params = { [constants.BROTLI_PARAM_QUALITY]: 9 };
+  const pack = (name) => brotliCompressSync(fs.readFileSync(at('generated', name)), { params }).toString('base64');
+  return Object.fromEntries(modules.map((name) => [name, pack(name)]));
 }
 
 /** The extension's own code, in vscode/dist/. */
@@ -112,7 +137,7 @@ function writeTypes() {
   const tsc = at('node_modules', 'typescript', 'bin', 'tsc');
   const emit = ['--noEmit', 'false', '--declaration', '--emitDeclarationOnly', '--stripInternal', '--outDir', 'generated/types'];
   execFileSync(process.execPath, [tsc, '--project', here, ...emit], { cwd: here, stdio: 'inherit' });
-  const queue = ['index', 'eval', 'vscode'];
+  const queue = ['index', 'eval', 'opencode', 'vscode'];
   for (const name of queue) {
     const text = fs.readFileSync(at('generated', 'types', 'src', `${name}.d.ts`), 'utf8');
     if (text.includes('generated/')) throw new Error(`the public types in src/${name}.ts depend on generated ones`);

@@ -12,6 +12,7 @@ use crate::augment::{Answer, Finding, LOOKUP_MS, Lookup, TOTAL_MS};
 use crate::call::ToolCall;
 use crate::call::effect::{Effect, Operation};
 use crate::gate::{Gate, Outcome, Refusal};
+use crate::hooks::Command;
 use crate::intents::intent::Intent;
 use crate::operations;
 use crate::ports::{
@@ -155,13 +156,12 @@ impl sessions::Guest for Component {
 }
 
 impl engine::Guest for Component {
-    /// No hook is declared yet; what can be due is a second try at the ledger.
-    fn step(now_ms: u64, _inputs: Vec<engine::Input>) -> Result<engine::Turn, types::Fault> {
-        let due = with_gate(|gate| {
-            gate.enter_again();
-            gate.due_in()
-        });
-        Ok(engine::Turn { commands: Vec::new(), next_deadline_ms: due.map(|due| now_ms.saturating_add(due)) })
+    /// What is no JSON becomes null, which the hooks name like any other report that they do not know.
+    fn step(now_ms: u64, inputs: Vec<engine::Input>) -> Result<engine::Turn, types::Fault> {
+        let inputs: Vec<Value> = inputs.iter().map(|input| serde_json::from_slice(input).unwrap_or_default()).collect();
+        let (commands, next_deadline_ms) = with_gate(|gate| gate.step(now_ms, &inputs));
+        let command = |command: Command| engine::Command { id: command.id, body: command.body.to_string().into_bytes() };
+        Ok(engine::Turn { commands: commands.into_iter().map(command).collect(), next_deadline_ms })
     }
 }
 
@@ -204,7 +204,14 @@ struct Imports;
 
 fn ports() -> Ports {
     let imports = Rc::new(Imports);
-    Ports { workspace: imports.clone(), records: imports.clone(), log: imports.clone(), clock: imports.clone(), random: imports }
+    Ports {
+        workspace: imports.clone(),
+        records: imports.clone(),
+        log: imports.clone(),
+        clock: imports.clone(),
+        random: imports,
+        secrets: Rc::default(),
+    }
 }
 
 impl Workspace for Imports {

@@ -11,7 +11,9 @@
 //!   "unknown": "ask",
 //!   "strict": false,
 //!   "record": {"failed": true, "rejected": false},
-//!   "augment": {"sources": ["notes"]}
+//!   "augment": {"sources": ["notes"]},
+//!   "hooks": {"timeout": 30000},
+//!   "secretPatterns": ["ACME-[0-9]{6}"]
 //! }
 //! ```
 //!
@@ -22,6 +24,8 @@
 //! | `unknown` | a call whose effects cannot be known: `allow`, `ask` or `deny` |
 //! | `strict` | whether a fault of the gate's own stops changes |
 //! | `record` | whether calls that failed, and calls that the gate rejected, are entered in the ledger |
+//! | `hooks` | limits of hooks, see [`settings`](crate::hooks::settings) |
+//! | `secretPatterns` | what is hidden, besides common secrets, in everything the gate says and writes down |
 //! | `augment` | who is asked about the concepts that a call names, see [`settings`](crate::augment::settings) |
 //!
 //! Other keys are left to others. A file that cannot be used leaves the last good settings in force.
@@ -33,7 +37,9 @@ use serde_json::{Map, Value};
 
 use crate::augment::settings::Settings;
 use crate::glob::Glob;
+use crate::hooks::settings::{self, HookSettings};
 use crate::ports::{Facts, FileFault, Kind, Ports, Root};
+use crate::redact::Pattern;
 use crate::state;
 
 /// Where the settings stand.
@@ -101,6 +107,10 @@ pub struct Config {
     pub record_rejected: bool,
     /// How concepts are looked up.
     pub augment: Settings,
+    /// Limits of hooks.
+    pub hooks: HookSettings,
+    /// What is hidden besides common secrets.
+    pub secrets: Rc<[Pattern]>,
 }
 
 impl Default for Config {
@@ -113,6 +123,8 @@ impl Default for Config {
             record_failed: true,
             record_rejected: false,
             augment: Settings::default(),
+            hooks: HookSettings::default(),
+            secrets: Rc::default(),
         }
     }
 }
@@ -134,9 +146,9 @@ pub enum ConfigFault {
         /// What is wrong with it.
         why: String,
     },
-    /// How concepts are looked up.
+    /// How concepts are looked up, how hooks run, what is hidden.
     #[error("`{PATH}` cannot be used: {0}")]
-    Augment(String),
+    Other(String),
 }
 
 #[derive(Deserialize)]
@@ -150,6 +162,9 @@ struct Written {
     #[serde(default)]
     record: WrittenRecord,
     augment: Option<Value>,
+    hooks: Option<Value>,
+    #[serde(default, rename = "secretPatterns")]
+    secret_patterns: Value,
 }
 
 #[derive(Default, Deserialize)]
@@ -203,8 +218,12 @@ impl Config {
         config.record_failed = written.record.failed.unwrap_or(config.record_failed);
         config.record_rejected = written.record.rejected.unwrap_or(config.record_rejected);
         if let Some(augment) = &written.augment {
-            config.augment = Settings::parse(augment).map_err(ConfigFault::Augment)?;
+            config.augment = Settings::parse(augment).map_err(ConfigFault::Other)?;
         }
+        if let Some(hooks) = &written.hooks {
+            config.hooks = HookSettings::parse(hooks).map_err(ConfigFault::Other)?;
+        }
+        config.secrets = settings::patterns(&written.secret_patterns).map_err(ConfigFault::Other)?.into();
         for (tool, written) in written.tools {
             let glob = Glob::compile(&tool).map_err(|why| ConfigFault::Tool { tool: tool.clone(), why: why.to_string() })?;
             match rule(&written) {
@@ -244,13 +263,13 @@ impl Cache {
         let first = self.stamp == 0;
         self.stamp = stamp;
         if stamp == 0 {
-            self.good = Rc::default();
+            self.put_in_force(Config::default(), ports);
             return true;
         }
         let text = ports.workspace.read(Root::Project, PATH, MOST_BYTES);
         match text.as_deref().map_err(|fault| ConfigFault::Unreadable(*fault)).and_then(Config::parse) {
             Ok(config) => {
-                self.good = Rc::new(config);
+                self.put_in_force(config, ports);
                 state::keep_good(COPY, text.as_deref().unwrap_or_default(), ports);
             }
             Err(fault) => {
@@ -258,10 +277,15 @@ impl Cache {
                 // A process that begins now has none yet.
                 let kept = if first { state::good(COPY, ports).and_then(|text| Config::parse(&text).ok()) } else { None };
                 let Some(config) = kept else { return false };
-                self.good = Rc::new(config);
+                self.put_in_force(config, ports);
             }
         }
         true
+    }
+
+    fn put_in_force(&mut self, config: Config, ports: &Ports) {
+        ports.secrets.set(config.secrets.clone());
+        self.good = Rc::new(config);
     }
 }
 
@@ -288,6 +312,8 @@ mod tests {
             (r#"{"tools": {"x": {"paths": ["to"]}}}"#, "the tool `x`: say one of `read`"),
             (r#"{"tools": {"x": {"effect": "read", "paths": [1]}}}"#, "the tool `x`: say one of `read`"),
             (r#"{"tools": {"x[": "read"}}"#, "the tool `x[`"),
+            (r#"{"hooks": {"timeout": "soon"}}"#, "`hooks.timeout`"),
+            (r#"{"secretPatterns": ["a", "("]}"#, "`secretPatterns[1]`"),
             (r#"{"augment": {"sources": ["x"]}}"#, "the source \"x\" cannot be used"),
         ] {
             let fault = Config::parse(text.as_bytes()).unwrap_err().to_string();

@@ -8,15 +8,19 @@ mod settle;
 
 use std::rc::Rc;
 
+use serde_json::Value;
+
 use crate::augment::{Directions, Finding, Knowledge, Listing, Plan};
 use crate::call::{self, ToolCall};
 use crate::config::{self, Config};
+use crate::hooks::{Command, Hooks};
 use crate::intents::context::{self, MOST_RECENT};
 use crate::intents::diagnosis::Diagnosis;
 use crate::intents::file::{self, Governance, Intents};
 use crate::intents::intent::{Intent, IntentId};
 use crate::intents::lease;
 use crate::intents::selection::{self, Selection};
+use crate::json;
 use crate::ledger::Errands;
 use crate::ledger::entry::Entry;
 use crate::ledger::pending::{self, Pending};
@@ -45,6 +49,7 @@ pub struct Gate {
     /// Work that takes longer than one answer.
     pub(crate) errands: Errands,
     knowledge: Knowledge,
+    hooks: Hooks,
 }
 
 /// Why an intent could not be selected.
@@ -90,6 +95,7 @@ impl Gate {
             here: Vec::new(),
             errands: Errands::default(),
             knowledge: Knowledge::default(),
+            hooks: Hooks::default(),
         }
     }
 
@@ -185,6 +191,25 @@ impl Gate {
     pub fn concepts(&mut self, words: &str, limit: usize) -> Listing {
         let config = self.settings();
         self.knowledge.listed(words, limit, &config.augment, &self.ports)
+    }
+
+    /// The hooks as they are declared now, and the world that they look onto.
+    pub(crate) fn hooks(&mut self) -> (&mut Hooks, &Ports) {
+        let limits = self.settings().hooks;
+        self.hooks.refresh(limits, &self.ports);
+        (&mut self.hooks, &self.ports)
+    }
+
+    /// Takes in what happened and says what to do, and when to step again though nothing happens.
+    pub fn step(&mut self, now_ms: u64, inputs: &[Value]) -> (Vec<Command>, Option<u64>) {
+        self.enter_again();
+        // Declarations are looked at when they may matter, not at every tick.
+        if inputs.iter().any(|input| matches!(json::text(input, "type"), Some("hello" | "event" | "reload"))) {
+            self.hooks();
+        }
+        let (commands, deadline) = self.hooks.step(now_ms, inputs, &self.ports);
+        let again = self.due_in().map(|due| now_ms.saturating_add(due));
+        (commands, [deadline, again].into_iter().flatten().min())
     }
 
     /// What is in force, and what is wrong with the file as it stands.

@@ -1,9 +1,11 @@
 //! JSON by way of [`Value`], for everything but what runs for every byte of a call: a direct route for each type would be a
 //! third of the component.
 
+pub mod place;
+
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::{Error, Value};
+use serde_json::{Error, Map, Value};
 
 /// Reads a value.
 pub fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Error> {
@@ -18,4 +20,18 @@ pub fn line<T: Serialize>(value: &T) -> String {
 /// A value as it would be written.
 pub fn value_of<T: Serialize>(value: &T) -> Value {
     serde_json::to_value(value).unwrap_or_default()
+}
+
+/// A JSON object. The macro that makes one takes ten times the room in the component.
+pub fn object(fields: &mut [(&str, Value)]) -> Value {
+    let mut object = Map::new();
+    for (key, value) in fields {
+        object.insert((*key).to_owned(), value.take());
+    }
+    Value::Object(object)
+}
+
+/// The text under a key.
+pub fn text<'v>(value: &'v Value, key: &str) -> Option<&'v str> {
+    value.get(key).and_then(Value::as_str)
 }

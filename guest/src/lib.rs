@@ -19,6 +19,7 @@
 //! | [`intents`] | what the work is for, who works for it, what it owns |
 //! | [`ledger`] | what happened, one line per changed file |
 //! | [`augment`] | what is known about the concepts that a call names |
+//! | [`hooks`] | what others want to happen when something does: declarations, trust, schedule |
 //! | [`redact`] | text without its secrets |
 //! | [`state`] | the gate's memory between calls |
 //! | [`ports`] | everything the gate needs from outside, as traits, with a world in memory |
@@ -53,6 +54,7 @@ pub mod config;
 pub mod digest;
 pub mod gate;
 pub mod glob;
+pub mod hooks;
 pub mod intents;
 pub mod json;
 pub mod ledger;

@@ -6,18 +6,60 @@
 
 mod bytes;
 mod label;
+mod pattern;
 mod shape;
 mod value;
 
 use std::borrow::Cow;
+use std::cell::RefCell;
 use std::ops::Range;
+use std::rc::Rc;
 
 use bytes::{from, is_name};
+pub use pattern::{Pattern, PatternFault};
 
 /// What a secret is replaced by.
-const MARK: &str = "[redacted]";
+const MARK: &str = "[REDACTED]";
 
-/// Replaces secrets by `[redacted]`; labels, quotes and user names stay.
+/// What the workspace calls secret, besides what everybody does.
+#[derive(Debug, Default)]
+pub struct Secrets(RefCell<Rc<[Pattern]>>);
+
+impl Secrets {
+    /// From now on these patterns.
+    pub fn set(&self, patterns: Rc<[Pattern]>) {
+        self.0.replace(patterns);
+    }
+
+    /// The text without its secrets.
+    pub fn redact<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        match without(text, &self.0.borrow()) {
+            Cow::Borrowed(text) => redact(text),
+            Cow::Owned(text) => Cow::Owned(redact(&text).into_owned()),
+        }
+    }
+}
+
+/// The text without what some patterns cover.
+pub fn without<'t>(text: &'t str, patterns: &[Pattern]) -> Cow<'t, str> {
+    let mut clean = Cow::Borrowed(text);
+    for pattern in patterns {
+        let covered = pattern.covers(&clean);
+        if !covered.is_empty() {
+            let (mut kept, mut at) = (String::new(), 0);
+            for Range { start, end } in covered {
+                kept.push_str(clean.get(at..start).unwrap_or_default());
+                kept.push_str(MARK);
+                at = end;
+            }
+            kept.push_str(clean.get(at..).unwrap_or_default());
+            clean = Cow::Owned(kept);
+        }
+    }
+    clean
+}
+
+/// Replaces secrets by `[REDACTED]`; labels, quotes and user names stay.
 pub fn redact(text: &str) -> Cow<'_, str> {
     let bytes = text.as_bytes();
     let mut clean = String::new();

@@ -9,6 +9,7 @@ use std::fs;
 use std::rc::Rc;
 
 use fixture::{Fixture, Line, Row, Step, compare, kept, names, top};
+use serde_json::{Value, json};
 use tollgate_guest::gate::Gate;
 use tollgate_guest::operations::perform;
 use tollgate_guest::ports::memory::{Memory, PROJECT};
@@ -56,6 +57,11 @@ fn run(fixture: &Fixture) -> (String, String) {
         match line {
             Line::Do(step) => carry_out(&world, step),
             Line::Call(line) => answers.push_str(&format!("{}\n", perform(&mut gate, line))),
+            Line::Turn(now, inputs) => {
+                let (commands, deadline) = gate.step(*now, inputs);
+                let commands: Vec<Value> = commands.into_iter().map(|command| json!([command.id, command.body])).collect();
+                answers.push_str(&format!("{}\n", json!({"commands": commands, "next_deadline_ms": deadline})));
+            }
         }
     }
     let ledger = String::from_utf8(world.content(LEDGER).unwrap_or_default()).unwrap();

@@ -489,7 +489,7 @@ fn failed_and_rejected_calls() {
     };
     let mut house = House::new();
     let entries = failed(&mut house);
-    assert_eq!((&entries[0]["success"], &entries[0]["error"]), (&json!(false), &json!("401: password=[redacted] was wrong")));
+    assert_eq!((&entries[0]["success"], &entries[0]["error"]), (&json!(false), &json!("401: password=[REDACTED] was wrong")));
     expect(&house.call("pre-tool", "s", "2", "write", write("README.md")), "deny", "out_of_scope");
     assert_eq!(String::from_utf8(house.world.content(LEDGER).unwrap()).unwrap().lines().count(), 1);
 

@@ -24,8 +24,14 @@ impl NativeGate {
     /// Opens it.
     pub fn open(folder: &Path) -> Result<Self, Error> {
         let files = Rc::new(Native(Files::open(folder, None)?));
-        let ports =
-            Ports { workspace: files.clone(), records: files.clone(), log: files.clone(), clock: files.clone(), random: files };
+        let ports = Ports {
+            workspace: files.clone(),
+            records: files.clone(),
+            log: files.clone(),
+            clock: files.clone(),
+            random: files,
+            secrets: Rc::default(),
+        };
         Ok(Self(RefCell::new(Gate::new(ports))))
     }
 

@@ -15,3 +15,6 @@ declare const TOLLGATE_VERSION: string;
 
 /** `sha256:` and hex of the component that `generated/` was made from. */
 declare const TOLLGATE_DIGEST: string;
+
+/** The core modules by name, compressed and in Base64; only in the bundle that is one file. */
+declare const TOLLGATE_MODULES: Record<string, string>;

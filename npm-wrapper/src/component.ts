@@ -1,7 +1,5 @@
-import * as fs from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import { type ImportObject, instantiate, type Root as Exports } from '../generated/tollgate.js';
-import { TollgateError } from './error.js';
+import { coreBytes } from './core_files.js';
 
 export type { Exports };
 
@@ -13,19 +11,10 @@ export type Imports = Unversioned<ImportObject>;
 /** Compiled once and shared by all instances: compiling takes a thousand times as long as instantiating. */
 const modules = new Map<string, WebAssembly.Module>();
 
-/** A core module, from the file beside the bundle. */
 function coreModule(name: string): WebAssembly.Module {
   const compiled = modules.get(name);
   if (compiled !== undefined) return compiled;
-  const path = fileURLToPath(new URL(name, import.meta.url));
-  let bytes: Uint8Array;
-  try {
-    bytes = fs.readFileSync(path);
-  } catch (error) {
-    const remedy = 'keep the .wasm files of the package in the folder of its code, also when you bundle it';
-    throw new TollgateError('component_missing', `cannot read \`${path}\`: ${remedy}`, error);
-  }
-  const module = new WebAssembly.Module(bytes);
+  const module = new WebAssembly.Module(coreBytes(name));
   modules.set(name, module);
   return module;
 }

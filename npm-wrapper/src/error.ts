@@ -7,6 +7,8 @@
  * | `component_missing` | the `.wasm` files of the package are not beside its code |
  * | `invalid_input` | the caller passed something unusable; the message names it |
  * | `unknown_intent`, `intent_closed`, `not_governed` | why an intent could not be selected |
+ * | `unknown_hook` | there is no hook of that id |
+ * | `not_done` | it could not be done; the message says why |
  * | `workspace_fault` | a file of the workspace could not be read or written |
  * | `internal` | a defect of the component, told by itself |
  * | `guest_trap` | the component failed; the next call works on a fresh one |
@@ -19,6 +21,8 @@ export type ErrorCode =
   | 'unknown_intent'
   | 'intent_closed'
   | 'not_governed'
+  | 'unknown_hook'
+  | 'not_done'
   | 'workspace_fault'
   | 'internal'
   | 'guest_trap'

@@ -44,9 +44,9 @@ function open(workspace: string, home: string | undefined): Tollgate | undefined
   }
 }
 
-function answer(gate: Tollgate, line: Uint8Array): string {
+async function answer(gate: Tollgate, line: Uint8Array): Promise<string> {
   try {
-    return gate.perform(line);
+    return await gate.hooks().perform(line);
   } catch (error) {
     if (!(error instanceof TollgateError) || error.code !== 'guest_trap') throw error;
     complain(`error: ${error.message}`);
@@ -59,7 +59,7 @@ async function converse(gate: Tollgate): Promise<void> {
   const lines = new Lines(gate.longestLine + 1);
   const reply = async (line: Uint8Array) => {
     if (isBlank(line)) return;
-    if (!process.stdout.write(`${answer(gate, line)}\n`)) await once(process.stdout, 'drain');
+    if (!process.stdout.write(`${await answer(gate, line)}\n`)) await once(process.stdout, 'drain');
   };
   for await (const bytes of process.stdin) {
     for (const line of lines.feed(bytes as Uint8Array)) await reply(line);
@@ -68,8 +68,9 @@ async function converse(gate: Tollgate): Promise<void> {
   await finish(gate);
 }
 
-/** Waits for what the gate wants to try again. */
+/** Waits for the hooks that nobody waited for, and for what the gate wants to try again. */
 async function finish(gate: Tollgate): Promise<void> {
+  await gate.hooks().shutdown({ drain: true });
   const now = () => Math.floor(performance.now());
   for (let at = gate.step(now(), []).nextDeadlineMs; at !== undefined; at = gate.step(now(), []).nextDeadlineMs) {
     await setTimeout(Math.max(0, at - now()));
@@ -96,6 +97,11 @@ async function main(args: string[]): Promise<number> {
 // Nobody reads the answers any more, so there is nothing left to do.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : FAILED));
 process.stderr.on('error', () => {});
+
+// The programs of hooks are in groups of their own, so they go only if this process takes its leave of them.
+for (const [signal, number] of [['SIGHUP', 1], ['SIGINT', 2], ['SIGTERM', 15]] as const) {
+  process.on(signal, () => process.exit(128 + number));
+}
 
 main(process.argv.slice(2)).then(
   (code) => {

@@ -25,6 +25,8 @@ export class Guest {
   readonly #imports: Imports;
   #instance: Exports | undefined;
   #busy = false;
+  /** Told when an instance has failed, before whoever called learns of it. Throws nothing. */
+  onLost: ((error: TollgateError) => void) | undefined;
 
   constructor(imports: Imports) {
     this.#imports = imports;
@@ -45,7 +47,9 @@ export class Guest {
       if (refused !== undefined) throw new TollgateError(codeOf(refused), textOf(refused), error);
       this.#instance = undefined;
       const said = error instanceof Error ? error.message : String(error);
-      throw new TollgateError('guest_trap', `the gate failed and was restarted; the next call works (${said})`, error);
+      const trap = new TollgateError('guest_trap', `the gate failed and was restarted; the next call works (${said})`, error);
+      this.onLost?.(trap);
+      throw trap;
     } finally {
       this.#busy = false;
     }

@@ -10,6 +10,8 @@ import { workspaceImport } from './workspace.js';
 
 export * from './calls.js';
 export { type ErrorCode, TollgateError } from './error.js';
+export * from './hook_types.js';
+export { Hooks } from './hooks.js';
 export { carryOut, type LookupOptions } from './lookups.js';
 export type { Tollgate } from './tollgate.js';
 
@@ -51,5 +53,5 @@ export function createTollgate(options: TollgateOptions): Tollgate {
     'tollgate:hooks/workspace': workspaceImport(roots, log),
     'tollgate:hooks/records': recordsImport(roots, log),
   };
-  return new Tollgate(new Guest(imports));
+  return new Tollgate(new Guest(imports), roots, log);
 }

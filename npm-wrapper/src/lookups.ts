@@ -1,5 +1,5 @@
-import { spawn } from 'node:child_process';
 import type { Finding, Lookup, LookupPlan } from './calls.js';
+import { run } from './process.js';
 
 /** What a program inherits of the environment. Secrets in the rest are none of its business. */
 const ENVIRONMENT = ['PATH', 'HOME', 'USER', 'LOGNAME', 'LANG', 'LC_ALL', 'LC_CTYPE', 'TZ', 'TMPDIR', 'TEMP', 'SystemRoot', 'MAENIFOLD_ROOT'];
@@ -48,7 +48,7 @@ async function inTime(most: number, work: (signal: AbortSignal) => Promise<Answe
 
 async function ask(lookup: Lookup, options: LookupOptions, signal: AbortSignal): Promise<Answer> {
   const request = (lookup.request ?? {}) as Record<string, Record<string, unknown>>;
-  if (request.run !== undefined) return run(request.run, options.folder ?? process.cwd(), signal);
+  if (request.run !== undefined) return ended(request.run, options.folder ?? process.cwd(), signal);
   let known: Promise<string | undefined> | string | undefined;
   if (request.function !== undefined) {
     const answer = options.functions?.[lookup.source];
@@ -62,43 +62,27 @@ async function ask(lookup: Lookup, options: LookupOptions, signal: AbortSignal):
   return text === undefined ? 'unknown' : { text };
 }
 
-/** Runs a program in a process group of its own, which goes as a whole when its time is up. No shell. */
-function run({ argv, stdin }: Record<string, unknown>, folder: string, signal: AbortSignal): Promise<Answer> {
-  const [program, ...words] = Array.isArray(argv) ? argv.map(String) : [];
-  if (program === undefined) return Promise.resolve({ failed: 'no program is named' });
-  const inherited = ENVIRONMENT.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]]));
-  return new Promise((resolve) => {
-    const child = spawn(program, words, { cwd: folder, env: Object.fromEntries(inherited), detached: true, stdio: 'pipe' });
-    const end = () => {
-      try {
-        // A negative id means the group; elsewhere than on Unix there is only the program itself.
-        if (child.pid !== undefined) process.platform === 'win32' ? child.kill('SIGKILL') : process.kill(-child.pid, 'SIGKILL');
-      } catch {
-        // It has ended by itself.
-      }
-    };
-    signal.addEventListener('abort', end, { once: true });
-    const [said, complained] = [keep(child.stdout), keep(child.stderr)];
-    child.on('error', (error: NodeJS.ErrnoException) => resolve(error.code === 'ENOENT' ? 'unavailable' : { failed: error.message }));
-    child.on('close', (code, killed) => {
-      end();
-      if (code === 0) resolve({ text: said() });
-      else resolve({ failed: `exit status: ${code ?? killed}: ${complained().split('\n')[0]?.slice(0, 200)}` });
-    });
-    // A program that does not read its input breaks the pipe, which is its own business.
-    child.stdin.on('error', () => {});
-    child.stdin.end(typeof stdin === 'string' ? stdin : '');
-  });
-}
-
-/** Collects the beginning of a stream and reads the rest, so that nobody waits to write. */
-function keep(stream: NodeJS.ReadableStream): () => string {
-  const pieces: Buffer[] = [];
-  let length = 0;
-  stream.on('data', (piece: Buffer) => {
-    const kept = piece.subarray(0, MOST_OUTPUT - length);
-    length += kept.byteLength;
-    if (kept.byteLength > 0) pieces.push(kept);
-  });
-  return () => Buffer.concat(pieces, length).toString('utf8');
+/** Runs a program within the signal's time. */
+async function ended({ argv, stdin }: Record<string, unknown>, folder: string, signal: AbortSignal): Promise<Answer> {
+  const ending = await run(
+    {
+      argv: Array.isArray(argv) ? argv.map(String) : [],
+      input: typeof stdin === 'string' ? stdin : '',
+      folder,
+      inherit: ENVIRONMENT,
+      outputBytes: MOST_OUTPUT,
+    },
+    signal,
+  );
+  switch (ending.how) {
+    case 'ended':
+      if (ending.code === 0) return { text: ending.stdout };
+      return { failed: `exit status: ${ending.code ?? ending.signal}: ${ending.stderr.split('\n')[0]?.slice(0, 200)}` };
+    case 'missing':
+      return 'unavailable';
+    case 'failed':
+      return { failed: ending.why };
+    case 'canceled':
+      return 'late';
+  }
 }

@@ -14,7 +14,11 @@ import type {
 } from './calls.js';
 import { TollgateError } from './error.js';
 import type { Guest } from './guest.js';
+import type { HooksOptions } from './hook_types.js';
+import { Hooks } from './hooks.js';
+import type { LogSink } from './log.js';
 import { carryOut, type LookupOptions } from './lookups.js';
+import type { Roots } from './roots.js';
 import { fromBytes, text, textBytes, toBytes, toText, whole } from './json.js';
 
 /** What the prompt gets when nobody asks for less: 4,000 tokens of about four characters. */
@@ -22,14 +26,37 @@ const CONTEXT_CHARS = 16_000;
 
 const MOST_U32 = 0xffff_ffff;
 
+/** What those need who carry out the gate's commands. */
+interface Inside {
+  guest: Guest;
+  roots: Roots;
+  log: LogSink;
+  attach: (hooks: Hooks) => void;
+}
+
 /** The gate of one workspace. Every method is synchronous and throws nothing but `TollgateError`. */
 export class Tollgate {
   readonly #guest: Guest;
   #longestLine: number | undefined;
+  #hooks: Hooks | undefined;
+
+  /** @internal */
+  readonly inside: Inside;
 
   /** @internal Made by `createTollgate`. */
-  constructor(guest: Guest) {
+  constructor(guest: Guest, roots: Roots, log: LogSink) {
     this.#guest = guest;
+    const attach = (hooks: Hooks) => {
+      const remedy = 'call `gate.hooks()` without options';
+      if (this.#hooks !== undefined) throw new TollgateError('invalid_input', `the gate has its hooks already; ${remedy}`);
+      this.#hooks = hooks;
+    };
+    this.inside = { guest, roots, log, attach };
+  }
+
+  /** The hooks of the workspace. There is one of them, so options are for the first call. */
+  hooks(options?: HooksOptions): Hooks {
+    return this.#hooks !== undefined && options === undefined ? this.#hooks : new Hooks(this, options);
   }
 
   /** Rules on one call. Do not run the tool on `deny`, and have a person's word before you do on `ask`. */
@@ -100,7 +127,7 @@ export class Tollgate {
     return this.#guest.call(({ sessions }) => sessions.context(of, limit));
   }
 
-  /** Takes in what happened and says what to do. `nowMs` is a monotonic time of your choosing. */
+  /** Takes in what happened and says what to do. `nowMs` is a monotonic time of your choosing. With `hooks`, leave it to them. */
   step(nowMs: number, inputs: readonly object[]): Turn {
     const now = BigInt(whole(nowMs, Number.MAX_SAFE_INTEGER, 'nowMs'));
     const happened = inputs.map((input) => toBytes(input, 'inputs[]'));
@@ -113,14 +140,18 @@ export class Tollgate {
 
   /**
    * Answers one JSON line, such as `{"op":"context","session":"s1"}`: a line with a line, an object with an object. What
-   * cannot be understood is answered with `{"error":{"code","message"}}`.
+   * cannot be understood is answered with `{"error":{"code","message"}}`, and what takes time with `{"waiting":N}`; the
+   * `perform` of `hooks()` waits for that.
    */
   perform(line: string | Uint8Array): string;
   perform(line: object): Record<string, unknown>;
   perform(line: string | Uint8Array | object): string | Record<string, unknown> {
     const isBytes = line instanceof Uint8Array;
     const bytes = isBytes ? line : typeof line === 'string' ? textBytes(line) : toBytes(line, 'line');
+    const hooks = this.#hooks !== undefined && isAboutHooks(line, bytes) ? this.#hooks : undefined;
+    hooks?.greet();
     const answer = toText(this.#guest.call(({ operations }) => operations.perform(bytes)));
+    hooks?.reload();
     return isBytes || typeof line === 'string' ? answer : (JSON.parse(answer) as Record<string, unknown>);
   }
 
@@ -129,6 +160,22 @@ export class Tollgate {
     this.#longestLine ??= Number(this.#guest.call(({ operations }) => operations.longestLine()));
     return this.#longestLine;
   }
+}
+
+/** Whether a line needs what only a host can do. Most lines tell at a glance that they do not. */
+function isAboutHooks(line: string | Uint8Array | object, bytes: Uint8Array): boolean {
+  let asked: unknown = line;
+  if (typeof line === 'string' || line instanceof Uint8Array) {
+    const glance = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    if (!['event', 'hooks', '\\u'].some((word) => glance.includes(word))) return false;
+    try {
+      asked = fromBytes(bytes);
+    } catch {
+      return false;
+    }
+  }
+  const op = typeof asked === 'object' && asked !== null && 'op' in asked ? asked.op : undefined;
+  return op === 'event' || op === 'hooks';
 }
 
 function crossing(call: ToolCall): ContractCall {

@@ -77,8 +77,9 @@ function compareRun(name, root, home) {
   let answers = '';
   for (const text of filled(read(name, 'calls.jsonl')).split('\n').filter((line) => line !== '')) {
     const line = Buffer.from(text, 'latin1');
-    const step = stepOf(line);
-    if (step) carryOut(root, step);
+    const { do: step, step: now, inputs } = parsed(line);
+    if (typeof step === 'object') carryOut(root, step);
+    else if (typeof now === 'number') answers += `${turn(gate, now, inputs)}\n`;
     else answers += `${textOf(gate.perform(line))}\n`;
   }
   const ledger = path.join(root, '.orchestration/agent_trace.jsonl');
@@ -89,12 +90,17 @@ function compareRun(name, root, home) {
   ];
 }
 
-function stepOf(line) {
+function parsed(line) {
   try {
-    return JSON.parse(line.toString()).do;
+    return JSON.parse(line.toString()) ?? {};
   } catch {
-    return undefined;
+    return {};
   }
+}
+
+function turn(gate, now, inputs) {
+  const { commands, nextDeadlineMs } = gate.step(now, inputs);
+  return JSON.stringify({ commands: commands.map(({ id, body }) => [id, body]), next_deadline_ms: nextDeadlineMs ?? null });
 }
 
 function textOf(answer) {

@@ -7,14 +7,16 @@ import { freshFolder } from './workspace_folder.js';
 const { folder, discard } = freshFolder();
 process.on('exit', discard);
 
-const outfile = path.join(folder, 'imports.mjs');
-const contents = ['roots', 'workspace', 'records', 'lines'].map((name) => `export * from './${name}.js';`).join('\n');
+export const bundle = path.join(folder, 'imports.mjs');
+const names = ['roots', 'workspace', 'records', 'lines', 'json', 'process', 'script'];
+const contents = names.map((name) => `export * from './${name}.js';`).join('\n');
 esbuild.buildSync({
   stdin: { contents, resolveDir: fileURLToPath(new URL('../src', import.meta.url)), loader: 'ts' },
   bundle: true,
   format: 'esm',
   platform: 'node',
-  outfile,
+  outfile: bundle,
 });
 
-export const { Roots, workspaceImport, recordsImport, Lines, isBlank } = await import(pathToFileURL(outfile));
+const sources = await import(pathToFileURL(bundle));
+export const { Roots, workspaceImport, recordsImport, Lines, isBlank, member, wellFormed, run, exitCode, copyOf } = sources;

@@ -47,7 +47,7 @@ test('sources that answer, know nothing, print garbage, fail, hang, or are not t
     garbage: { text: '\ufffdx' },
     failing: { failed: 'exit status: 3: why' },
     hanging: 'late',
-    leaving: 'late',
+    leaving: { text: 'gone\n' },
     flooding: 'late',
     absent: 'unavailable',
     known: { text: 'about auth' },

@@ -3,9 +3,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 
-use crate::house::{command, house, run, target};
+use crate::e2e;
+use crate::house::{command, house, run};
 use crate::npm;
 
 /// Installs the editor and tries the extension in it. What is missing on this machine is said.
@@ -22,9 +23,10 @@ pub(crate) fn test() -> Result<()> {
     };
     let editor = editor()?;
     println!("\nthe VS Code extension in the editor");
-    let mut test = command("node", &["--test", "e2e/vscode/editor.test.mjs"]);
-    test.env("TOLLGATE_EDITOR", editor).env("TOLLGATE_CHROMIUM", chromium).env("TOLLGATE_SHOTS", target().join("e2e/vscode"));
-    run(test.current_dir(house().join("npm-wrapper")))
+    let mut test = e2e::alone();
+    test.args(["node", "--test", "e2e/vscode/editor.test.mjs"]).current_dir(house().join("npm-wrapper"));
+    let shots = editor.with_file_name("vscode");
+    run(test.env("TOLLGATE_EDITOR", editor).env("TOLLGATE_CHROMIUM", chromium).env("TOLLGATE_SHOTS", shots))
 }
 
 /// The browser.
@@ -35,13 +37,7 @@ fn chromium() -> Option<PathBuf> {
 
 /// The editor, installed below the target folder. Its own lock files pin what its parts need; none of it is compiled.
 fn editor() -> Result<PathBuf> {
-    let folder = target().join("e2e/editor");
-    fs::create_dir_all(&folder)?;
-    for file in [".npmrc", "package.json", "package-lock.json"] {
-        let from = house().join("xtask/editor").join(file);
-        fs::copy(&from, folder.join(file)).with_context(|| format!("copying {}", from.display()))?;
-    }
-    npm::install_in(&folder, &["install", "--no-save"])?;
+    let folder = npm::pinned("e2e/editor")?.canonicalize()?;
     let server = folder.join("node_modules/code-server/lib/vscode");
     for part in [server.clone(), server.join("extensions")] {
         install_part(&part)?;

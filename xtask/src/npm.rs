@@ -32,13 +32,7 @@ pub(crate) fn runtimes() -> Result<Vec<Runtime>> {
         println!("skipped: Node 22, Node 24 and Bun come as packages for Linux on x86-64 only");
         return Ok(runtimes);
     }
-    let folder = target().join("runtimes");
-    fs::create_dir_all(&folder)?;
-    for file in [".npmrc", "package.json", "package-lock.json"] {
-        let from = house().join("xtask/runtimes").join(file);
-        fs::copy(&from, folder.join(file)).with_context(|| format!("copying {}", from.display()))?;
-    }
-    install_in(&folder, &["install", "--no-save"])?;
+    let folder = pinned("runtimes")?;
     for (name, program) in [
         ("node22", "node_modules/node22/bin/node"),
         ("node24", "node_modules/node24/bin/node"),
@@ -49,9 +43,21 @@ pub(crate) fn runtimes() -> Result<Vec<Runtime>> {
     Ok(runtimes)
 }
 
+/// Installs the packages that a folder beside this crate's sources pins, below the target folder, and returns where.
+pub(crate) fn pinned(name: &str) -> Result<PathBuf> {
+    let folder = target().join(name);
+    fs::create_dir_all(&folder)?;
+    for file in [".npmrc", "package.json", "package-lock.json"] {
+        let from = house().join("xtask").join(name).join(file);
+        fs::copy(&from, folder.join(file)).with_context(|| format!("copying {}", from.display()))?;
+    }
+    install_in(&folder, &["install", "--no-save"])?;
+    Ok(folder)
+}
+
 /// Installing takes its time, so it is done only where the lock file is not the one that was installed. Not `npm ci`: that
 /// wants the packages of every other platform in the registry too.
-pub(crate) fn install_in(folder: &std::path::Path, words: &[&str]) -> Result<()> {
+fn install_in(folder: &std::path::Path, words: &[&str]) -> Result<()> {
     let lock = fs::read(folder.join("package-lock.json")).context("reading package-lock.json")?;
     let mark = folder.join("node_modules/.installed-from");
     if fs::read(&mark).is_ok_and(|installed| installed == lock) {

@@ -5,11 +5,12 @@ use std::process::Command;
 use anyhow::{Context as _, Result, ensure};
 
 use crate::check;
+use crate::e2e;
 use crate::e2e_vscode;
 use crate::house::{cargo, house, run, tollgate};
 use crate::npm;
 
-/// Checks, then tests natively, in wasmtime, in every JavaScript runtime, and in the editor.
+/// Checks, then tests natively, in wasmtime, in every JavaScript runtime, and inside the real programs.
 pub(crate) fn test() -> Result<()> {
     check::check()?;
     // Debug assertions and overflow checks on, for the gate's own logic.
@@ -24,6 +25,7 @@ pub(crate) fn test() -> Result<()> {
         run(Command::new(&runtime.program).arg("test/fixtures.mjs").current_dir(&wrapper))?;
         same_digest(&runtime)?;
     }
+    e2e::e2e()?;
     e2e_vscode::test()?;
     println!("\nall tests passed");
     Ok(())

@@ -16,8 +16,7 @@ use crate::ledger::line_ranges::{self, LineRange};
 use crate::ledger::mutation::MutationClass;
 use crate::ledger::pending::{self, Change, Pending};
 use crate::ledger::reading::{self, Filter};
-use crate::ports::{Facts, FileFault, Kind, Question, Root, Timestamp};
-use crate::redact::redact;
+use crate::ports::{Facts, FileFault, Kind, Ports, Question, Root, Timestamp};
 use crate::ruling::Ruling;
 
 /// Text from outside is no longer than this in an entry.
@@ -162,7 +161,7 @@ impl Gate {
         let error = format!("{}: {}", ruling.code.as_str(), ruling.reason);
         let entry = |file: Option<FileChange>, class: MutationClass| Entry {
             success: false,
-            error: Some(told(&error)),
+            error: Some(told(&error, &self.ports)),
             scope_validation: ScopeValidation::Fail,
             content_hash: file.as_ref().and_then(|file| file.post_hash),
             ..self.entry(call, intent, now, file, class)
@@ -185,9 +184,9 @@ impl Gate {
         let config = self.config.last();
         let (success, error) = match outcome {
             Outcome::Done => (true, None),
-            Outcome::Failed(error) => (false, Some(told(error))),
+            Outcome::Failed(error) => (false, Some(told(error, &self.ports))),
             Outcome::Refused(_) if !config.record_rejected => return Vec::new(),
-            Outcome::Refused(why) => (false, Some(told(why))),
+            Outcome::Refused(why) => (false, Some(told(why, &self.ports))),
         };
         let others = self.others(call, pending);
         let mut entries = Vec::new();
@@ -308,8 +307,8 @@ pub(super) fn claimed(call: &ToolCall) -> Option<MutationClass> {
 }
 
 /// Text from outside, without secrets.
-fn told(text: &str) -> String {
-    redact(text).chars().take(MOST_CHARS).collect()
+fn told(text: &str, ports: &Ports) -> String {
+    ports.secrets.redact(text).chars().take(MOST_CHARS).collect()
 }
 
 pub(super) fn short(text: &str) -> String {

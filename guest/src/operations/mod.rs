@@ -8,12 +8,13 @@
 //! | `pre-tool` `{session, call, tool, args, host?, cwd?, agent?}` | `{verdict, code, reason, effects, pre_hash}` |
 //! | `post-tool` `{…, success, error?}` | `{"entries":[…]}` and, where the agent should be told something, `notice` |
 //! | `context` `{session}` | `{"text":…}` |
-//! | `event` `{event, session, data}` | `{continue, system_message, data}` |
+//! | `event` `{event, session, data}` | `{continue, system_message, data}`, or `{"waiting":N}` where hooks run first: then a step brings the answer |
 //!
-//! `augment.rs` has those behind `tollgate augment` and `tollgate concepts`, `intents.rs` those behind `tollgate intents`,
+//! `augment.rs` has those behind `tollgate augment` and `tollgate concepts`, `hooks.rs` those behind `tollgate hooks`, `intents.rs` those behind `tollgate intents`,
 //! `trace.rs` those behind `tollgate trace`.
 
 mod augment;
+mod hooks;
 mod intents;
 mod trace;
 
@@ -57,6 +58,10 @@ enum Fault {
     Refused(#[from] Refusal),
     #[error("the workspace could not be read or written: {0}")]
     Workspace(#[from] crate::ports::FileFault),
+    #[error("there is no hook `{asked}`; declared are: {known}")]
+    UnknownHook { asked: String, known: String },
+    #[error("{0}")]
+    NotDone(String),
     #[error(transparent)]
     NotReverted(#[from] crate::ledger::revert::RevertFault),
 }
@@ -73,6 +78,8 @@ impl Fault {
             Self::Refused(Refusal::IntentClosed { .. }) => "intent_closed",
             Self::Refused(Refusal::NotGoverned(_)) => "not_governed",
             Self::Refused(Refusal::NotKept(_)) | Self::Workspace(_) => "workspace_fault",
+            Self::UnknownHook { .. } => "unknown_hook",
+            Self::NotDone(_) => "not_done",
             Self::NotReverted(_) => "not_reverted",
         }
     }
@@ -91,6 +98,7 @@ const OPS: &[&str] = &[
     "augment",
     "concepts",
     "event",
+    "hooks",
     "trace",
     "verify",
     "export",
@@ -129,6 +137,10 @@ const FIELDS: &[Field] = &[
     ("entry", "a string", Value::is_string),
     ("findings", "a list", Value::is_array),
     ("query", "a string", Value::is_string),
+    ("do", "a string", Value::is_string),
+    ("id", "a string", Value::is_string),
+    ("digest", "a string", Value::is_string),
+    ("hook", "an object", Value::is_object),
 ];
 
 /// Answers one line. What cannot be understood is answered with `{"error":{"code","message"}}`.
@@ -197,10 +209,7 @@ fn answer(gate: &mut Gate, op: &str, fields: Map<String, Value>) -> Result<Value
             Ok(json!({"text": gate.context(&asked.session, CONTEXT_CHARS)}))
         }
         "augment" | "plan-lookups" | "concepts" => augment::answer(gate, op, fields),
-        "event" => {
-            let asked: Event = read(op, &["event", "session"], fields)?;
-            Ok(json!({"continue": true, "system_message": null, "data": asked.data}))
-        }
+        "event" | "hooks" => hooks::answer(gate, op, fields),
         _ => match intents::answer(gate, op) {
             Some(answer) => Ok(answer),
             None => trace::answer(gate, op, fields).unwrap_or_else(|| Err(Fault::UnknownOp(op.to_owned()))),
@@ -247,16 +256,6 @@ struct SelectIntent {
 struct InheritIntent {
     session: String,
     parent: String,
-}
-
-#[derive(Deserialize)]
-struct Event {
-    #[serde(rename = "event")]
-    _event: String,
-    #[serde(rename = "session")]
-    _session: String,
-    #[serde(default)]
-    data: Map<String, Value>,
 }
 
 #[derive(Deserialize)]

@@ -80,12 +80,24 @@ impl Memory {
 
     /// The gate's ports onto this world.
     pub fn ports(self: &Rc<Self>) -> Ports {
-        Ports { workspace: self.clone(), records: self.clone(), log: self.clone(), clock: self.clone(), random: self.clone() }
+        Ports {
+            workspace: self.clone(),
+            records: self.clone(),
+            log: self.clone(),
+            clock: self.clone(),
+            random: self.clone(),
+            secrets: Rc::default(),
+        }
     }
 
     /// Writes a file of the workspace, with the folders it needs.
     pub fn write(&self, path: &str, content: impl AsRef<[u8]>) {
         self.write_at(&walk_from(PROJECT, path).join_names(), content.as_ref());
+    }
+
+    /// Writes a file of the home folder.
+    pub fn write_home(&self, path: &str, content: impl AsRef<[u8]>) {
+        self.write_at(&walk_from(HOME, path).join_names(), content.as_ref());
     }
 
     /// Makes a folder in the workspace.

@@ -10,6 +10,7 @@ use std::rc::Rc;
 use serde_json::Value;
 
 use crate::digest::Digest;
+use crate::redact::Secrets;
 pub use timestamp::Timestamp;
 
 /// A folder that the host lends.
@@ -227,16 +228,18 @@ pub struct Ports {
     pub clock: Rc<dyn Clock>,
     /// Unpredictable bytes.
     pub random: Rc<dyn Random>,
+    /// What is said and written down goes through here first.
+    pub secrets: Rc<Secrets>,
 }
 
 impl Ports {
     /// Says that something went wrong that did not stop the work.
     pub fn warn(&self, message: &str) {
-        self.log.write(Level::Warn, &crate::redact::redact(message), &Value::Null);
+        self.log.write(Level::Warn, &self.secrets.redact(message), &Value::Null);
     }
 
     /// Says that something was not done.
     pub fn fail(&self, message: &str) {
-        self.log.write(Level::Error, &crate::redact::redact(message), &Value::Null);
+        self.log.write(Level::Error, &self.secrets.redact(message), &Value::Null);
     }
 }

@@ -3,11 +3,9 @@
 //! They stand behind it and not before it because the shell counts lines in its messages. Even there a few commands would
 //! notice, and some text has no end to put anything behind.
 
-use brush_parser::ParserOptions;
-use brush_parser::Token;
-
+use super::lex::Token;
 use super::value::holds_marks;
-use super::{MOST_TOKENS, lex};
+use super::{MOST_TOKENS, grammar, lex};
 
 /// A longer command could not be passed with its comments: the kernel takes 128 KiB in one argument.
 const MOST_TEXT: usize = 48 << 10;
@@ -54,11 +52,10 @@ fn is_verbose(command: &str) -> bool {
 /// goes on.
 fn is_whole(command: &str) -> bool {
     const NEXT: &str = "tollgate";
-    let apart = lex::tokens(&format!("{command}\n{NEXT}")).is_ok_and(|(ahead, _)| {
-        matches!(ahead.as_slice(), [.., Token::Operator(end, _), Token::Word(next, _)] if end == "\n" && next == NEXT)
-    });
+    let apart = lex::tokens(&format!("{command}\n{NEXT}"))
+        .is_ok_and(|(ahead, _)| matches!(ahead.as_slice(), [.., Token::Operator("\n"), Token::Word(next)] if next == NEXT));
     let tokens = lex::tokens(command).ok().filter(|(tokens, _)| apart && tokens.len() <= MOST_TOKENS);
-    tokens.is_some_and(|(tokens, _)| brush_parser::parse_tokens(&tokens, &ParserOptions::default()).is_ok())
+    tokens.is_some_and(|(tokens, _)| grammar::parse(&tokens).is_some())
 }
 
 #[cfg(test)]

@@ -1,12 +1,6 @@
 //! From text to the tokens of Bash's grammar.
 //!
-//! The grammar itself is brush-parser's. Its tokenizer and its word parser are not used: they recurse as deep as the input
-//! nests, go back exponentially often on unclosed expansions, and panic on numbers that do not fit. Here every word that
-//! is more than plain characters is put aside under a number, and the grammar sees only the number.
-
-use std::sync::Arc;
-
-use brush_parser::{SourcePosition, SourceSpan, Token};
+//! Every word that is more than plain characters is put aside under a number, and the grammar sees only the number.
 
 use super::documents::Awaited;
 use super::scan::{self, Fault};
@@ -16,6 +10,25 @@ use super::words::Words;
 const MOST_NESTING: usize = 24;
 /// More operators in one `[[ ]]` are refused, for the same reason.
 const MOST_TESTS: usize = 48;
+
+/// What the grammar sees.
+#[derive(Debug)]
+pub(super) enum Token {
+    Word(String),
+    /// A number that touches the redirection behind it.
+    Descriptor(String),
+    /// Also `((` and `))` around arithmetic, and the end of a line.
+    Operator(&'static str),
+}
+
+impl Token {
+    pub(super) fn text(&self) -> &str {
+        match self {
+            Self::Word(text) | Self::Descriptor(text) => text,
+            Self::Operator(text) => text,
+        }
+    }
+}
 
 /// What a closing token has to close.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,8 +55,6 @@ pub(super) struct Lexer<'t> {
     fresh: bool,
     /// What the next word is for.
     expects: Expects,
-    /// Where every token is said to stand: the grammar only asks whether a number touches the operator behind it.
-    apart: SourceSpan,
     /// How many tests the current `[[ ]]` holds.
     tests: usize,
 }
@@ -75,10 +86,6 @@ pub(super) fn closing_paren(chars: &[char], start: usize, depth: usize) -> Resul
     if lexer.chars.get(lexer.at) == Some(&')') { Ok(lexer.at) } else { Err(Fault::Unclosed("$(")) }
 }
 
-fn position(index: usize) -> Arc<SourcePosition> {
-    Arc::new(SourcePosition { index, line: 1, column: 1 })
-}
-
 impl<'t> Lexer<'t> {
     fn new(chars: &'t [char], at: usize, depth: usize, inside: bool) -> Self {
         Self {
@@ -92,7 +99,6 @@ impl<'t> Lexer<'t> {
             awaited: Vec::new(),
             fresh: true,
             expects: Expects::Word,
-            apart: SourceSpan { start: position(0), end: position(1) },
             tests: 0,
         }
     }
@@ -126,9 +132,12 @@ impl<'t> Lexer<'t> {
         self.bodies()
     }
 
-    fn push(&mut self, text: String, operator: bool) {
-        let span = self.apart.clone();
-        self.tokens.push(if operator { Token::Operator(text, span) } else { Token::Word(text, span) });
+    fn push(&mut self, word: String) {
+        self.tokens.push(Token::Word(word));
+    }
+
+    fn push_operator(&mut self, operator: &'static str) {
+        self.tokens.push(Token::Operator(operator));
     }
 
     fn operator(&mut self) -> Result<(), Fault> {
@@ -149,16 +158,7 @@ impl<'t> Lexer<'t> {
         match *operator {
             "(" => {
                 self.nest(Open::Paren)?;
-                self.push("(".to_owned(), true);
-                // Two of them in a row would read as arithmetic to the grammar, blank or no blank.
-                if !in_test && !self.open.iter().rev().nth(1).is_some_and(|open| *open == Open::Test) {
-                    let ahead = self.chars.iter().skip(self.at).find(|c| !matches!(c, ' ' | '\t' | '\n'));
-                    if ahead == Some(&'(') {
-                        self.push("\n".to_owned(), true);
-                    }
-                }
                 self.fresh = true;
-                return Ok(());
             }
             ")" => {
                 match self.open.last_mut() {
@@ -169,7 +169,7 @@ impl<'t> Lexer<'t> {
                 self.fresh = true;
             }
             "\n" => {
-                self.push("\n".to_owned(), true);
+                self.push_operator("\n");
                 self.fresh = true;
                 return self.bodies();
             }
@@ -181,24 +181,25 @@ impl<'t> Lexer<'t> {
             }
             // Where the error channel goes is nothing to us, and the grammar refuses it behind `[[ ]]`.
             "|&" => {
-                self.push("|".to_owned(), true);
+                self.push_operator("|");
                 self.fresh = true;
                 return Ok(());
             }
             "<<" | "<<-" => self.expects = Expects::Delimiter { strips_tabs: *operator == "<<-" },
             "<" | ">" if in_test => {}
-            "<" | ">" if self.peek(0) == Some('(') => {}
+            // A list of commands in parentheses follows, never arithmetic.
+            "<" | ">" if self.peek(0) == Some('(') => self.fresh = false,
             "<" | ">" | ">>" | "<>" | ">|" | ">&" | "<&" | "&>" | "&>>" | "<<<" => self.expects = Expects::Target,
             _ => self.fresh = true,
         }
-        self.push((*operator).to_owned(), true);
+        self.push_operator(operator);
         Ok(())
     }
 
     /// `((…))` and `for ((…;…;…))`, if that is what stands here.
     fn arithmetic(&mut self) -> Result<bool, Fault> {
         let looped = self.expects == Expects::ForName;
-        if (!self.fresh && !looped) || self.open.last() == Some(&Open::Test) {
+        if (!self.fresh && !looped) || self.open.contains(&Open::Test) {
             return Ok(false);
         }
         let Some(end) = scan::closing_arithmetic(self.chars, self.at + 2, self.depth + scan::ARITHMETIC_DEPTH)? else {
@@ -207,18 +208,16 @@ impl<'t> Lexer<'t> {
         let inner: String = self.chars.get(self.at + 2..end).unwrap_or_default().iter().collect();
         self.at = end + 2;
         self.expects = Expects::Word;
-        self.push("(".to_owned(), true);
-        self.push("(".to_owned(), true);
+        self.push_operator("((");
         let parts: Vec<&str> = if looped { inner.split(';').collect() } else { vec![inner.as_str()] };
         for (nth, part) in parts.into_iter().enumerate() {
             if nth > 0 {
-                self.push(";".to_owned(), true);
+                self.push_operator(";");
             }
             let number = self.words.put(part.to_owned(), false);
-            self.push(number, false);
+            self.push(number);
         }
-        self.push(")".to_owned(), true);
-        self.push(")".to_owned(), true);
+        self.push_operator("))");
         self.fresh = true;
         Ok(true)
     }
@@ -239,10 +238,9 @@ impl<'t> Lexer<'t> {
             return Ok(());
         }
         if redirects && raw.bytes().all(|byte| byte.is_ascii_digit()) && self.expects == Expects::Word {
-            // The grammar's descriptors are small numbers that touch their operator.
+            // The grammar's descriptors are small numbers.
             let number = if raw.len() > 6 { "9".to_owned() } else { raw };
-            let span = SourceSpan { start: self.apart.start.clone(), end: self.apart.start.clone() };
-            self.tokens.push(Token::Word(number, span));
+            self.tokens.push(Token::Descriptor(number));
             return Ok(());
         }
         match std::mem::replace(&mut self.expects, Expects::Word) {
@@ -253,10 +251,10 @@ impl<'t> Lexer<'t> {
             Expects::Delimiter { strips_tabs } => {
                 let literal = raw.contains(['\'', '"', '\\']);
                 let delimiter = if literal { scan::unquoted(&raw) } else { raw };
-                self.push("EOF".to_owned(), false);
+                self.push("EOF".to_owned());
                 self.awaited.push(Awaited { token: self.tokens.len(), delimiter, literal, strips_tabs });
-                self.push(String::new(), false);
-                self.push("EOF".to_owned(), false);
+                self.push(String::new());
+                self.push("EOF".to_owned());
                 self.fresh = false;
             }
             Expects::ForName | Expects::FunctionName => self.put(raw),
@@ -266,11 +264,11 @@ impl<'t> Lexer<'t> {
             }
             Expects::CaseIn if raw == "in" => {
                 self.fresh = true;
-                self.push(raw, false);
+                self.push(raw);
             }
             Expects::Regex => {
                 let number = self.words.put(raw, false);
-                self.push(number, false);
+                self.push(number);
             }
             Expects::CaseIn | Expects::Word => self.ordinary(raw)?,
         }
@@ -290,7 +288,7 @@ impl<'t> Lexer<'t> {
                 _ => {}
             }
             if matches!(raw.as_str(), "]]" | "=~" | "!" | "=" | "==" | "!=") || (raw.starts_with('-') && raw.len() <= 3) {
-                self.push(raw, false);
+                self.push(raw);
             } else {
                 self.put(raw);
             }
@@ -318,7 +316,7 @@ impl<'t> Lexer<'t> {
                 self.expects = Expects::ForName;
                 self.fresh = false;
                 // `select` repeats its body for words of a list as `for` does, and the grammar lacks it.
-                self.push("for".to_owned(), false);
+                self.push("for".to_owned());
                 return Ok(());
             }
             "case" => {
@@ -346,14 +344,14 @@ impl<'t> Lexer<'t> {
                 return Ok(());
             }
         }
-        self.push(raw, false);
+        self.push(raw);
         Ok(())
     }
 
     /// Hands a word to the grammar: plain words as they are, all others by number.
     fn put(&mut self, raw: String) {
         let text = self.words.seen(raw);
-        self.push(text, false);
+        self.push(text);
     }
 
     /// The grammar nests the tests of one `[[ ]]` as deep as there are of them.
@@ -373,7 +371,7 @@ impl<'t> Lexer<'t> {
             let (body, after) = awaited.body(self.chars, self.at);
             self.at = after;
             let number = self.words.put(body, awaited.literal);
-            if let Some(Token::Word(text, _)) = self.tokens.get_mut(awaited.token) {
+            if let Some(Token::Word(text)) = self.tokens.get_mut(awaited.token) {
                 *text = number;
             }
         }

@@ -24,15 +24,19 @@
 mod braces;
 mod builtins;
 mod comments;
+mod condition;
 mod documents;
 mod flags;
+mod grammar;
 mod lex;
 mod names;
 mod parameter;
+mod pieces;
 mod programs;
 mod scan;
 mod simple;
 mod trace;
+mod tree;
 mod value;
 mod walk;
 mod word;
@@ -43,8 +47,6 @@ mod world;
 mod tests;
 
 use std::rc::Rc;
-
-use brush_parser::ParserOptions;
 
 use super::effect::Footprint;
 use crate::ports::Workspace;
@@ -96,11 +98,11 @@ impl Trace<'_> {
             if tokens.len() > MOST_TOKENS {
                 return Err("it has too many words".to_owned());
             }
-            let program = brush_parser::parse_tokens(&tokens, &ParserOptions::default());
-            program.map(|program| (program, Rc::new(words))).map_err(|_| "it does not parse".to_owned())
+            let list = grammar::parse(&tokens).ok_or_else(|| "it does not parse".to_owned())?;
+            Ok((list, Rc::new(words)))
         });
         match read {
-            Ok((program, words)) => self.deeper(|trace| trace.program(&program, worlds, Place { words: &words, input })),
+            Ok((list, words)) => self.deeper(|trace| trace.list(&list, worlds, Place { words: &words, input })),
             Err(why) => {
                 self.unknown(format!("`{}` cannot be read as Bash: {why}", shown(text)));
                 Vec::new()
@@ -122,5 +124,6 @@ impl Trace<'_> {
 
 /// Whether text is plainly a single command.
 fn is_one_command(text: &str) -> bool {
-    lex::tokens(text).is_ok_and(|(tokens, _)| tokens.iter().all(|token| matches!(token, brush_parser::Token::Word(..))))
+    lex::tokens(text)
+        .is_ok_and(|(tokens, _)| tokens.iter().all(|token| matches!(token, lex::Token::Word(_) | lex::Token::Descriptor(_))))
 }

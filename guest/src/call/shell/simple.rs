@@ -1,47 +1,42 @@
 //! One simple command: its assignments, its redirections, its words.
 
-use brush_parser::ast::{
-    Assignment, AssignmentName, AssignmentValue, CommandPrefixOrSuffixItem, IoFileRedirectKind, IoFileRedirectTarget, IoRedirect,
-    ProcessSubstitutionKind, RedirectList, SimpleCommand, SubshellCommand,
-};
-
 use super::names::Names;
 use super::programs;
 use super::trace::{Input, Trace};
+use super::tree::{Assigned, Assignment, Piece, Redirect, Simple, Substitution, Target};
 use super::value::{Arg, UNKNOWN, shown};
 use super::walk::{Place, Worlds};
 use super::world::{Value, World};
 use crate::call::effect::Deed;
 
 impl Trace<'_> {
-    pub(super) fn simple(&mut self, simple: &SimpleCommand, mut world: World, place: Place<'_>) -> Worlds {
+    pub(super) fn simple(&mut self, simple: &Simple, mut world: World, place: Place<'_>) -> Worlds {
         self.stdin = place.input.clone();
         let mut args: Vec<Arg> = Vec::new();
         let (mut assignments, mut redirects) = (Vec::new(), Vec::new());
-        let prefix = simple.prefix.iter().flat_map(|prefix| &prefix.0);
-        for item in prefix {
-            match item {
-                CommandPrefixOrSuffixItem::AssignmentWord(assignment, _) => assignments.push(assignment),
-                CommandPrefixOrSuffixItem::IoRedirect(redirect) => redirects.push(redirect),
-                CommandPrefixOrSuffixItem::Word(_) | CommandPrefixOrSuffixItem::ProcessSubstitution(..) => {}
+        for piece in &simple.prefix {
+            match piece {
+                Piece::Assignment(assignment) => assignments.push(assignment),
+                Piece::Redirect(redirect) => redirects.push(redirect),
+                Piece::Word(_) | Piece::Substitution(_) => {}
             }
         }
-        if let Some(name) = &simple.word_or_name {
-            let (raw, _) = place.words.written(&name.value);
+        if let Some(name) = &simple.name {
+            let (raw, _) = place.words.written(name);
             args.extend(self.fields(&raw, &mut world));
         }
         let declares = args.first().is_some_and(|name| DECLARATIONS.contains(&name.text.as_str()));
         let mut declared = Vec::new();
-        for item in simple.suffix.iter().flat_map(|suffix| &suffix.0) {
-            match item {
-                CommandPrefixOrSuffixItem::IoRedirect(redirect) => redirects.push(redirect),
-                CommandPrefixOrSuffixItem::AssignmentWord(assignment, _) if declares => declared.push(assignment),
-                CommandPrefixOrSuffixItem::Word(word) | CommandPrefixOrSuffixItem::AssignmentWord(_, word) => {
-                    let (raw, _) = place.words.written(&word.value);
+        for piece in &simple.suffix {
+            match piece {
+                Piece::Redirect(redirect) => redirects.push(redirect),
+                Piece::Assignment(assignment) if declares => declared.push(assignment),
+                Piece::Word(word) | Piece::Assignment(Assignment { word, .. }) => {
+                    let (raw, _) = place.words.written(word);
                     args.extend(self.fields(&raw, &mut world));
                 }
-                CommandPrefixOrSuffixItem::ProcessSubstitution(kind, subshell) => {
-                    self.process_substitution(kind, subshell, &world, place);
+                Piece::Substitution(substitution) => {
+                    self.process_substitution(substitution, &world, place);
                     args.push(Arg::plain("/dev/fd/63"));
                 }
             }
@@ -65,15 +60,15 @@ impl Trace<'_> {
         for assignment in declared {
             self.assign(assignment, &mut world, place);
             if args.first().is_some_and(|name| name.text == "export") || args.iter().any(|arg| arg.text.starts_with("-x")) {
-                world.export(&assigned_name(assignment));
+                world.export(&assignment.name);
             }
         }
         let mut restored = Vec::new();
         for assignment in assignments {
-            let name = assigned_name(assignment);
-            restored.push((name.clone(), world.variable(&name).cloned(), world.is_exported(&name)));
+            let name = &assignment.name;
+            restored.push((name, world.variable(name).cloned(), world.is_exported(name)));
             self.assign(assignment, &mut world, place);
-            world.export(&name);
+            world.export(name);
         }
         self.said = None;
         let rest = args.get(1..).unwrap_or_default();
@@ -138,24 +133,24 @@ impl Trace<'_> {
     }
 
     pub(super) fn assign(&mut self, assignment: &Assignment, world: &mut World, place: Place<'_>) {
-        let name = assigned_name(assignment);
+        let name = assignment.name.as_str();
         let value = match &assignment.value {
-            AssignmentValue::Scalar(word) => {
-                let (raw, _) = place.words.written(&word.value);
+            Assigned::Word(word) => {
+                let (raw, _) = place.words.written(word);
                 let text = self.scalar(&raw, world).text;
-                let before = || world.value(&name).unwrap_or_else(|| UNKNOWN.to_string());
-                Value::Text(if assignment.append { before() + &text } else { text })
+                let before = || world.value(name).unwrap_or_else(|| UNKNOWN.to_string());
+                Value::Text(if assignment.appends { before() + &text } else { text })
             }
-            AssignmentValue::Array(elements) => {
-                let mut list = match world.variable(&name) {
-                    Some(Value::List(list)) if assignment.append => list.clone(),
-                    None if assignment.append => vec![UNKNOWN.to_string()],
+            Assigned::Array(elements) => {
+                let mut list = match world.variable(name) {
+                    Some(Value::List(list)) if assignment.appends => list.clone(),
+                    None if assignment.appends => vec![UNKNOWN.to_string()],
                     _ => Vec::new(),
                 };
-                for (key, element) in elements {
-                    let (raw, _) = place.words.written(&element.value);
+                for element in elements {
+                    let (raw, _) = place.words.written(element);
                     let fields = self.fields(&raw, world);
-                    let keyed = key.is_some() || raw.starts_with('[');
+                    let keyed = raw.starts_with('[');
                     for field in fields {
                         match self.names(world, &field) {
                             Names::These(names) if field.is_known() && !keyed => list.extend(names),
@@ -169,8 +164,8 @@ impl Trace<'_> {
                 Value::List(list)
             }
         };
-        world.assign(&name, value);
-        self.risky_variable(&name, world);
+        world.assign(name, value);
+        self.risky_variable(name, world);
     }
 
     /// Variables that make programs run other programs.
@@ -217,24 +212,26 @@ impl Trace<'_> {
     /// Applies the redirections of a compound command around it.
     pub(super) fn redirected(
         &mut self,
-        redirects: Option<&RedirectList>,
+        redirects: &[Redirect],
         worlds: Worlds,
         place: Place<'_>,
-        go: impl FnOnce(&mut Self, Worlds, Place<'_>) -> Worlds,
+        go: &mut dyn FnMut(&mut Self, Worlds, Place<'_>) -> Worlds,
     ) -> Worlds {
-        let Some(redirects) = redirects else { return go(self, worlds, place) };
+        if redirects.is_empty() {
+            return go(self, worlds, place);
+        }
         let mut input = place.input.clone();
         let mut worlds = worlds;
         for world in &mut worlds {
             input = place.input.clone();
-            for redirect in &redirects.0 {
+            for redirect in redirects {
                 self.redirect(redirect, world, place, &mut input);
             }
         }
         if worlds.len() > 1 && input != *place.input {
             input = Input::Unknown;
         }
-        let fallible = redirects.0.iter().any(|redirect| may_fail(redirect, place));
+        let fallible = redirects.iter().any(|redirect| may_fail(redirect, place));
         let untouched: Worlds =
             if fallible { worlds.iter().map(|world| world.clone().with_status(Some(false))).collect() } else { Vec::new() };
         let mut after = go(self, worlds, Place { input: &input, ..place });
@@ -243,119 +240,92 @@ impl Trace<'_> {
     }
 
     /// One redirection. Says whether it takes away what the command prints.
-    fn redirect(&mut self, redirect: &IoRedirect, world: &mut World, place: Place<'_>, input: &mut Input) -> bool {
-        match redirect {
-            IoRedirect::File(descriptor, kind, target) => {
-                let reads = descriptor.is_none_or(|descriptor| descriptor == 0);
-                let word = match target {
-                    IoFileRedirectTarget::Filename(word) | IoFileRedirectTarget::Duplicate(word) => word,
-                    IoFileRedirectTarget::Fd(_) => return true,
-                    IoFileRedirectTarget::ProcessSubstitution(kind, subshell) => {
-                        self.process_substitution(kind, subshell, world, place);
-                        *input = Input::Unknown;
-                        return true;
-                    }
-                };
-                let (raw, _) = place.words.written(&word.value);
-                let arg = self.scalar(&raw, world);
-                match kind {
-                    IoFileRedirectKind::Read => {
-                        self.touch(world, "<", &arg, Deed::Read);
-                        if reads {
-                            *input = match arg.text.as_str() {
-                                "/dev/null" => Input::Text(String::new()),
-                                path if arg.is_known() && !path.starts_with("/dev/") => Input::File(path.to_owned()),
-                                _ => Input::Unknown,
-                            };
-                        }
-                        false
-                    }
-                    IoFileRedirectKind::ReadAndWrite => {
-                        self.touch(world, "<>", &arg, Deed::Write);
-                        *input = Input::Unknown;
-                        true
-                    }
-                    IoFileRedirectKind::DuplicateInput => {
-                        *input = Input::Unknown;
-                        false
-                    }
-                    IoFileRedirectKind::DuplicateOutput if is_descriptor(&arg.text) => true,
-                    _ => {
-                        self.touch(world, ">", &arg, Deed::Write);
-                        if world.options.posix && arg.pattern.is_some() {
-                            self.touch(world, ">", &Arg::plain(arg.text), Deed::Write);
-                        }
-                        true
-                    }
-                }
+    fn redirect(&mut self, redirect: &Redirect, world: &mut World, place: Place<'_>, input: &mut Input) -> bool {
+        let word = match &redirect.target {
+            Target::Word(word) => word,
+            Target::Substitution(substitution) => {
+                self.process_substitution(substitution, world, place);
+                *input = Input::Unknown;
+                return true;
             }
-            IoRedirect::OutputAndError(word, _) => {
-                let (raw, _) = place.words.written(&word.value);
-                let arg = self.scalar(&raw, world);
+        };
+        let reads = redirect.descriptor.is_none_or(|descriptor| descriptor == 0);
+        let (raw, literal) = place.words.written(word);
+        if let "<<" | "<<-" = redirect.operator {
+            let text = if literal { raw.into_owned() } else { self.document(&raw, world).text };
+            if reads {
+                *input = Input::Text(text);
+            }
+            return false;
+        }
+        let arg = self.scalar(&raw, world);
+        match redirect.operator {
+            "<<<" => {
+                if reads {
+                    *input = Input::Text(arg.text + "\n");
+                }
+                false
+            }
+            "<" => {
+                self.touch(world, "<", &arg, Deed::Read);
+                if reads {
+                    *input = match arg.text.as_str() {
+                        "/dev/null" => Input::Text(String::new()),
+                        path if arg.is_known() && !path.starts_with("/dev/") => Input::File(path.to_owned()),
+                        _ => Input::Unknown,
+                    };
+                }
+                false
+            }
+            "<>" => {
+                self.touch(world, "<>", &arg, Deed::Write);
+                *input = Input::Unknown;
+                true
+            }
+            "<&" => {
+                *input = Input::Unknown;
+                false
+            }
+            ">&" if is_descriptor(&arg.text) => true,
+            "&>" | "&>>" => {
                 self.touch(world, "&>", &arg, Deed::Write);
                 true
             }
-            IoRedirect::HereDocument(descriptor, document) => {
-                let (body, literal) = place.words.written(&document.doc.value);
-                let text = if literal { body.into_owned() } else { self.document(&body, world).text };
-                if descriptor.is_none_or(|descriptor| descriptor == 0) {
-                    *input = Input::Text(text);
+            _ => {
+                self.touch(world, ">", &arg, Deed::Write);
+                if world.options.posix && arg.pattern.is_some() {
+                    self.touch(world, ">", &Arg::plain(arg.text), Deed::Write);
                 }
-                false
-            }
-            IoRedirect::HereString(descriptor, word) => {
-                let (raw, _) = place.words.written(&word.value);
-                let text = self.scalar(&raw, world).text;
-                if descriptor.is_none_or(|descriptor| descriptor == 0) {
-                    *input = Input::Text(text + "\n");
-                }
-                false
+                true
             }
         }
     }
 
-    fn process_substitution(
-        &mut self,
-        kind: &ProcessSubstitutionKind,
-        subshell: &SubshellCommand,
-        world: &World,
-        place: Place<'_>,
-    ) {
-        let input = match kind {
-            ProcessSubstitutionKind::Read => place.input.clone(),
-            ProcessSubstitutionKind::Write => Input::Unknown,
-        };
+    fn process_substitution(&mut self, substitution: &Substitution, world: &World, place: Place<'_>) {
+        let input = if substitution.reads { Input::Unknown } else { place.input.clone() };
         let place = Place { input: &input, ..place };
-        self.deeper(|trace| trace.subshell(&subshell.list, vec![world.clone()], place));
+        self.deeper(|trace| trace.subshell(&substitution.list, vec![world.clone()], place));
     }
 }
 
 /// Builtins whose arguments are assignments.
 const DECLARATIONS: &[&str] = &["export", "declare", "typeset", "local", "readonly"];
 
-fn assigned_name(assignment: &Assignment) -> String {
-    match &assignment.name {
-        AssignmentName::VariableName(name) | AssignmentName::ArrayElementName(name, _) => name.clone(),
-    }
-}
-
 fn value_text(assignment: &Assignment, place: Place<'_>) -> String {
     match &assignment.value {
-        AssignmentValue::Scalar(word) => place.words.written(&word.value).0.into_owned(),
-        AssignmentValue::Array(elements) => {
-            elements.iter().map(|(_, word)| place.words.written(&word.value).0.into_owned()).collect()
-        }
+        Assigned::Word(word) => place.words.written(word).0.into_owned(),
+        Assigned::Array(elements) => elements.iter().map(|word| place.words.written(word).0.into_owned()).collect(),
     }
 }
 
 /// Whether a redirection can fail: it opens a file.
-fn may_fail(redirect: &IoRedirect, place: Place<'_>) -> bool {
-    match redirect {
-        IoRedirect::File(_, _, IoFileRedirectTarget::Filename(word)) | IoRedirect::OutputAndError(word, _) => {
-            !super::trace::is_no_file(&place.words.written(&word.value).0)
-        }
-        IoRedirect::File(_, _, IoFileRedirectTarget::Duplicate(word)) => !is_descriptor(&place.words.written(&word.value).0),
-        _ => false,
+fn may_fail(redirect: &Redirect, place: Place<'_>) -> bool {
+    let Target::Word(word) = &redirect.target else { return false };
+    let (target, _) = place.words.written(word);
+    match redirect.operator {
+        "<<" | "<<-" | "<<<" => false,
+        "<&" | ">&" => !is_descriptor(&target),
+        _ => !super::trace::is_no_file(&target),
     }
 }
 

@@ -2,13 +2,9 @@
 
 use std::rc::Rc;
 
-use brush_parser::ast::{
-    AndOr, AndOrList, Command, CompoundCommand, CompoundList, ExtendedTestExpr, FunctionDefinition, IfClauseCommand, Pipeline,
-    Program, SeparatorOperator, WhileOrUntilClauseCommand,
-};
-
 use super::names::Names;
 use super::trace::{Input, Trace};
+use super::tree::{Body, Branch, Command, Compound, Item, List, Pipeline};
 use super::value::UNKNOWN;
 use super::words::Words;
 use super::world::{Function, World, blurred, merged};
@@ -27,7 +23,7 @@ pub(super) struct Place<'p> {
 
 pub(super) type Worlds = Vec<World>;
 /// What a loop repeats.
-type Body<'b, T> = dyn FnMut(&mut T, Worlds) -> Worlds + 'b;
+type Round<'b, T> = dyn FnMut(&mut T, Worlds) -> Worlds + 'b;
 
 impl Trace<'_> {
     /// Takes worlds together.
@@ -39,24 +35,16 @@ impl Trace<'_> {
         worlds
     }
 
-    pub(super) fn program(&mut self, program: &Program, mut worlds: Worlds, place: Place<'_>) -> Worlds {
-        for list in &program.complete_commands {
-            worlds = self.list(list, worlds, place);
-        }
-        worlds
-    }
-
-    pub(super) fn list(&mut self, list: &CompoundList, mut worlds: Worlds, place: Place<'_>) -> Worlds {
-        for item in &list.0 {
+    pub(super) fn list(&mut self, list: &List, mut worlds: Worlds, place: Place<'_>) -> Worlds {
+        for item in list {
             if worlds.is_empty() {
                 return worlds;
             }
-            match item.1 {
-                SeparatorOperator::Sequence => worlds = self.and_or(&item.0, worlds, place),
-                SeparatorOperator::Async => {
-                    self.apart(|trace| trace.and_or(&item.0, worlds.clone(), place));
-                    worlds.iter_mut().for_each(|world| world.status = Some(true));
-                }
+            if item.background {
+                self.apart(|trace| trace.item(item, worlds.clone(), place));
+                worlds.iter_mut().for_each(|world| world.status = Some(true));
+            } else {
+                worlds = self.item(item, worlds, place);
             }
         }
         worlds
@@ -70,13 +58,10 @@ impl Trace<'_> {
         out
     }
 
-    fn and_or(&mut self, list: &AndOrList, worlds: Worlds, place: Place<'_>) -> Worlds {
-        let mut worlds = self.pipeline(&list.first, worlds, place);
-        for next in &list.additional {
-            let (pipeline, wanted) = match next {
-                AndOr::And(pipeline) => (pipeline, true),
-                AndOr::Or(pipeline) => (pipeline, false),
-            };
+    fn item(&mut self, item: &Item, worlds: Worlds, place: Place<'_>) -> Worlds {
+        let mut worlds = self.pipeline(&item.first, worlds, place);
+        for next in &item.rest {
+            let wanted = next.wanted;
             let (mut skipped, mut taken) = (Vec::new(), Vec::new());
             for world in worlds {
                 if world.status != Some(wanted) {
@@ -87,7 +72,7 @@ impl Trace<'_> {
                 }
             }
             if !taken.is_empty() {
-                skipped.extend(self.pipeline(pipeline, taken, place));
+                skipped.extend(self.pipeline(&next.pipeline, taken, place));
             }
             worlds = self.merge(skipped);
         }
@@ -95,7 +80,7 @@ impl Trace<'_> {
     }
 
     fn pipeline(&mut self, pipeline: &Pipeline, worlds: Worlds, place: Place<'_>) -> Worlds {
-        let mut worlds = match pipeline.seq.as_slice() {
+        let mut worlds = match pipeline.stages.as_slice() {
             [] => worlds,
             [command] => self.command(command, worlds, place),
             stages => {
@@ -112,7 +97,7 @@ impl Trace<'_> {
                 worlds.into_iter().map(|world| world.with_status(None)).collect()
             }
         };
-        if pipeline.bang {
+        if pipeline.negated {
             worlds.iter_mut().for_each(|world| world.status = world.status.map(|status| !status));
         }
         worlds
@@ -130,32 +115,25 @@ impl Trace<'_> {
                 }
                 self.merge(after)
             }
-            Command::Compound(compound, redirects) => {
-                self.redirected(redirects.as_ref(), worlds, place, |trace, worlds, place| {
-                    trace.deeper(|trace| trace.compound(compound, worlds, place))
-                })
-            }
-            Command::Function(definition) => self.define(definition, worlds, place),
-            Command::ExtendedTest(test, redirects) => {
-                self.redirected(redirects.as_ref(), worlds, place, |trace, mut worlds, place| {
-                    for world in &mut worlds {
-                        trace.test(&test.expr, world, place);
-                        world.status = None;
+            Command::Compound(body) => self.body(body, worlds, place),
+            Command::Function { name, body } => define(name, body, worlds, place),
+            Command::Test(tests, redirects) => self.redirected(redirects, worlds, place, &mut |trace, mut worlds, place| {
+                for world in &mut worlds {
+                    // Backwards, which matters only where two tests of one command set the same variable.
+                    for word in tests.iter().rev().flatten() {
+                        trace.word(word, world, place);
                     }
-                    worlds
-                })
-            }
+                    world.status = None;
+                }
+                worlds
+            }),
         }
     }
 
-    fn define(&mut self, definition: &FunctionDefinition, mut worlds: Worlds, place: Place<'_>) -> Worlds {
-        let (name, _) = place.words.written(&definition.fname.value);
-        let function = Function { body: Rc::new(definition.body.clone()), words: place.words.clone() };
-        for world in &mut worlds {
-            world.define(&name, function.clone());
-            world.status = Some(true);
-        }
-        worlds
+    fn body(&mut self, body: &Body, worlds: Worlds, place: Place<'_>) -> Worlds {
+        self.redirected(&body.redirects, worlds, place, &mut |trace, worlds, place| {
+            trace.deeper(|trace| trace.compound(&body.compound, worlds, place))
+        })
     }
 
     /// Follows a function's body.
@@ -165,76 +143,75 @@ impl Trace<'_> {
         inner.positional = Some(Rc::new(args));
         let parked = std::mem::take(&mut self.returned);
         let place = Place { words: &function.words, input };
-        let mut after = self.deeper(|trace| {
-            trace.redirected(function.body.1.as_ref(), vec![inner], place, |trace, worlds, place| {
-                trace.deeper(|trace| trace.compound(&function.body.0, worlds, place))
-            })
-        });
+        let mut after = self.deeper(|trace| trace.body(&function.body, vec![inner], place));
         after.extend(std::mem::replace(&mut self.returned, parked));
         after.iter_mut().for_each(|world| world.positional = outer.clone());
         self.said = None;
         self.merge(after)
     }
 
-    pub(super) fn compound(&mut self, compound: &CompoundCommand, worlds: Worlds, place: Place<'_>) -> Worlds {
+    fn compound(&mut self, compound: &Compound, worlds: Worlds, place: Place<'_>) -> Worlds {
         match compound {
-            CompoundCommand::BraceGroup(group) => self.list(&group.list, worlds, place),
-            CompoundCommand::Subshell(subshell) => self.subshell(&subshell.list, worlds, place),
-            CompoundCommand::Coprocess(coprocess) => {
+            Compound::Group(list) => self.list(list, worlds, place),
+            Compound::Subshell(list) => self.subshell(list, worlds, place),
+            Compound::Coprocess(command) => {
                 let place = Place { input: &Input::Unknown, ..place };
-                self.apart(|trace| trace.command(&coprocess.body, worlds.clone(), place));
+                self.apart(|trace| trace.command(command, worlds.clone(), place));
                 worlds
             }
-            CompoundCommand::IfClause(clause) => self.choose(clause, worlds, place),
-            CompoundCommand::CaseClause(case) => {
+            Compound::If(branches) => self.choose(branches, worlds, place),
+            Compound::Case { word, cases } => {
                 let mut after = Vec::new();
                 let mut before = worlds;
                 for world in &mut before {
-                    self.word(&case.value.value, world, place);
-                    for pattern in case.cases.iter().flat_map(|item| &item.patterns) {
-                        self.word(&pattern.value, world, place);
+                    self.word(word, world, place);
+                    for pattern in cases.iter().flat_map(|case| &case.patterns) {
+                        self.word(pattern, world, place);
                     }
                 }
-                for commands in case.cases.iter().filter_map(|item| item.cmd.as_ref()) {
+                for case in cases.iter().filter(|case| !case.body.is_empty()) {
                     // Some items go on into the next one, so each starts from whatever came before.
                     let from: Worlds = before.iter().chain(&after).cloned().collect();
                     let from = self.merge(from);
-                    after.extend(self.list(commands, from, place));
+                    after.extend(self.list(&case.body, from, place));
                 }
                 after.extend(before.into_iter().map(|world| world.with_status(None)));
                 self.merge(after)
             }
-            CompoundCommand::WhileClause(clause) => self.repeat_while(clause, true, worlds, place),
-            CompoundCommand::UntilClause(clause) => self.repeat_while(clause, false, worlds, place),
-            CompoundCommand::Arithmetic(arithmetic) => {
+            Compound::While { wanted, condition, body } => self.repeat(worlds, &mut |trace, worlds| {
+                let tested = trace.list(condition, worlds, place);
+                let (mut stays, goes): (Worlds, Worlds) = tested.into_iter().partition(|world| world.status == Some(!wanted));
+                stays.extend(trace.list(body, goes, place));
+                stays
+            }),
+            Compound::Arithmetic(text) => {
                 let mut worlds = worlds;
                 for world in &mut worlds {
-                    let (text, _) = place.words.written(&arithmetic.expr.value);
+                    let (text, _) = place.words.written(text);
                     self.arithmetic(&text, world);
                     world.status = None;
                 }
                 worlds
             }
-            CompoundCommand::ArithmeticForClause(clause) => {
+            Compound::ArithmeticFor { parts, body } => {
                 let mut worlds = worlds;
-                for part in [&clause.initializer, &clause.condition, &clause.updater].into_iter().flatten() {
+                for part in parts {
                     for world in &mut worlds {
-                        let (text, _) = place.words.written(&part.value);
+                        let (text, _) = place.words.written(part);
                         self.arithmetic(&text, world);
                     }
                 }
-                self.repeat(worlds, &mut |trace, worlds| trace.list(&clause.body.list, worlds, place))
+                self.repeat(worlds, &mut |trace, worlds| trace.list(body, worlds, place))
             }
-            CompoundCommand::ForClause(clause) => {
+            Compound::For { name, values, body } => {
                 let mut after = Vec::new();
                 for mut world in worlds {
-                    let name = clause.variable_name.as_str();
-                    let values = match &clause.values {
+                    let values = match values {
                         Some(words) => {
                             let args: Vec<_> = words
                                 .iter()
                                 .flat_map(|word| {
-                                    let (raw, _) = place.words.written(&word.value);
+                                    let (raw, _) = place.words.written(word);
                                     self.fields(&raw, &mut world)
                                 })
                                 .collect();
@@ -249,53 +226,39 @@ impl Trace<'_> {
                         }
                         None => world.positional.as_ref().map_or_else(|| vec![UNKNOWN.to_string()], |list| list.to_vec()),
                     };
-                    after.extend(
-                        self.each(name, values, world, &mut |trace, worlds| trace.list(&clause.body.list, worlds, place)),
-                    );
+                    after.extend(self.each(name, values, world, &mut |trace, worlds| trace.list(body, worlds, place)));
                 }
                 self.merge(after)
             }
         }
     }
 
-    pub(super) fn subshell(&mut self, list: &CompoundList, worlds: Worlds, place: Place<'_>) -> Worlds {
+    pub(super) fn subshell(&mut self, list: &List, worlds: Worlds, place: Place<'_>) -> Worlds {
         self.apart(|trace| trace.list(list, worlds.clone(), place));
         self.said = None;
         worlds.into_iter().map(|world| world.with_status(None)).collect()
     }
 
-    fn choose(&mut self, clause: &IfClauseCommand, worlds: Worlds, place: Place<'_>) -> Worlds {
+    fn choose(&mut self, branches: &[Branch], mut rest: Worlds, place: Place<'_>) -> Worlds {
         let mut after = Vec::new();
-        let mut rest = self.list(&clause.condition, worlds, place);
         let taken = |worlds: &Worlds| worlds.iter().filter(|world| world.status != Some(false)).cloned().collect::<Worlds>();
         let left = |worlds: Worlds| worlds.into_iter().filter(|world| world.status != Some(true)).collect::<Worlds>();
-        after.extend(self.list(&clause.then, taken(&rest), place));
-        rest = left(rest);
-        for clause in clause.elses.iter().flatten() {
-            match &clause.condition {
+        for branch in branches {
+            match &branch.condition {
                 Some(condition) => {
                     rest = self.list(condition, rest, place);
-                    after.extend(self.list(&clause.body, taken(&rest), place));
+                    after.extend(self.list(&branch.body, taken(&rest), place));
                     rest = left(rest);
                 }
-                None => after.extend(self.list(&clause.body, std::mem::take(&mut rest), place)),
+                None => after.extend(self.list(&branch.body, std::mem::take(&mut rest), place)),
             }
         }
         after.extend(rest.into_iter().map(|world| world.with_status(Some(true))));
         self.merge(after)
     }
 
-    fn repeat_while(&mut self, clause: &WhileOrUntilClauseCommand, wanted: bool, worlds: Worlds, place: Place<'_>) -> Worlds {
-        self.repeat(worlds, &mut |trace, worlds| {
-            let tested = trace.list(&clause.0, worlds, place);
-            let (mut stays, goes): (Worlds, Worlds) = tested.into_iter().partition(|world| world.status == Some(!wanted));
-            stays.extend(trace.list(&clause.1.list, goes, place));
-            stays
-        })
-    }
-
     /// Follows a loop's body until nothing new comes of it, or until what changes is taken as not known.
-    fn repeat(&mut self, worlds: Worlds, body: &mut Body<'_, Self>) -> Worlds {
+    fn repeat(&mut self, worlds: Worlds, body: &mut Round<'_, Self>) -> Worlds {
         let parked = [&mut self.broken, &mut self.continued].map(std::mem::take);
         let mut all = worlds;
         for round in 0..4 {
@@ -323,7 +286,7 @@ impl Trace<'_> {
     }
 
     /// Follows a loop's body once for every word.
-    fn each(&mut self, name: &str, mut values: Vec<String>, world: World, body: &mut Body<'_, Self>) -> Worlds {
+    fn each(&mut self, name: &str, mut values: Vec<String>, world: World, body: &mut Round<'_, Self>) -> Worlds {
         let open_ended = values.iter().any(|value| value.contains(UNKNOWN));
         if values.len() > MOST_ROUNDS || open_ended {
             let known: Vec<String> = values.iter().filter(|value| !value.contains(UNKNOWN)).take(MOST_ROUNDS).cloned().collect();
@@ -361,20 +324,14 @@ impl Trace<'_> {
         let (raw, _) = place.words.written(word);
         self.scalar(&raw, world);
     }
+}
 
-    fn test(&mut self, expression: &ExtendedTestExpr, world: &mut World, place: Place<'_>) {
-        // A long chain of `&&` leans to the left, as deep as it is long.
-        let mut rest = vec![expression];
-        while let Some(expression) = rest.pop() {
-            match expression {
-                ExtendedTestExpr::And(left, right) | ExtendedTestExpr::Or(left, right) => rest.extend([&**left, &**right]),
-                ExtendedTestExpr::Not(inner) | ExtendedTestExpr::Parenthesized(inner) => rest.push(inner),
-                ExtendedTestExpr::UnaryTest(_, word) => self.word(&word.value, world, place),
-                ExtendedTestExpr::BinaryTest(_, left, right) => {
-                    self.word(&left.value, world, place);
-                    self.word(&right.value, world, place);
-                }
-            }
-        }
+fn define(name: &str, body: &Rc<Body>, mut worlds: Worlds, place: Place<'_>) -> Worlds {
+    let (name, _) = place.words.written(name);
+    let function = Rc::new(Function { body: body.clone(), words: place.words.clone() });
+    for world in &mut worlds {
+        world.define(&name, function.clone());
+        world.status = Some(true);
     }
+    worlds
 }

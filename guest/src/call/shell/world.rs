@@ -7,8 +7,7 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use brush_parser::ast::FunctionBody;
-
+use super::tree::Body;
 use super::value::{HOME, ROOT, UNKNOWN};
 use super::words::Words;
 use crate::call::named::{Named, Seen};
@@ -26,15 +25,16 @@ pub(super) enum Value {
 }
 
 /// A function and the words of the text it was defined in.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(super) struct Function {
-    pub(super) body: Rc<FunctionBody>,
+    pub(super) body: Rc<Body>,
     pub(super) words: Rc<Words>,
 }
 
+/// Only what was defined at once is the same.
 impl PartialEq for Function {
     fn eq(&self, other: &Self) -> bool {
-        Rc::ptr_eq(&self.body, &other.body)
+        std::ptr::eq(self, other)
     }
 }
 
@@ -58,7 +58,7 @@ pub(super) struct World {
     variables: Rc<Named<Value>>,
     exported: Rc<Seen>,
     pub(super) positional: Option<Rc<Vec<String>>>,
-    pub(super) functions: Rc<Named<Function>>,
+    pub(super) functions: Rc<Named<Rc<Function>>>,
     pub(super) options: Options,
     /// Folders that were made on this way, with how many removals came before.
     pub(super) made: Rc<BTreeMap<String, usize>>,
@@ -141,7 +141,7 @@ impl World {
         child
     }
 
-    pub(super) fn define(&mut self, name: &str, function: Function) {
+    pub(super) fn define(&mut self, name: &str, function: Rc<Function>) {
         Rc::make_mut(&mut self.functions).insert(name, function);
     }
 

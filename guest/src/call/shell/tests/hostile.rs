@@ -38,6 +38,7 @@ fn deep_and_long_input_is_not_followed() {
         nested("\"${x:-", "}\"", 10_000),
         nested("`", "`", 9_999),
         nested("<(", ")", 1_000),
+        nested("coproc ", "", 30_000),
         nested("bash -c '", "'", 1),
         nested("! ", "", 1_000),
         nested("f() { ", "; }", 1_000),

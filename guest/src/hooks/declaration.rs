@@ -1,0 +1,468 @@
+//! What a hook is declared to be, one entry of `hooks.json`.
+
+use serde_json::{Map, Value};
+
+use super::event;
+use super::settings::{LEAST_TIMEOUT_MS, MOST_TIMEOUT_MS, patterns};
+use crate::glob::Glob;
+use crate::json::place::Step;
+use crate::redact::Pattern;
+
+/// The only version of the format so far.
+const SCHEMA_VERSION: u64 = 1;
+
+/// Longer files and ids are mistakes.
+const MOST_HOOKS: usize = 10_000;
+const LONGEST_ID: usize = 128;
+
+/// A hook.
+#[derive(Debug, Clone)]
+pub struct Hook {
+    /// What people call it.
+    pub id: String,
+    /// The event that it waits for.
+    pub trigger: String,
+    /// The files, or the tools, that it is about.
+    pattern: Option<Glob>,
+    /// What it does.
+    pub action: Action,
+    /// Whether it was declared to run.
+    pub enabled: bool,
+    /// How many of its runs may be under way.
+    pub concurrency: usize,
+    /// How long one run may take, where it says so.
+    pub timeout_ms: Option<u64>,
+    /// What happens when it fails.
+    pub retry: Retry,
+    /// So long a file must be left alone before it runs.
+    pub debounce_ms: u64,
+    /// The repository whose commits it waits for.
+    repo_root: Option<String>,
+    /// What it must not give away, besides common secrets.
+    pub secrets: Vec<Pattern>,
+    /// The declaration as it was written.
+    pub written: Value,
+}
+
+/// What a hook does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Action {
+    /// Runs a program.
+    Command {
+        /// Its words; of a shell command the only one.
+        words: Vec<String>,
+        /// Whether a shell reads them.
+        shell: bool,
+    },
+    /// Asks a model.
+    Prompt(String),
+    /// Calls a component.
+    Component(String),
+}
+
+impl Action {
+    /// What it is called.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Command { .. } => "command",
+            Self::Prompt(_) => "prompt",
+            Self::Component(_) => "component",
+        }
+    }
+}
+
+/// What happens when a hook fails.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Retry {
+    /// How often it is tried again.
+    pub count: u64,
+    /// How long to wait before the first time.
+    pub backoff_ms: u64,
+    /// So many thousandths of the last wait is the next.
+    pub factor_thousandths: u64,
+    /// Whether waits are cut by chance, so that not everybody tries at the same time.
+    pub jitter: bool,
+}
+
+impl Retry {
+    /// How long to wait after a number of attempts; `chance` decides how much of the wait is left out.
+    pub fn wait_ms(&self, attempts: u64, chance: u64) -> u64 {
+        let mut wait = self.backoff_ms;
+        for _ in 1..attempts.min(64) {
+            wait = wait.saturating_mul(self.factor_thousandths) / 1_000;
+            if wait >= MOST_TIMEOUT_MS {
+                break;
+            }
+        }
+        let wait = wait.min(MOST_TIMEOUT_MS);
+        if self.jitter { wait - chance % (wait / 2 + 1) } else { wait }
+    }
+}
+
+/// Something wrong with a declaration.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fault {
+    /// Where it stands.
+    pub path: Vec<Step>,
+    /// What is wrong, and the remedy.
+    pub message: String,
+}
+
+impl Hook {
+    /// Whether an event is one that it waits for.
+    pub fn fits(&self, event: &event::Event) -> bool {
+        let selected = match (&self.pattern, event.subject()) {
+            (Some(pattern), Some(subject)) => pattern.matches(subject),
+            _ => true,
+        };
+        let own_repository = self.repo_root.as_deref().is_none_or(|root| {
+            !event::is_git(&self.trigger) || plain(root) == plain(crate::json::text(&event.data, "repo_root").unwrap_or_default())
+        });
+        *self.trigger == *event.name && selected && own_repository
+    }
+}
+
+/// A folder as it is compared.
+fn plain(folder: &str) -> &str {
+    let folder = folder.strip_prefix("./").unwrap_or(folder).trim_end_matches('/');
+    if folder == "." { "" } else { folder }
+}
+
+/// Reads a file of declarations: all hooks, or everything that is wrong.
+pub fn read(document: &Value) -> Result<Vec<Hook>, Vec<Fault>> {
+    let mut reader = Reader { faults: Vec::new(), path: Vec::new() };
+    let mut hooks: Vec<Hook> = Vec::new();
+    let list = match document {
+        Value::Array(list) => Some(list),
+        Value::Object(fields) => reader.within(fields, |reader, key, value| match (key, value) {
+            ("hooks", Value::Array(_)) | ("$schema", Value::String(_)) => {}
+            ("hooks", _) => reader.fault("must be a list of hooks"),
+            ("schemaVersion", version) if version.as_u64() == Some(SCHEMA_VERSION) => {}
+            ("schemaVersion", _) => reader.fault("must be 1; newer files need a newer tollgate"),
+            ("$schema", _) => reader.fault("must be a text"),
+            _ => reader.fault("is not known here; known are `hooks` and `schemaVersion`"),
+        }),
+        _ => None,
+    };
+    match list {
+        None if reader.faults.is_empty() => {
+            reader.fault("must be an object such as {\"hooks\": [{\"id\": …, \"trigger\": …, \"prompt\": …}]}")
+        }
+        Some(list) if list.len() > MOST_HOOKS => reader.fault("has more than 10,000 hooks"),
+        Some(list) => {
+            let mut known: std::collections::HashMap<String, usize> = std::collections::HashMap::new();
+            for (at, written) in list.iter().enumerate() {
+                reader.path = if document.is_array() { Vec::new() } else { vec![Step::Key("hooks".to_owned())] };
+                reader.path.push(Step::At(at));
+                if let Some(hook) = reader.hook(written) {
+                    if known.insert(hook.id.clone(), at).is_some() {
+                        reader.fault_at("id", &format!("`{}` is declared twice; give each hook an id of its own", hook.id));
+                    }
+                    hooks.push(hook);
+                }
+            }
+        }
+        None => {}
+    }
+    if reader.faults.is_empty() { Ok(hooks) } else { Err(reader.faults) }
+}
+
+/// Reads one declaration that was not written in a file.
+pub fn read_one(written: &Value) -> Result<Hook, Vec<Fault>> {
+    let mut reader = Reader { faults: Vec::new(), path: Vec::new() };
+    let hook = reader.hook(written);
+    hook.filter(|_| reader.faults.is_empty()).ok_or(reader.faults)
+}
+
+struct Reader {
+    faults: Vec<Fault>,
+    path: Vec<Step>,
+}
+
+impl Reader {
+    fn fault(&mut self, message: &str) {
+        self.faults.push(Fault { path: self.path.clone(), message: message.to_owned() });
+    }
+
+    fn fault_at(&mut self, key: &str, message: &str) {
+        self.path.push(Step::Key(key.to_owned()));
+        self.fault(message);
+        self.path.pop();
+    }
+
+    /// Looks at every member, and hands back the list of hooks if this is the document.
+    fn within<'v>(&mut self, fields: &'v Map<String, Value>, look: impl Fn(&mut Self, &str, &Value)) -> Option<&'v Vec<Value>> {
+        for (key, value) in fields {
+            self.path.push(Step::Key(key.clone()));
+            look(self, key, value);
+            self.path.pop();
+        }
+        let list = fields.get("hooks").and_then(Value::as_array);
+        if list.is_none() && self.path.is_empty() && !fields.contains_key("hooks") {
+            self.fault("has no `hooks`; add a list");
+        }
+        list
+    }
+
+    fn hook(&mut self, written: &Value) -> Option<Hook> {
+        let faults = self.faults.len();
+        let Some(fields) = written.as_object() else {
+            self.fault("must be an object with `id`, `trigger`, and `prompt`, `command` or `component`");
+            return None;
+        };
+        let id = self.name(fields, "id", "name");
+        let trigger = self.name(fields, "trigger", "event");
+        let pattern = self.text(fields, "pattern").and_then(|pattern| match Glob::compile(pattern) {
+            Ok(glob) => Some(glob),
+            Err(fault) => {
+                self.fault_at("pattern", &format!("is no pattern such as `src/**/*.ts`: {fault}"));
+                None
+            }
+        });
+        let action = self.action(fields);
+        let mut hook = Hook {
+            id: id.unwrap_or_default(),
+            trigger: trigger.unwrap_or_default(),
+            pattern,
+            action: action.unwrap_or(Action::Prompt(String::new())),
+            enabled: self.flag(fields, "enabled", true),
+            concurrency: usize::try_from(self.number(fields, "concurrency", 1..=256).unwrap_or(4)).unwrap_or(4),
+            timeout_ms: self.number(fields, "timeoutMs", LEAST_TIMEOUT_MS..=MOST_TIMEOUT_MS),
+            retry: self.retry(fields.get("retry")),
+            debounce_ms: self.number(fields, "debounceMs", 0..=MOST_TIMEOUT_MS).unwrap_or(0),
+            repo_root: self.text(fields, "repoRoot").map(str::to_owned),
+            secrets: Vec::new(),
+            written: written.clone(),
+        };
+        match patterns(fields.get("secretPatterns").unwrap_or(&Value::Null)) {
+            Ok(patterns) => hook.secrets = patterns,
+            Err(why) => self.fault_at("secretPatterns", &why),
+        }
+        let allow_git = self.flag(fields, "allowGit", false);
+        if event::is_git(&hook.trigger) && (!allow_git || hook.repo_root.is_none()) {
+            self.fault_at("trigger", "runs at commits, so `\"allowGit\": true` and a `repoRoot` such as `\".\"` are needed");
+        }
+        if fields.get("metadata").is_some_and(|metadata| !metadata.is_object()) {
+            self.fault_at("metadata", "must be an object");
+        }
+        if fields.get("schemaVersion").is_some_and(|version| version.as_u64() != Some(SCHEMA_VERSION)) {
+            self.fault_at("schemaVersion", "must be 1; newer hooks need a newer tollgate");
+        }
+        for key in fields.keys() {
+            if !KEYS.contains(&key.as_str()) {
+                self.fault_at(key, &format!("is not known; known are: {}", KEYS.join(", ")));
+            }
+        }
+        (self.faults.len() == faults).then_some(hook)
+    }
+
+    /// A required name, under either of two keys.
+    fn name(&mut self, fields: &Map<String, Value>, key: &'static str, other: &'static str) -> Option<String> {
+        let (key, value) = match (fields.get(key), fields.get(other)) {
+            (Some(_), Some(_)) => {
+                self.fault_at(other, &format!("is another word for `{key}`; say one of them"));
+                return None;
+            }
+            (Some(value), None) => (key, value),
+            (None, Some(value)) => (other, value),
+            (None, None) => {
+                self.fault(&format!("has no `{key}` (or `{other}`)"));
+                return None;
+            }
+        };
+        match value.as_str() {
+            Some(name) if !name.trim().is_empty() && name.len() <= LONGEST_ID && !name.contains(char::is_control) => {
+                return Some(name.to_owned());
+            }
+            _ => self.fault_at(key, "must be a text of 1 to 128 characters"),
+        }
+        None
+    }
+
+    fn text<'v>(&mut self, fields: &'v Map<String, Value>, key: &str) -> Option<&'v str> {
+        let value = fields.get(key)?;
+        if !value.is_string() {
+            self.fault_at(key, "must be a text");
+        }
+        value.as_str()
+    }
+
+    fn flag(&mut self, fields: &Map<String, Value>, key: &str, default: bool) -> bool {
+        let Some(value) = fields.get(key) else { return default };
+        if !value.is_boolean() {
+            self.fault_at(key, "must be true or false");
+        }
+        value.as_bool().unwrap_or(default)
+    }
+
+    fn number(&mut self, fields: &Map<String, Value>, key: &str, range: std::ops::RangeInclusive<u64>) -> Option<u64> {
+        let value = fields.get(key)?;
+        let number = value.as_u64().filter(|number| range.contains(number));
+        if number.is_none() {
+            self.fault_at(key, &format!("must be a whole number from {} to {}", range.start(), range.end()));
+        }
+        number
+    }
+
+    fn retry(&mut self, written: Option<&Value>) -> Retry {
+        let mut retry = Retry { count: 0, backoff_ms: 1_000, factor_thousandths: 2_000, jitter: false };
+        let Some(written) = written else { return retry };
+        let Some(fields) = written.as_object() else {
+            self.fault_at("retry", "must be an object such as {\"count\": 2}");
+            return retry;
+        };
+        self.path.push(Step::Key("retry".to_owned()));
+        retry.count = self.number(fields, "count", 0..=100).unwrap_or(0);
+        retry.backoff_ms = self.number(fields, "backoffMs", 0..=MOST_TIMEOUT_MS).unwrap_or(retry.backoff_ms);
+        retry.jitter = self.flag(fields, "jitter", false);
+        if let Some(factor) = fields.get("backoffFactor") {
+            match factor.as_f64().filter(|factor| (1.0..=100.0).contains(factor)) {
+                Some(factor) => retry.factor_thousandths = (factor * 1_000.0) as u64,
+                None => self.fault_at("backoffFactor", "must be a number from 1 to 100"),
+            }
+        }
+        for key in fields.keys() {
+            if !["count", "backoffMs", "backoffFactor", "jitter"].contains(&key.as_str()) {
+                self.fault_at(key, "is not known; known are: count, backoffMs, backoffFactor, jitter");
+            }
+        }
+        self.path.pop();
+        retry
+    }
+
+    fn action(&mut self, fields: &Map<String, Value>) -> Option<Action> {
+        let shell = self.flag(fields, "shell", false);
+        let named: Vec<&str> = ["prompt", "command", "component"].into_iter().filter(|key| fields.contains_key(*key)).collect();
+        let [kind] = named.as_slice() else {
+            self.fault("must have one of `prompt`, `command` and `component`");
+            return None;
+        };
+        if *kind != "command" && (shell || fields.contains_key("args")) {
+            self.fault("has `args` or `shell`, which belong to a `command`");
+        }
+        let value = fields.get(*kind)?;
+        let text = value.as_str().filter(|text| !text.trim().is_empty());
+        let action = match (*kind, text) {
+            ("prompt", Some(text)) => Some(Action::Prompt(text.to_owned())),
+            ("component", Some(text)) => Some(Action::Component(text.to_owned())),
+            ("command", text) => {
+                let mut words: Vec<String> = text.map(str::to_owned).into_iter().collect();
+                let listed = if words.is_empty() { value.as_array() } else { fields.get("args").and_then(Value::as_array) };
+                let more = listed.into_iter().flatten();
+                words.extend(more.filter_map(|word| word.as_str().map(str::to_owned)));
+                let expected = usize::from(text.is_some()) + listed.map_or(0, Vec::len);
+                let fits = !words.is_empty()
+                    && words.len() == expected
+                    && !words.iter().any(|word| word.contains('\0'))
+                    && words.first().is_some_and(|word| !word.is_empty())
+                    && fields.get("args").is_none_or(|args| args.is_array() && text.is_some())
+                    && (!shell || words.len() == 1 && text.is_some());
+                fits.then_some(Action::Command { words, shell })
+            }
+            _ => None,
+        };
+        if action.is_none() {
+            self.fault_at(
+                kind,
+                match *kind {
+                    "command" => {
+                        "must be a list of words, or a text with `args`; a text for a shell needs `\"shell\": true` and no `args`"
+                    }
+                    _ => "must be a text",
+                },
+            );
+        }
+        action
+    }
+}
+
+/// Everything that a declaration may say.
+const KEYS: &[&str] = &[
+    "id",
+    "name",
+    "trigger",
+    "event",
+    "pattern",
+    "prompt",
+    "command",
+    "args",
+    "shell",
+    "component",
+    "enabled",
+    "concurrency",
+    "timeoutMs",
+    "retry",
+    "debounceMs",
+    "allowGit",
+    "repoRoot",
+    "secretPatterns",
+    "metadata",
+    "schemaVersion",
+    "description",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn faults(document: &Value) -> Vec<String> {
+        let shown = |fault: Fault| {
+            let path: String = fault.path.iter().map(ToString::to_string).collect();
+            format!("${path} {}", fault.message)
+        };
+        read(document).err().unwrap_or_default().into_iter().map(shown).collect()
+    }
+
+    #[test]
+    fn every_fault_is_found_with_its_path() {
+        let good = json!({"id": "a", "trigger": "before_tool", "command": ["x"]});
+        let with = |key: &str, value: Value| {
+            let mut hook = good.clone();
+            hook[key] = value;
+            json!({"hooks": [{"id": "first", "trigger": "t", "prompt": "p"}, hook]})
+        };
+        assert_eq!(faults(&with("enabled", json!(true))), Vec::<String>::new());
+        for (document, said) in [
+            (json!(3), "$ must be an object"),
+            (json!({}), "$ has no `hooks`"),
+            (json!({"hooks": {}}), "$.hooks must be a list"),
+            (json!({"hooks": [], "schemaVersion": 2}), "$.schemaVersion must be 1"),
+            (json!({"hooks": [], "hook": 1}), "$.hook is not known"),
+            (json!({"hooks": [3]}), "$.hooks[0] must be an object"),
+            (json!([{"id": "a"}]), "$[0] has no `trigger`"),
+            (with("id", json!("first")), "$.hooks[1].id `first` is declared twice"),
+            (with("id", json!("")), "$.hooks[1].id must be a text"),
+            (with("name", json!("b")), "$.hooks[1].name is another word for `id`"),
+            (with("trigger", json!("gitCommit")), "$.hooks[1].trigger runs at commits"),
+            (with("pattern", json!("[")), "$.hooks[1].pattern is no pattern"),
+            (with("prompt", json!("p")), "$.hooks[1] must have one of"),
+            (with("command", json!([])), "$.hooks[1].command must be a list"),
+            (with("command", json!(["a", 1])), "$.hooks[1].command must be a list"),
+            (with("args", json!(["x"])), "$.hooks[1].command must be a list"),
+            (with("shell", json!(true)), "$.hooks[1].command must be a list"),
+            (with("timeoutMs", json!(10)), "$.hooks[1].timeoutMs must be a whole number from 1000"),
+            (with("concurrency", json!(0)), "$.hooks[1].concurrency must be a whole number from 1"),
+            (with("retry", json!({"count": -1})), "$.hooks[1].retry.count must be"),
+            (with("retry", json!({"backoffFactor": 0.5})), "$.hooks[1].retry.backoffFactor must be a number from 1"),
+            (with("retry", json!({"tries": 1})), "$.hooks[1].retry.tries is not known"),
+            (with("secretPatterns", json!(["("])), "$.hooks[1].secretPatterns `secretPatterns[0]` is no regular expression"),
+            (with("metadata", json!(1)), "$.hooks[1].metadata must be an object"),
+            (with("timoutMs", json!(1)), "$.hooks[1].timoutMs is not known"),
+        ] {
+            let found = faults(&document);
+            assert!(found.iter().any(|fault| fault.starts_with(said)), "{document}: {found:?}");
+        }
+        let many = faults(&json!({"hooks": [{"id": 1, "trigger": 2, "prompt": 3, "enabled": 4}]}));
+        assert_eq!(many.len(), 4, "{many:?}");
+    }
+
+    #[test]
+    fn waits_grow() {
+        let retry = Retry { count: 5, backoff_ms: 1_000, factor_thousandths: 2_000, jitter: false };
+        assert_eq!([1, 2, 3, 4].map(|attempts| retry.wait_ms(attempts, 7)), [1_000, 2_000, 4_000, 8_000]);
+        assert_eq!(retry.wait_ms(u64::MAX, 0), MOST_TIMEOUT_MS);
+        let jitter = Retry { jitter: true, ..retry };
+        assert!((500..=1_000).contains(&jitter.wait_ms(1, 12_345)));
+    }
+}

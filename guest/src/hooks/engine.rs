@@ -1,0 +1,286 @@
+//! The engine: takes in what happened, says what to do.
+
+mod chain;
+mod records;
+mod running;
+
+use std::collections::{HashMap, VecDeque};
+use std::rc::Rc;
+
+use serde_json::Value;
+
+use self::chain::Chain;
+use self::records::Counts;
+use super::event::{self, Event};
+use super::journal;
+use super::outcome::Outcome;
+use super::program::Machine;
+use super::registry::{Registered, Registry, Source};
+use super::run::{Run, Stage, Status};
+use super::schedule::{Added, Due, Schedule};
+use super::settings::HookSettings;
+use super::trust::{self, Approvals, Deed, Trust};
+use crate::json::{self, object};
+use crate::ports::Ports;
+
+/// Something that the host shall do.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Command {
+    /// Under which its result is reported.
+    pub id: u64,
+    /// What to do.
+    pub body: Value,
+}
+
+/// What somebody waits for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ask {
+    /// An answer, under the number of a question that was put through an operation.
+    Number(u64),
+    /// An answer, under a name that the host chose.
+    Reply(String),
+    /// Nobody waits.
+    Nobody,
+}
+
+/// The hooks of one workspace.
+#[derive(Default)]
+pub struct Hooks {
+    machine: Machine,
+    prompts_by_host: bool,
+    /// Declared and registered ones.
+    pub registry: Registry,
+    approvals: Approvals,
+    schedule: Schedule,
+    settings: HookSettings,
+    chains: HashMap<u64, Chain>,
+    /// What operations have put in since the last step.
+    inbox: Vec<(Event, VecDeque<Registered>, Ask, bool)>,
+    listening: Vec<String>,
+    /// Approvals that were asked for: once for each hook and digest.
+    asked: Vec<String>,
+    counts: Counts,
+    /// Draining, or calling everything off.
+    closing: Option<bool>,
+    commands: Vec<Command>,
+    lines: String,
+    numbers: u64,
+    name: String,
+    now: u64,
+}
+
+impl Hooks {
+    /// Looks for changed declarations, and takes in the settings.
+    pub fn refresh(&mut self, settings: HookSettings, ports: &Ports) {
+        self.settings = settings;
+        self.schedule.limit(settings);
+        self.registry.refresh(ports);
+    }
+
+    /// Puts in an event whose answer somebody waits for; none where no hook waits for it.
+    pub fn put(&mut self, event: Event) -> Option<u64> {
+        let left: VecDeque<Registered> = self.registry.waiting_for(&event).cloned().collect();
+        if left.is_empty() || self.closing.is_some() {
+            return None;
+        }
+        self.numbers += 1;
+        self.inbox.push((event, left, Ask::Number(self.numbers), false));
+        Some(self.numbers)
+    }
+
+    /// Puts in one run of one hook, whatever it waits for.
+    pub fn put_by_hand(&mut self, hook: Registered, data: Value) -> u64 {
+        let event = Event { name: hook.hook.trigger.as_str().into(), session: None, data: Rc::new(data) };
+        self.numbers += 1;
+        self.inbox.push((event, VecDeque::from([hook]), Ask::Number(self.numbers), true));
+        self.numbers
+    }
+
+    /// What a hook would run now, and whether it may.
+    pub fn examine(&mut self, registered: &Registered, ports: &Ports) -> Result<(Deed, Option<Trust>), String> {
+        let deed = trust::deed(&registered.hook, &self.machine, ports)?;
+        let asks = registered.source == Source::Workspace;
+        let trust = asks.then(|| self.approvals.trust(&registered.hook, &deed, &self.machine, ports));
+        Ok((deed, trust))
+    }
+
+    /// Keeps or takes back an approval.
+    pub fn approve(&mut self, id: &str, deed: Option<&Deed>, ports: &Ports) -> Result<bool, String> {
+        if self.machine.workspace.is_empty() {
+            return Err("the host did not say where the workspace is".to_owned());
+        }
+        trust::keep(id, deed, &self.machine, ports)
+    }
+
+    /// Takes in what happened and says what to do, and when to step again though nothing happens.
+    pub fn step(&mut self, now: u64, inputs: &[Value], ports: &Ports) -> (Vec<Command>, Option<u64>) {
+        // A clock that is set back would let everything wait for it.
+        self.now = self.now.max(now);
+        for input in inputs {
+            self.take_in(input, ports);
+        }
+        for (event, left, ask, by_hand) in std::mem::take(&mut self.inbox) {
+            self.open_chain(event, left, ask, by_hand, ports);
+        }
+        for due in self.schedule.due(self.now) {
+            match due {
+                Due::Late(key) => self.stop(key, Status::Timeout),
+                Due::Unconfirmed(key) => self.confirmed(key, ports),
+            }
+        }
+        while let Some(key) = self.schedule.begin() {
+            self.begin(key, ports);
+        }
+        if !self.lines.is_empty() {
+            journal::write(&std::mem::take(&mut self.lines), ports);
+        }
+        if self.closing.is_some() && self.schedule.load() == (0, 0) {
+            self.closing = None;
+            self.command(&mut [("type", "stopped".into())]);
+        }
+        (std::mem::take(&mut self.commands), self.schedule.next_time())
+    }
+
+    fn take_in(&mut self, input: &Value, ports: &Ports) {
+        match json::text(input, "type").unwrap_or_default() {
+            "hello" => {
+                let folders = input.get("path").and_then(Value::as_array).into_iter().flatten();
+                self.machine = Machine {
+                    workspace: json::text(input, "workspace").unwrap_or_default().to_owned(),
+                    path: folders.filter_map(|folder| folder.as_str().map(str::to_owned)).collect(),
+                };
+                self.prompts_by_host = input.get("prompts") == Some(&Value::Bool(true));
+                self.listen();
+            }
+            "reload" => self.listen(),
+            "event" => {
+                self.listen();
+                let text = |key: &str| json::text(input, key).map(Rc::<str>::from);
+                let data = input.get("data").cloned().unwrap_or_default();
+                let event = Event { name: text("event").unwrap_or_default(), session: text("session"), data: Rc::new(data) };
+                let ask = json::text(input, "reply").map_or(Ask::Nobody, |reply| Ask::Reply(reply.to_owned()));
+                self.happened(event, ask, ports);
+            }
+            "done" => {
+                let command = input.get("id").and_then(Value::as_u64).unwrap_or_default();
+                if let Some(key) = self.schedule.of_command(command) {
+                    self.done(key, input, ports);
+                }
+            }
+            "cancel" => {
+                let run = json::text(input, "run").unwrap_or_default();
+                let found = self
+                    .schedule
+                    .keys()
+                    .into_iter()
+                    .find(|key| self.schedule.get(*key).is_some_and(|found| self.run_id(found) == run));
+                if let Some(key) = found {
+                    self.call_off(key, "somebody called it off", ports);
+                }
+            }
+            "listening" => {
+                let (trigger, why) = (json::text(input, "trigger").unwrap_or_default(), json::text(input, "failed"));
+                if let Some(why) = why {
+                    self.not_listening(trigger, why, ports);
+                }
+            }
+            "shutdown" => {
+                let drain = input.get("drain") == Some(&Value::Bool(true));
+                self.closing = Some(drain);
+                if drain {
+                    self.schedule.hurry(self.now);
+                } else {
+                    for key in self.schedule.keys() {
+                        self.call_off(key, "everything was called off", ports);
+                    }
+                }
+            }
+            other => ports.warn(&format!("the host reported `{other}`, which is not known; its version may be newer")),
+        }
+    }
+
+    /// Tells the host which events to listen to, and which no more.
+    fn listen(&mut self) {
+        let wanted = self.registry.triggers();
+        let before = std::mem::replace(&mut self.listening, wanted.clone());
+        for trigger in wanted.iter().filter(|trigger| !before.contains(trigger)) {
+            self.command(&mut [("type", "listen".into()), ("trigger", trigger.as_str().into())]);
+        }
+        for trigger in before.iter().filter(|trigger| !wanted.contains(trigger)) {
+            self.command(&mut [("type", "unlisten".into()), ("trigger", trigger.as_str().into())]);
+        }
+    }
+
+    fn not_listening(&mut self, trigger: &str, why: &str, ports: &Ports) {
+        let reason = format!("nobody can listen to `{trigger}`: {why}");
+        let of_trigger = |registered: &&Registered| registered.hook.trigger == trigger && registered.disabled.is_none();
+        let ids: Vec<String> =
+            self.registry.all().iter().filter(of_trigger).map(|registered| registered.hook.id.clone()).collect();
+        for id in ids {
+            ports.fail(&format!("the hook `{id}` does not run: {reason}; `tollgate hooks` says how it stands"));
+            self.registry.set_enabled(&id, Some(reason.clone()));
+        }
+        self.listening.retain(|other| other != trigger);
+    }
+
+    fn happened(&mut self, event: Event, ask: Ask, ports: &Ports) {
+        let matching: VecDeque<Registered> = self.registry.waiting_for(&event).cloned().collect();
+        if self.closing.is_some() {
+            for registered in matching {
+                let run = self.new_run(&registered, event.clone(), None);
+                self.ended(&run, Outcome::of(Status::Skipped, "the host is shutting down"), ports);
+            }
+            self.answer(&ask, empty_answer(&event));
+        } else if ask != Ask::Nobody || !event::is_background(&event.name) {
+            self.open_chain(event, matching, ask, false, ports);
+        } else {
+            for registered in matching {
+                let run = self.new_run(&registered, event.clone(), None);
+                self.add(run, ports);
+            }
+        }
+    }
+
+    fn new_run(&mut self, registered: &Registered, event: Event, chain: Option<u64>) -> Run {
+        self.numbers += 1;
+        Run {
+            number: self.numbers,
+            hook: registered.hook.clone(),
+            source: registered.source,
+            event,
+            events: 1,
+            chain,
+            attempts: 0,
+            queued: self.now,
+            began: None,
+            stage: Stage::Ready,
+        }
+    }
+
+    fn add(&mut self, run: Run, ports: &Ports) {
+        let (key, left_out) = match self.schedule.add(run, self.now) {
+            Added::Joined => return,
+            Added::Waits(key) => (Some(key), None),
+            Added::Refused(run) => (None, Some(run)),
+            Added::Instead(key, oldest) => (Some(key), Some(oldest)),
+        };
+        if let Some(key) = key {
+            self.show(key, Status::Queued, ports);
+        }
+        if let Some(run) = left_out {
+            let why = format!("more than {} runs were waiting; see `hooks.queue` in the settings", self.settings.queue);
+            ports.warn(&format!("the hook `{}` does not run: {why}", run.hook.id));
+            self.ended(&run, Outcome::of(Status::Skipped, &why), ports);
+        }
+    }
+
+    fn command(&mut self, body: &mut [(&str, Value)]) -> u64 {
+        self.numbers += 1;
+        self.commands.push(Command { id: self.numbers, body: object(body) });
+        self.numbers
+    }
+}
+
+fn empty_answer(event: &Event) -> Value {
+    object(&mut [("continue", true.into()), ("system_message", Value::Null), ("data", (*event.data).clone())])
+}

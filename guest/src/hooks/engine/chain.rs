@@ -1,0 +1,74 @@
+//! Hooks that run one after the other, each with what the ones before it added.
+
+use std::collections::VecDeque;
+use std::rc::Rc;
+
+use serde_json::{Map, Value};
+
+use super::super::event::Event;
+use super::super::outcome::Outcome;
+use super::super::registry::Registered;
+use super::super::run::Status;
+use super::{Ask, Hooks};
+use crate::json::object;
+use crate::ports::Ports;
+
+/// Hooks that run one after the other, and somebody who waits for what they say together.
+#[derive(Debug)]
+pub(super) struct Chain {
+    ask: Ask,
+    /// Whether a person asked for one run and wants its record.
+    by_hand: bool,
+    event: Event,
+    left: VecDeque<Registered>,
+    pub(super) data: Map<String, Value>,
+    pub(super) messages: Vec<String>,
+    pub(super) goes_on: bool,
+    pub(super) record: Value,
+}
+
+impl Hooks {
+    pub(super) fn open_chain(&mut self, event: Event, left: VecDeque<Registered>, ask: Ask, by_hand: bool, ports: &Ports) {
+        self.numbers += 1;
+        let number = self.numbers;
+        let data = event.data.as_object().cloned().unwrap_or_default();
+        let chain = Chain { ask, by_hand, event, left, data, messages: Vec::new(), goes_on: true, record: Value::Null };
+        self.chains.insert(number, chain);
+        self.advance(number, ports);
+    }
+
+    /// Begins the next hook of a chain, or answers.
+    pub(super) fn advance(&mut self, number: u64, ports: &Ports) {
+        while let Some(chain) = self.chains.get_mut(&number)
+            && let Some(next) = chain.left.pop_front()
+        {
+            let event = Event { data: Rc::new(Value::Object(chain.data.clone())), ..chain.event.clone() };
+            let why_not = match self.closing {
+                Some(false) => Some("everything was called off"),
+                _ => (!chain.goes_on).then_some("a hook before it called the operation off"),
+            };
+            let run = self.new_run(&next, event, Some(number));
+            match why_not {
+                None => return self.add(run, ports),
+                Some(why) => drop(self.ended(&run, Outcome::of(Status::Skipped, why), ports)),
+            }
+        }
+        let Some(chain) = self.chains.remove(&number) else { return };
+        let answer = if chain.by_hand {
+            object(&mut [("record", chain.record)])
+        } else {
+            let message = if chain.messages.is_empty() { Value::Null } else { chain.messages.join("\n").into() };
+            object(&mut [("continue", chain.goes_on.into()), ("system_message", message), ("data", Value::Object(chain.data))])
+        };
+        self.answer(&chain.ask, answer);
+    }
+
+    pub(super) fn answer(&mut self, ask: &Ask, answer: Value) {
+        let (event, reply) = match ask {
+            Ask::Number(number) => (Value::from(*number), Value::Null),
+            Ask::Reply(reply) => (Value::Null, Value::from(reply.as_str())),
+            Ask::Nobody => return,
+        };
+        self.command(&mut [("type", "answer".into()), ("event", event), ("reply", reply), ("answer", answer)]);
+    }
+}

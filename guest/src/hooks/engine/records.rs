@@ -1,0 +1,130 @@
+//! How runs stand and how they ended: counted, shown, written down.
+
+use serde_json::Value;
+
+use super::super::declaration::Action;
+use super::super::outcome::Outcome;
+use super::super::run::{Run, Status};
+use super::super::schedule::Key;
+use super::Hooks;
+use crate::json::object;
+use crate::ports::Ports;
+use crate::redact;
+
+/// How runs ended, and how long they took.
+#[derive(Debug, Default)]
+pub(super) struct Counts {
+    ended: [u64; 5],
+    attempts: u64,
+    waited_ms: u64,
+    took_ms: u64,
+    longest_ms: u64,
+    began: u64,
+}
+
+const ENDINGS: [Status; 5] = [Status::Success, Status::Failed, Status::Timeout, Status::Canceled, Status::Skipped];
+
+impl Hooks {
+    /// How runs ended so far, and how things stand.
+    pub fn stats(&self) -> Value {
+        let Counts { ended, attempts, waited_ms, took_ms, longest_ms, began } = &self.counts;
+        let ended_all: Vec<(&str, Value)> =
+            ENDINGS.iter().zip(ended).map(|(status, count)| (status.as_str(), (*count).into())).collect();
+        let mut fields = ended_all;
+        let (waiting, active) = self.schedule.load();
+        let average = |sum: u64| sum.checked_div(*began).unwrap_or(0);
+        fields.extend([
+            ("queued", waiting.into()),
+            ("running", active.into()),
+            ("attempts", (*attempts).into()),
+            ("average_wait_ms", average(*waited_ms).into()),
+            ("average_ms", average(*took_ms).into()),
+            ("longest_ms", (*longest_ms).into()),
+        ]);
+        object(&mut fields)
+    }
+
+    /// Counts, shows and writes down how a run ended, and lets its chain know.
+    pub(super) fn ended(&mut self, run: &Run, outcome: Outcome, ports: &Ports) -> Value {
+        let status = outcome.status.unwrap_or(Status::Failed);
+        let took = run.began.map_or(0, |(began, _)| self.now.saturating_sub(began));
+        if let Some(count) = ENDINGS.iter().position(|ending| *ending == status).and_then(|at| self.counts.ended.get_mut(at)) {
+            *count += 1;
+        }
+        self.counts.attempts += run.attempts;
+        if let Some((began, _)) = run.began {
+            self.counts.began += 1;
+            self.counts.waited_ms += began.saturating_sub(run.queued);
+            self.counts.took_ms += took;
+            self.counts.longest_ms = self.counts.longest_ms.max(took);
+        }
+        if outcome.is_malformed && run.chain.is_some() && matches!(run.hook.action, Action::Command { .. }) {
+            ports.fail(&format!("the hook `{}` printed something that is no JSON object; it counts as `continue`", run.hook.id));
+        }
+        if status == Status::Failed {
+            let why = outcome.reason.as_deref().unwrap_or("it failed");
+            ports.warn(&format!("the hook `{}` failed: {why}", run.hook.id));
+        }
+        if let (Some(answer), Some(chain)) = (outcome.answer, run.chain.and_then(|chain| self.chains.get_mut(&chain))) {
+            for (key, value) in answer {
+                match key.as_str() {
+                    "continue" => chain.goes_on &= value != Value::Bool(false),
+                    "systemMessage" => chain.messages.extend(
+                        value
+                            .as_str()
+                            .map(|message| ports.secrets.redact(&redact::without(message, &run.hook.secrets)).into_owned()),
+                    ),
+                    _ => drop(chain.data.insert(key, value)),
+                }
+            }
+        }
+        let mut fields = self.fields(run, status, ports);
+        fields.push(("ended", ports.clock.now().to_string().into()));
+        fields.push(("duration_ms", took.into()));
+        let optional = [
+            ("exit_code", outcome.exit_code.map(Value::from)),
+            ("reason", outcome.reason.map(Value::from)),
+            ("output", outcome.output.map(Value::from)),
+        ];
+        fields.extend(optional.into_iter().filter_map(|(key, value)| Some((key, value?))));
+        let record = object(&mut fields);
+        self.lines.push_str(&record.to_string());
+        self.lines.push('\n');
+        self.command(&mut [("type", "record".into()), ("record", record.clone())]);
+        record
+    }
+
+    /// Tells whoever watches how a run stands.
+    pub(super) fn show(&mut self, key: Key, status: Status, ports: &Ports) {
+        if let Some(run) = self.schedule.get(key).cloned() {
+            let record = object(&mut self.fields(&run, status, ports));
+            self.command(&mut [("type", "record".into()), ("record", record)]);
+        }
+    }
+
+    fn fields(&mut self, run: &Run, status: Status, ports: &Ports) -> Vec<(&'static str, Value)> {
+        if self.name.is_empty() {
+            // Runs of other processes are in the same log.
+            self.name = ports.random.sixteen().iter().take(4).map(|byte| format!("{byte:02x}")).collect();
+        }
+        let mut fields = vec![
+            ("id", self.run_id(run).into()),
+            ("hook", run.hook.id.as_str().into()),
+            ("trigger", (*run.event.name).into()),
+            ("status", status.as_str().into()),
+            ("attempts", run.attempts.into()),
+        ];
+        let optional = [
+            ("file", run.event.file().map(Value::from)),
+            ("session", run.event.session.as_deref().map(Value::from)),
+            ("events", (run.events > 1).then(|| run.events.into())),
+            ("started", run.began.map(|(_, began)| began.to_string().into())),
+        ];
+        fields.extend(optional.into_iter().filter_map(|(key, value)| Some((key, value?))));
+        fields
+    }
+
+    pub(super) fn run_id(&self, run: &Run) -> String {
+        format!("{}-{}", self.name, run.number)
+    }
+}

@@ -1,0 +1,212 @@
+//! From a free slot to the end of a run.
+
+use std::rc::Rc;
+
+use serde_json::Value;
+
+use super::super::declaration::{Action, Hook};
+use super::super::event;
+use super::super::outcome::Outcome;
+use super::super::program::Program;
+use super::super::registry::Source;
+use super::super::run::{Run, Stage, Status};
+use super::super::schedule::Key;
+use super::super::settings;
+use super::super::trust::{self, Trust};
+use super::Hooks;
+use crate::json::object;
+use crate::ports::Ports;
+use crate::redact;
+
+/// What a program inherits of the environment. Secrets in the rest are none of its business.
+const ENVIRONMENT: &[&str] =
+    &["PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR", "TEMP", "SystemRoot"];
+
+/// Of a program's output the host keeps so much.
+const OUTPUT_BYTES: u64 = 1 << 20;
+
+/// How long commands of lifecycle events may take, and everything else.
+const LIFECYCLE_MS: u64 = 30_000;
+const BACKGROUND_MS: u64 = 60_000;
+
+impl Hooks {
+    /// Gives a run that has its slot to the host, unless it may not run.
+    pub(super) fn begin(&mut self, key: Key, ports: &Ports) {
+        let Some(run) = self.schedule.get(key) else { return };
+        let (hook, source) = (run.hook.clone(), run.source);
+        let program = match self.permitted(&hook, source, ports) {
+            Ok(program) => program,
+            Err(outcome) => return self.finish(key, outcome, ports),
+        };
+        let now = (self.now, ports.clock.now());
+        let Some(run) = self.schedule.get_mut(key) else { return };
+        run.began.get_or_insert(now);
+        run.attempts += 1;
+        let run = run.clone();
+        let mut body = match self.errand(&run, program, ports) {
+            Ok(body) => body,
+            Err(outcome) => return self.finish(key, outcome, ports),
+        };
+        body.extend([
+            ("run", self.run_id(&run).into()),
+            ("hook", hook.id.as_str().into()),
+            ("cwd", "".into()),
+            ("env", ENVIRONMENT.to_vec().into()),
+            ("set", object(&mut [("TOLLGATE_EVENT", (*run.event.name).into()), ("TOLLGATE_HOOK", hook.id.as_str().into())])),
+            ("output_bytes", OUTPUT_BYTES.into()),
+        ]);
+        let command = self.command(&mut body);
+        self.schedule.began(key, command, self.now.saturating_add(self.time_ms(&run)));
+        self.show(key, Status::Running, ports);
+    }
+
+    /// What may run, where it may. A workspace's hook is looked at each time, so that what runs is what was approved.
+    fn permitted(&mut self, hook: &Rc<Hook>, source: Source, ports: &Ports) -> Result<Option<Program>, Outcome> {
+        if source != Source::Workspace {
+            return Ok(None);
+        }
+        let deed = trust::deed(hook, &self.machine, ports).map_err(|why| Outcome::of(Status::Failed, &why))?;
+        let trust = self.approvals.trust(hook, &deed, &self.machine, ports);
+        let (why, before) = match trust {
+            Trust::Approved => return Ok(deed.program),
+            Trust::New => ("nobody has approved it yet", Value::Null),
+            Trust::Changed(before) => ("it is no longer what was approved", before),
+        };
+        let id = &hook.id;
+        let outcome = Outcome::of(
+            Status::Skipped,
+            &format!("{why}; look at it with `tollgate hooks show {id}`, then `tollgate hooks approve {id}`"),
+        );
+        let mark = format!("{id}\n{}", deed.digest);
+        if !self.asked.contains(&mark) {
+            self.asked.push(mark);
+            ports.warn(&format!("the hook `{id}` of this workspace does not run: {why}; `tollgate hooks show {id}` shows it"));
+            let name = if before.is_null() { "new" } else { "changed" };
+            let mut shows = deed.shows;
+            if let Some(fields) = shows.as_object_mut() {
+                fields.insert("before".to_owned(), before);
+            }
+            self.command(&mut [
+                ("type", "approval".into()),
+                ("hook", id.as_str().into()),
+                ("digest", deed.digest.to_string().into()),
+                ("why", name.into()),
+                ("shows", shows),
+            ]);
+        }
+        Err(outcome)
+    }
+
+    /// What the host shall do for a run.
+    fn errand(&self, run: &Run, program: Option<Program>, ports: &Ports) -> Result<Vec<(&'static str, Value)>, Outcome> {
+        let mut event = vec![("event", Value::from(&*run.event.name)), ("hook", run.hook.id.as_str().into())];
+        event.push(("session_id", run.event.session.as_deref().map(Value::from).unwrap_or_default()));
+        event.push(("data", (*run.event.data).clone()));
+        let event = object(&mut event).to_string();
+        match &run.hook.action {
+            Action::Command { words, shell } => {
+                let script = program.as_ref().and_then(|program| program.script.clone()).map(|(arg, path, digest)| {
+                    object(&mut [("arg", arg.into()), ("path", path.into()), ("digest", digest.to_string().into())])
+                });
+                let argv = match program {
+                    Some(program) => program.argv,
+                    None if *shell => ["sh", "-c"].into_iter().map(str::to_owned).chain(words.iter().cloned()).collect(),
+                    None => words.clone(),
+                };
+                Ok(vec![
+                    ("type", "run".into()),
+                    ("argv", argv.into()),
+                    ("stdin", event.into()),
+                    ("script", script.unwrap_or_default()),
+                ])
+            }
+            Action::Prompt(prompt) => {
+                let runner = if self.prompts_by_host { None } else { settings::prompt_runner(ports) };
+                if runner.is_none() && !self.prompts_by_host {
+                    let why =
+                        "there is nobody to run prompts; name a command in `hooks.prompt_runner` of `~/.tollgate/config.json`";
+                    return Err(Outcome::of(Status::Failed, why));
+                }
+                let prompt = format!("{prompt}\n\nThis was set off by the event:\n{event}\n");
+                let prompt = ports.secrets.redact(&redact::without(&prompt, &run.hook.secrets)).into_owned();
+                Ok(vec![("type", "prompt".into()), ("prompt", prompt.into()), ("argv", runner.unwrap_or_default())])
+            }
+            Action::Component(_) => Err(Outcome::of(Status::Skipped, "hooks that are components do not run in this version")),
+        }
+    }
+
+    pub(super) fn stop(&mut self, key: Key, status: Status) {
+        if let Some(command) = self.schedule.stop(key, status, self.now) {
+            self.command(&mut [("type", "cancel".into()), ("id", command.into())]);
+        }
+    }
+
+    pub(super) fn call_off(&mut self, key: Key, why: &str, ports: &Ports) {
+        match self.schedule.get(key).map(|run| run.stage) {
+            Some(Stage::Running { .. }) => self.stop(key, Status::Canceled),
+            Some(stage) if !stage.is_active() => self.finish(key, Outcome::of(Status::Canceled, why), ports),
+            _ => {}
+        }
+    }
+
+    pub(super) fn done(&mut self, key: Key, done: &Value, ports: &Ports) {
+        let Some(run) = self.schedule.get(key) else { return };
+        if matches!(run.stage, Stage::Ending { .. }) {
+            return self.confirmed(key, ports);
+        }
+        let outcome = Outcome::read(done, &run.hook.secrets, ports);
+        self.settle(key, outcome, ports);
+    }
+
+    /// A run that was told to end has ended, or nobody knows whether it has.
+    pub(super) fn confirmed(&mut self, key: Key, ports: &Ports) {
+        let Some(run) = self.schedule.get(key) else { return };
+        let Stage::Ending { status, .. } = run.stage else { return };
+        let reason = if status == Status::Timeout {
+            format!("it took longer than {} ms", self.time_ms(run))
+        } else {
+            "it was called off".to_owned()
+        };
+        if status == Status::Timeout {
+            ports.warn(&format!("the hook `{}` was ended: {reason}", run.hook.id));
+        }
+        self.settle(key, Outcome::of(status, &reason), ports);
+    }
+
+    /// How long a run may take.
+    fn time_ms(&self, run: &Run) -> u64 {
+        let is_lifecycle = matches!(run.hook.action, Action::Command { .. }) && !event::is_background(&run.event.name);
+        let usual = if is_lifecycle { LIFECYCLE_MS } else { BACKGROUND_MS };
+        run.hook.timeout_ms.or(self.settings.timeout_ms).unwrap_or(usual)
+    }
+
+    /// Ends a run, or lets it rest before it is tried again.
+    fn settle(&mut self, key: Key, outcome: Outcome, ports: &Ports) {
+        let Some(run) = self.schedule.get(key) else { return };
+        let again = matches!(outcome.status, Some(Status::Failed | Status::Timeout))
+            && run.attempts <= run.hook.retry.count
+            && self.closing != Some(false);
+        if again {
+            let chance = if run.hook.retry.jitter {
+                ports.random.sixteen().iter().fold(0, |sum, byte| sum << 4 ^ u64::from(*byte))
+            } else {
+                0
+            };
+            let wait = run.hook.retry.wait_ms(run.attempts, chance);
+            self.schedule.rest(key, self.now.saturating_add(wait));
+            self.show(key, Status::Queued, ports);
+        } else {
+            self.finish(key, outcome, ports);
+        }
+    }
+
+    fn finish(&mut self, key: Key, outcome: Outcome, ports: &Ports) {
+        let Some(run) = self.schedule.end(key) else { return };
+        let record = self.ended(&run, outcome, ports);
+        let Some(chain) = run.chain else { return };
+        if let Some(chain) = self.chains.get_mut(&chain) {
+            chain.record = record;
+        }
+        self.advance(chain, ports);
+    }
+}

@@ -1,0 +1,52 @@
+//! Something that happened, and who may be waiting for it.
+
+use std::rc::Rc;
+
+use serde_json::Value;
+
+use crate::json;
+
+/// What editors and watchers tell. Nobody waits for what hooks have to say about it.
+const BACKGROUND: &[&str] = &[
+    "onDidSaveTextDocument",
+    "onWillSaveTextDocument",
+    "onDidOpenTextDocument",
+    "onDidCloseTextDocument",
+    "onDidCreateFiles",
+    "onDidDeleteFiles",
+    "onDidRenameFiles",
+    "gitCommit",
+];
+
+/// An event.
+#[derive(Debug, Clone)]
+pub struct Event {
+    /// Its name.
+    pub name: Rc<str>,
+    /// The session that it belongs to.
+    pub session: Option<Rc<str>>,
+    /// What it says.
+    pub data: Rc<Value>,
+}
+
+impl Event {
+    /// What a hook's pattern is about: the file, else the tool.
+    pub fn subject(&self) -> Option<&str> {
+        self.file().or_else(|| json::text(&self.data, "tool_name"))
+    }
+
+    /// The file that it is about.
+    pub fn file(&self) -> Option<&str> {
+        json::text(&self.data, "file")
+    }
+}
+
+/// Whether hooks run beside the work instead of in its way.
+pub fn is_background(trigger: &str) -> bool {
+    BACKGROUND.contains(&trigger)
+}
+
+/// Whether it comes from a repository.
+pub fn is_git(trigger: &str) -> bool {
+    trigger.starts_with("git")
+}

@@ -1,0 +1,59 @@
+//! The log of runs, `.tollgate/logs/hooks.log`: one JSON object a line, the one before kept as `hooks.log.1`.
+
+use serde_json::Value;
+
+use crate::digest::Digest;
+use crate::json;
+use crate::ports::{Expectation, FileFault, Ports, Question, Root};
+
+/// Where it stands.
+pub const PATH: &str = ".tollgate/logs/hooks.log";
+const BEFORE: &str = ".tollgate/logs/hooks.log.1";
+const IGNORE: &str = ".tollgate/logs/.gitignore";
+
+/// A longer log is put aside.
+const MOST_BYTES: u64 = 1 << 20;
+
+/// Appends lines in one write. A log that cannot be written stops nothing.
+pub fn write(lines: &str, ports: &Ports) {
+    let facts = ports.workspace.inspect(&[Question::project(PATH)]);
+    let size = facts.first().map_or(0, |facts| facts.size);
+    if size == 0 {
+        let _ = ports.records.replace(Root::Project, IGNORE, b"*\n", Expectation::Absent);
+    } else if size + lines.len() as u64 > MOST_BYTES {
+        turn_over(ports);
+    }
+    if let Err(fault) = ports.records.append(Root::Project, PATH, lines.as_bytes()) {
+        ports.warn(&format!("`{PATH}` cannot be written, so runs of hooks are not in it: {fault}"));
+    }
+}
+
+/// Puts the log aside. Where somebody wrote to it meanwhile, it stays, and the next writer tries.
+fn turn_over(ports: &Ports) {
+    let Ok(full) = ports.workspace.read(Root::Project, PATH, 16 * MOST_BYTES) else { return };
+    if ports.records.replace(Root::Project, BEFORE, &full, Expectation::Anything).is_ok() {
+        let _ = ports.records.replace(Root::Project, PATH, b"", Expectation::Digest(Digest::of(&full)));
+    }
+}
+
+/// The newest runs, of one hook or of all.
+pub fn newest(hook: Option<&str>, limit: usize, ports: &Ports) -> Result<Vec<Value>, FileFault> {
+    let mut found = Vec::new();
+    for path in [PATH, BEFORE] {
+        let text = match ports.workspace.read(Root::Project, path, 16 * MOST_BYTES) {
+            Err(FileFault::Missing) => continue,
+            text => text?,
+        };
+        for line in text.split(|byte| *byte == b'\n').rev().filter(|line| !line.is_empty()) {
+            if found.len() == limit {
+                return Ok(found);
+            }
+            if let Ok(record) = serde_json::from_slice::<Value>(line)
+                && hook.is_none_or(|hook| json::text(&record, "hook") == Some(hook))
+            {
+                found.push(record);
+            }
+        }
+    }
+    Ok(found)
+}

@@ -1,0 +1,19 @@
+//! Hooks: something happens, those that wait for it run under limits, and what they say flows back.
+//!
+//! `declaration` and `registry` say which hooks there are, `event` what can happen, `trust` and `program` whether one may
+//! run and what that means, `schedule` when. [`Hooks`] puts them together. It never waits and never starts anything: the
+//! host reports what happened, carries out commands, and moves the clock.
+
+pub mod declaration;
+mod engine;
+pub mod event;
+pub mod journal;
+mod outcome;
+pub mod program;
+pub mod registry;
+pub mod run;
+pub mod schedule;
+pub mod settings;
+pub mod trust;
+
+pub use engine::{Ask, Command, Hooks};

@@ -1,0 +1,115 @@
+//! What a run brought, as the host reports it.
+
+use serde_json::{Map, Value};
+
+use super::run::Status;
+use crate::json;
+use crate::ports::Ports;
+use crate::redact::{self, Pattern};
+
+/// Of a run's output so much is kept, in characters.
+const MOST_CHARS: usize = 8_000;
+
+/// Where the host cut the output, a secret may have been cut in two: so much of the last word goes too, in bytes.
+const LONGEST_TORN: usize = 4_096;
+
+/// What a run brought.
+#[derive(Debug, Default)]
+pub(super) struct Outcome {
+    pub(super) status: Option<Status>,
+    pub(super) exit_code: Option<i64>,
+    pub(super) reason: Option<String>,
+    /// What it printed, without its secrets.
+    pub(super) output: Option<String>,
+    /// What it answered, where it printed an object.
+    pub(super) answer: Option<Map<String, Value>>,
+    /// Whether it printed something that is no answer.
+    pub(super) is_malformed: bool,
+}
+
+impl Outcome {
+    /// A run that did not get so far as to bring something.
+    pub(super) fn of(status: Status, reason: &str) -> Self {
+        Self { status: Some(status), reason: Some(reason.to_owned()), ..Self::default() }
+    }
+
+    /// Reads what the host reports about a run.
+    pub(super) fn read(done: &Value, secrets: &[Pattern], ports: &Ports) -> Self {
+        let clean = |text: &str| ports.secrets.redact(&redact::without(text, secrets)).into_owned();
+        let Some(exit) = done.get("exit") else {
+            let said = |key: &str| json::text(done, key);
+            return if let Some(path) = said("changed") {
+                Self::of(
+                    Status::Skipped,
+                    &format!("`{path}` is no longer what was approved; look at it, then `tollgate hooks approve`"),
+                )
+            } else if done.get("missing").is_some() {
+                Self::of(Status::Failed, "there is nobody to run it: the program, or the runner of prompts, is missing")
+            } else if done.get("canceled").is_some() {
+                Self::of(Status::Canceled, "the host called it off")
+            } else {
+                Self::of(Status::Failed, &clean(said("failed").unwrap_or("the host did not say why it could not be run")))
+            };
+        };
+        let printed = json::text(done, "stdout").unwrap_or_default();
+        let complained = json::text(done, "stderr").unwrap_or_default();
+        let success = exit.as_i64() == Some(0);
+        let answer = serde_json::from_str::<Value>(printed).ok().and_then(|answer| match answer {
+            Value::Object(answer) => Some(answer),
+            _ => None,
+        });
+        let both =
+            [printed.trim_end(), complained.trim_end()].join(if printed.is_empty() || complained.is_empty() { "" } else { "\n" });
+        let whole = if done.get("truncated") == Some(&Value::Bool(true)) { untorn(&both) } else { &both };
+        let mut output: String = clean(whole);
+        if let Some((cut, _)) = output.char_indices().nth(MOST_CHARS) {
+            output.truncate(cut);
+            output.push('…');
+        }
+        Self {
+            status: Some(if success { Status::Success } else { Status::Failed }),
+            exit_code: exit.as_i64(),
+            reason: (!success)
+                .then(|| exit.as_i64().map_or("it was ended by a signal".to_owned(), |code| format!("it ended with {code}"))),
+            output: Some(output).filter(|output| !output.is_empty()),
+            is_malformed: success && answer.is_none() && !printed.trim().is_empty(),
+            answer: answer.filter(|_| success),
+        }
+    }
+}
+
+/// Without the last word, of which a part may be missing.
+fn untorn(text: &str) -> &str {
+    let from = text.len().saturating_sub(LONGEST_TORN);
+    let tail = text.as_bytes().get(from..).unwrap_or_default();
+    let keep = tail.iter().rposition(u8::is_ascii_whitespace).map_or(from, |at| from + at);
+    let keep = (0..=keep).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+    text.get(..keep).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ports::memory::Memory;
+    use serde_json::json;
+
+    fn output(done: Value, patterns: &[&str]) -> String {
+        let patterns: Vec<Pattern> = patterns.iter().map(|text| Pattern::compile(text).unwrap()).collect();
+        Outcome::read(&done, &patterns, &Memory::new().ports()).output.unwrap_or_default()
+    }
+
+    #[test]
+    fn secrets_do_not_come_back() {
+        let done = |text: &str, truncated: bool| json!({"exit": 0, "stdout": text, "stderr": "", "truncated": truncated});
+        assert_eq!(
+            output(done("key ACME-123456 and token=abcdef123456", false), &["ACME-[0-9]+"]),
+            "key [REDACTED] and token=[REDACTED]"
+        );
+        // Cut in two by the host's bound: half a secret is no longer one that can be known.
+        assert_eq!(output(done("all is well ghp_0123456789", true), &[]), "all is well");
+        assert_eq!(output(done(&"x".repeat(5_000), true), &[]).len(), 5_000 - 4_096);
+        // Cut in two by our own: hidden before it is cut.
+        let long = format!("{} ghp_0123456789abcdef0123456789", "x".repeat(MOST_CHARS - 10));
+        assert!(output(done(&long, false), &[]).ends_with(" [REDACTED…"));
+    }
+}

@@ -1,0 +1,333 @@
+//! Which hooks there are, in the order in which they run: built-in ones, the user's, the workspace's.
+
+use std::rc::Rc;
+
+use serde_json::Value;
+
+use super::declaration::{self, Fault, Hook};
+use super::event::{self, Event};
+use crate::json::place::{Step, place};
+use crate::ports::{Kind, Ports, Question, Root};
+use crate::state;
+
+/// A larger file is a mistake.
+const MOST_BYTES: u64 = 8 << 20;
+
+/// Where a hook was declared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Source {
+    /// By the program that has the gate in it.
+    BuiltIn,
+    /// By the user, for every workspace.
+    User,
+    /// In the workspace, by whoever wrote that.
+    Workspace,
+}
+
+impl Source {
+    /// What it is called.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::BuiltIn => "built-in",
+            Self::User => "user",
+            Self::Workspace => "workspace",
+        }
+    }
+}
+
+/// A hook with its place in the registry.
+#[derive(Debug, Clone)]
+pub struct Registered {
+    /// The hook.
+    pub hook: Rc<Hook>,
+    /// Where it was declared.
+    pub source: Source,
+    /// In which file.
+    pub file: &'static str,
+    /// Why it does not run, if it does not.
+    pub disabled: Option<String>,
+}
+
+/// Something wrong in a file.
+#[derive(Debug, Clone)]
+pub struct FileFault {
+    /// The file.
+    pub file: &'static str,
+    /// Where in it, as a path of keys.
+    pub path: String,
+    /// Line and column, from 1.
+    pub place: (usize, usize),
+    /// What is wrong.
+    pub message: String,
+}
+
+/// One file of declarations.
+#[derive(Debug)]
+struct Sheet {
+    root: Root,
+    path: &'static str,
+    /// How people call it.
+    shown: &'static str,
+    stamp: u64,
+    hooks: Vec<Rc<Hook>>,
+    faults: Vec<FileFault>,
+}
+
+/// The registry.
+#[derive(Debug)]
+pub struct Registry {
+    built_in: Vec<Rc<Hook>>,
+    sheets: [Sheet; 3],
+    /// What was said about hooks since: run it though it is declared off, do not run it and why, forget it.
+    said: Vec<(String, Said)>,
+    all: Vec<Registered>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Said {
+    Enabled,
+    Disabled(String),
+    Gone,
+}
+
+impl Default for Registry {
+    fn default() -> Self {
+        let sheet = |root, path, shown| Sheet { root, path, shown, stamp: 0, hooks: Vec::new(), faults: Vec::new() };
+        Self {
+            built_in: Vec::new(),
+            sheets: [
+                sheet(Root::Home, ".tollgate/hooks.json", "~/.tollgate/hooks.json"),
+                sheet(Root::Project, ".tollgate/hooks.json", ".tollgate/hooks.json"),
+                sheet(Root::Project, ".akira/hooks.json", ".akira/hooks.json"),
+            ],
+            said: Vec::new(),
+            all: Vec::new(),
+        }
+    }
+}
+
+impl Registry {
+    /// Reads what has changed, and says whether anything did.
+    pub fn refresh(&mut self, ports: &Ports) -> bool {
+        let question = |sheet: &Sheet| Question { root: sheet.root, path: sheet.path.to_owned(), digest: false };
+        let questions: Vec<Question> = self.sheets.iter().map(question).collect();
+        let mut changed = false;
+        for (sheet, facts) in self.sheets.iter_mut().zip(ports.workspace.inspect(&questions)) {
+            let stamp = if facts.kind == Kind::Missing { 0 } else { facts.stamp };
+            if sheet.stamp != stamp {
+                sheet.read(stamp, ports);
+                changed = true;
+            }
+        }
+        if changed {
+            self.arrange();
+        }
+        changed
+    }
+
+    /// All hooks, in order.
+    pub fn all(&self) -> &[Registered] {
+        &self.all
+    }
+
+    /// What is wrong in the files.
+    pub fn faults(&self) -> impl Iterator<Item = &FileFault> {
+        self.sheets.iter().flat_map(|sheet| &sheet.faults)
+    }
+
+    /// The hook of a name.
+    pub fn find(&self, id: &str) -> Option<&Registered> {
+        self.all.iter().find(|registered| registered.hook.id == id)
+    }
+
+    /// Those that wait for an event, in order.
+    pub fn waiting_for(&self, event: &Event) -> impl Iterator<Item = &Registered> {
+        self.all.iter().filter(|registered| registered.disabled.is_none() && registered.hook.fits(event))
+    }
+
+    /// The events that somebody has to listen to on behalf of a hook, each once.
+    pub fn triggers(&self) -> Vec<String> {
+        let mut triggers: Vec<String> = Vec::new();
+        for Registered { hook, disabled, .. } in &self.all {
+            if disabled.is_none() && event::is_background(&hook.trigger) && !triggers.contains(&hook.trigger) {
+                triggers.push(hook.trigger.clone());
+            }
+        }
+        triggers
+    }
+
+    /// Adds a hook of the program's own, or replaces it.
+    pub fn register(&mut self, hook: Hook) {
+        self.said.retain(|(id, _)| *id != hook.id);
+        self.built_in.retain(|other| other.id != hook.id);
+        self.built_in.push(Rc::new(hook));
+        self.arrange();
+    }
+
+    /// Runs it again, or does not and why. For this instance, until its file changes.
+    pub fn set_enabled(&mut self, id: &str, why_not: Option<String>) {
+        self.say(id, why_not.map_or(Said::Enabled, Said::Disabled));
+    }
+
+    /// Forgets it, for this instance.
+    pub fn unregister(&mut self, id: &str) {
+        self.built_in.retain(|hook| hook.id != id);
+        self.say(id, Said::Gone);
+    }
+
+    fn say(&mut self, id: &str, said: Said) {
+        self.said.retain(|(other, _)| other != id);
+        self.said.push((id.to_owned(), said));
+        self.arrange();
+    }
+
+    fn arrange(&mut self) {
+        self.all.clear();
+        let own = self.built_in.iter().map(|hook| (hook, Source::BuiltIn, ""));
+        let declared = self.sheets.iter().flat_map(|sheet| {
+            let source = if sheet.root == Root::Home { Source::User } else { Source::Workspace };
+            sheet.hooks.iter().map(move |hook| (hook, source, sheet.shown))
+        });
+        let mut known = std::collections::HashMap::new();
+        for (hook, source, file) in own.chain(declared) {
+            let said = self.said.iter().find(|(id, _)| *id == hook.id).map(|(_, said)| said);
+            let disabled = match said {
+                Some(Said::Gone) => continue,
+                Some(Said::Disabled(why)) => Some(why.clone()),
+                Some(Said::Enabled) => None,
+                None => (!hook.enabled).then(|| "it is declared with `\"enabled\": false`".to_owned()),
+            };
+            // Who comes first keeps the name: nobody can take the place of a user's hook from a workspace.
+            let disabled = match known.insert(hook.id.clone(), file) {
+                Some(first) => Some(format!("`{}` is declared already in `{first}`; give it another id", hook.id)),
+                None => disabled,
+            };
+            self.all.push(Registered { hook: hook.clone(), source, file, disabled });
+        }
+    }
+}
+
+impl Sheet {
+    /// Reads the file as it stands. What cannot be used leaves the last good version in force.
+    fn read(&mut self, stamp: u64, ports: &Ports) {
+        let first = self.stamp == 0;
+        self.stamp = stamp;
+        self.faults.clear();
+        if stamp == 0 {
+            self.hooks.clear();
+            return;
+        }
+        let text = match ports.workspace.read(self.root, self.path, MOST_BYTES) {
+            Ok(text) => text,
+            Err(fault) => return self.wrong(ports, String::new(), (1, 1), &format!("cannot be read: {fault}")),
+        };
+        match parse(&text) {
+            Ok(hooks) => {
+                self.hooks = hooks;
+                if self.root == Root::Project {
+                    state::keep_good(&self.copy(), &text, ports);
+                }
+            }
+            Err(faults) => {
+                for (path, place, message) in faults {
+                    self.wrong(ports, path, place, &message);
+                }
+                // A process that begins now has none yet.
+                if first && self.root == Root::Project {
+                    self.hooks = state::good(&self.copy(), ports).and_then(|text| parse(&text).ok()).unwrap_or_default();
+                }
+            }
+        }
+    }
+
+    fn copy(&self) -> String {
+        self.path.replace('/', "-")
+    }
+
+    fn wrong(&mut self, ports: &Ports, path: String, place: (usize, usize), message: &str) {
+        let file = self.shown;
+        let (line, column) = place;
+        if self.faults.is_empty() {
+            ports.warn(&format!(
+                "`{file}` cannot be used, line {line}, column {column}: `${path}` {message}; the last good hooks stay in force"
+            ));
+        }
+        self.faults.push(FileFault { file, path: format!("${path}"), place, message: message.to_owned() });
+    }
+}
+
+type Wrong = (String, (usize, usize), String);
+
+fn parse(text: &[u8]) -> Result<Vec<Rc<Hook>>, Vec<Wrong>> {
+    let document: Value = match serde_json::from_slice(text) {
+        Ok(document) => document,
+        Err(fault) => return Err(vec![(String::new(), (fault.line(), fault.column()), format!("is no JSON: {fault}"))]),
+    };
+    let text = String::from_utf8_lossy(text);
+    let wrong = |Fault { path, message }: Fault| {
+        let shown: String = path.iter().map(Step::to_string).collect();
+        (shown, place(&text, &path), message)
+    };
+    match declaration::read(&document) {
+        Ok(hooks) => Ok(hooks.into_iter().map(Rc::new).collect()),
+        Err(faults) => Err(faults.into_iter().map(wrong).collect()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ports::memory::Memory;
+
+    fn ids(registry: &Registry) -> Vec<(&str, bool)> {
+        registry.all().iter().map(|registered| (registered.hook.id.as_str(), registered.disabled.is_none())).collect()
+    }
+
+    fn file(ids: &[&str]) -> String {
+        let hooks: Vec<Value> = ids.iter().map(|id| serde_json::json!({"id": id, "trigger": "t", "prompt": "p"})).collect();
+        serde_json::json!({"hooks": hooks}).to_string()
+    }
+
+    #[test]
+    fn the_users_come_before_the_workspaces() {
+        let world = Memory::new();
+        let ports = world.ports();
+        world.write_home(".tollgate/hooks.json", file(&["u1", "u2"]));
+        world.write(".akira/hooks.json", file(&["a"]));
+        world.write(".tollgate/hooks.json", file(&["w", "u1"]));
+        let mut registry = Registry::default();
+        assert!(registry.refresh(&ports));
+        assert!(!registry.refresh(&ports));
+        assert_eq!(ids(&registry), [("u1", true), ("u2", true), ("w", true), ("u1", false), ("a", true)]);
+        registry.set_enabled("u2", Some("no".to_owned()));
+        registry.unregister("w");
+        assert_eq!(ids(&registry), [("u1", true), ("u2", false), ("u1", false), ("a", true)]);
+        registry.set_enabled("u2", None);
+        registry.register(declaration::read_one(&serde_json::json!({"id": "own", "event": "t", "command": ["x"]})).unwrap());
+        assert_eq!(ids(&registry), [("own", true), ("u1", true), ("u2", true), ("u1", false), ("a", true)]);
+    }
+
+    #[test]
+    fn a_broken_file_keeps_the_last_good_one() {
+        let world = Memory::new();
+        let ports = world.ports();
+        world.write(".tollgate/hooks.json", file(&["w"]));
+        let mut registry = Registry::default();
+        registry.refresh(&ports);
+        world.write(".tollgate/hooks.json", "{\n  \"hooks\": [{\"id\": 3}]\n}");
+        assert!(registry.refresh(&ports));
+        assert_eq!(ids(&registry), [("w", true)]);
+        let faults: Vec<_> = registry.faults().map(|fault| (fault.path.as_str(), fault.place)).collect();
+        assert_eq!(faults, [("$.hooks[0].id", (2, 20)), ("$.hooks[0]", (2, 13)), ("$.hooks[0]", (2, 13))]);
+        // Also for a process that begins now.
+        let mut later = Registry::default();
+        later.refresh(&ports);
+        assert_eq!(ids(&later), [("w", true)]);
+        world.write(".tollgate/hooks.json", "{");
+        registry.refresh(&ports);
+        assert_eq!(registry.faults().next().unwrap().place, (1, 1));
+        world.delete(".tollgate/hooks.json");
+        registry.refresh(&ports);
+        assert_eq!((ids(&registry).len(), registry.faults().count()), (0, 0));
+    }
+}

@@ -1,0 +1,107 @@
+//! One run of a hook.
+
+use std::rc::Rc;
+
+use super::declaration::Hook;
+use super::event::Event;
+use super::registry::Source;
+
+/// How a run stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Status {
+    /// It waits.
+    Queued,
+    /// It is under way.
+    Running,
+    /// It ended well.
+    Success,
+    /// It ended badly, or could not begin.
+    Failed,
+    /// Its time was up.
+    Timeout,
+    /// Somebody called it off.
+    Canceled,
+    /// It did not run, for a reason.
+    Skipped,
+}
+
+impl Status {
+    /// What it is called.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Queued => "queued",
+            Self::Running => "running",
+            Self::Success => "success",
+            Self::Failed => "failed",
+            Self::Timeout => "timeout",
+            Self::Canceled => "canceled",
+            Self::Skipped => "skipped",
+        }
+    }
+}
+
+/// A run.
+#[derive(Debug, Clone)]
+pub struct Run {
+    /// Unique within the instance, in the order in which runs came.
+    pub number: u64,
+    /// The hook, as it was declared when the event came.
+    pub hook: Rc<Hook>,
+    /// Where that was.
+    pub source: Source,
+    /// What happened.
+    pub event: Event,
+    /// How many events it answers; more than one where they came faster than it could run.
+    pub events: u64,
+    /// The chain that waits for it.
+    pub chain: Option<u64>,
+    /// How often it was tried.
+    pub attempts: u64,
+    /// When it came, on the host's clock.
+    pub queued: u64,
+    /// When it first began, on the host's clock and on the wall.
+    pub began: Option<(u64, crate::ports::Timestamp)>,
+    /// Where it stands.
+    pub(super) stage: Stage,
+}
+
+/// Where a run stands, with its times on the host's clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// Its file may change again.
+    Settling { since: u64, until: u64 },
+    /// It waits for a slot.
+    Ready,
+    /// It has a slot and is being begun.
+    Beginning,
+    /// The host runs it.
+    Running { command: u64, until: u64 },
+    /// The host was told to end it.
+    Ending { command: u64, until: u64, status: Status },
+    /// It failed and will be tried again.
+    Resting { until: u64 },
+}
+
+impl Stage {
+    /// When something has to happen though nothing happens.
+    pub(super) fn until(self) -> Option<u64> {
+        match self {
+            Self::Settling { until, .. } | Self::Running { until, .. } | Self::Ending { until, .. } | Self::Resting { until } => {
+                Some(until)
+            }
+            Self::Ready | Self::Beginning => None,
+        }
+    }
+
+    pub(super) fn command(self) -> Option<u64> {
+        match self {
+            Self::Running { command, .. } | Self::Ending { command, .. } => Some(command),
+            _ => None,
+        }
+    }
+
+    /// Whether it takes a slot.
+    pub(super) fn is_active(self) -> bool {
+        matches!(self, Self::Beginning | Self::Running { .. } | Self::Ending { .. })
+    }
+}

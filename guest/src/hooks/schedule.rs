@@ -1,0 +1,355 @@
+//! Who runs when: slots, a queue, quiet times and rests, on a clock that others move.
+//!
+//! Nothing here starts anything or knows what a run does. Everything takes time that does not grow with the number of runs
+//! that wait, but for the logarithm.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap, VecDeque};
+
+use super::run::{Run, Stage, Status};
+use super::settings::HookSettings;
+
+/// A file that never comes to rest is not waited for longer than so many quiet times.
+const MOST_SETTLING: u64 = 10;
+
+/// A host that was told to end a run has so long to say that it did.
+pub const GRACE_MS: u64 = 5_000;
+
+/// Runs that nobody waits for come behind all others.
+const LATER: u64 = 1 << 62;
+
+/// A run in the schedule.
+pub type Key = usize;
+
+/// The runs of one hook.
+#[derive(Debug, Default)]
+struct Lane {
+    ready: VecDeque<Key>,
+    active: usize,
+}
+
+/// The schedule.
+#[derive(Debug, Default)]
+pub struct Schedule {
+    limits: HookSettings,
+    runs: Vec<Option<Run>>,
+    free: Vec<Key>,
+    lanes: Vec<Lane>,
+    lane_of: HashMap<String, usize>,
+    /// Lanes with a run that could begin, by its turn. Checked when taken, because lanes change.
+    turns: BinaryHeap<Reverse<(u64, usize)>>,
+    /// Times at which something is due. Checked when taken, because runs end early.
+    times: BinaryHeap<Reverse<(u64, usize)>>,
+    /// Runs that have not begun, by hook and file.
+    pending: HashMap<String, Key>,
+    by_command: HashMap<u64, Key>,
+    active: usize,
+    in_background: usize,
+    waiting: usize,
+}
+
+/// What became of a new run.
+#[derive(Debug)]
+pub enum Added {
+    /// It waits.
+    Waits(Key),
+    /// One that waits already does for both.
+    Joined,
+    /// There is no room: this one is left out.
+    Refused(Box<Run>),
+    /// It waits, and an older one is left out.
+    Instead(Key, Box<Run>),
+}
+
+/// What is due.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Due {
+    /// A run has used up its time.
+    Late(Key),
+    /// The host did not say that it ended a run.
+    Unconfirmed(Key),
+}
+
+impl Schedule {
+    /// From now on these limits.
+    pub fn limit(&mut self, limits: HookSettings) {
+        self.limits = limits;
+    }
+
+    /// A run.
+    pub fn get(&self, key: Key) -> Option<&Run> {
+        self.runs.get(key)?.as_ref()
+    }
+
+    /// A run, to change.
+    pub fn get_mut(&mut self, key: Key) -> Option<&mut Run> {
+        self.runs.get_mut(key)?.as_mut()
+    }
+
+    /// All runs that have not ended.
+    pub fn keys(&self) -> Vec<Key> {
+        (0..self.runs.len()).filter(|key| self.get(*key).is_some()).collect()
+    }
+
+    /// How many runs wait, and how many are under way.
+    pub fn load(&self) -> (usize, usize) {
+        (self.waiting, self.active)
+    }
+
+    /// The run that the host knows under a command.
+    pub fn of_command(&self, command: u64) -> Option<Key> {
+        self.by_command.get(&command).copied()
+    }
+
+    /// Takes in a new run.
+    pub fn add(&mut self, mut run: Run, now: u64) -> Added {
+        let lane = self.lane(&run.hook.id);
+        let place = match (run.chain, run.event.file()) {
+            (None, Some(file)) => Some(format!("{lane}\n{file}")),
+            _ => None,
+        };
+        if let Some(key) = place.as_ref().and_then(|place| self.pending.get(place).copied()) {
+            self.join(key, run, now);
+            return Added::Joined;
+        }
+        let mut left_out = None;
+        if run.chain.is_none() && self.waiting >= self.limits.queue {
+            match self.limits.drop_oldest.then(|| self.oldest()).flatten().and_then(|oldest| self.end(oldest)) {
+                Some(oldest) => left_out = Some(oldest),
+                None => return Added::Refused(Box::new(run)),
+            }
+        }
+        let quiet = if run.chain.is_none() { run.hook.debounce_ms } else { 0 };
+        run.stage = if quiet > 0 { Stage::Settling { since: now, until: now.saturating_add(quiet) } } else { Stage::Ready };
+        let stage = run.stage;
+        let key = match self.free.pop() {
+            Some(key) => key,
+            None => {
+                self.runs.push(None);
+                self.runs.len() - 1
+            }
+        };
+        if let Some(slot) = self.runs.get_mut(key) {
+            *slot = Some(run);
+        }
+        if let Some(place) = place {
+            self.pending.insert(place, key);
+        }
+        self.waiting += 1;
+        match stage.until() {
+            Some(until) => self.times.push(Reverse((until, key))),
+            None => self.line_up(key, lane),
+        }
+        match left_out {
+            Some(oldest) => Added::Instead(key, Box::new(oldest)),
+            None => Added::Waits(key),
+        }
+    }
+
+    /// Lets a run that waits answer one more event.
+    fn join(&mut self, key: Key, newer: Run, now: u64) {
+        let Some(run) = self.get_mut(key) else { return };
+        run.events += 1;
+        run.event = newer.event;
+        run.hook = newer.hook;
+        if let Stage::Settling { since, .. } = run.stage {
+            let quiet = run.hook.debounce_ms;
+            let until = now.saturating_add(quiet).min(since.saturating_add(quiet.saturating_mul(MOST_SETTLING)));
+            run.stage = Stage::Settling { since, until };
+            self.times.push(Reverse((until, key)));
+        }
+    }
+
+    /// The next run that may begin. It has its slot then.
+    pub fn begin(&mut self) -> Option<Key> {
+        while self.active < self.limits.concurrency {
+            let Reverse((turn, lane_number)) = self.turns.peek().copied()?;
+            // One slot is kept for runs that somebody waits for.
+            let room = self.limits.concurrency.saturating_sub(1).max(1);
+            if turn >= LATER && self.in_background >= room {
+                return None;
+            }
+            self.turns.pop();
+            let Some(key) = self.first(lane_number).filter(|(_, first)| *first == turn).map(|(key, _)| key) else { continue };
+            if let Some(lane) = self.lanes.get_mut(lane_number) {
+                lane.ready.pop_front();
+                lane.active += 1;
+            }
+            self.active += 1;
+            self.in_background += usize::from(turn >= LATER);
+            self.waiting -= 1;
+            self.forget_place(key);
+            if let Some(run) = self.get_mut(key) {
+                run.stage = Stage::Beginning;
+            }
+            self.take_turn(lane_number);
+            return Some(key);
+        }
+        None
+    }
+
+    /// The host runs it, under a command, until a time.
+    pub fn began(&mut self, key: Key, command: u64, until: u64) {
+        if let Some(run) = self.get_mut(key) {
+            run.stage = Stage::Running { command, until };
+            self.by_command.insert(command, key);
+            self.times.push(Reverse((until, key)));
+        }
+    }
+
+    /// The host shall end it; the command that it knows it under.
+    pub fn stop(&mut self, key: Key, status: Status, now: u64) -> Option<u64> {
+        let run = self.get_mut(key)?;
+        let Stage::Running { command, .. } = run.stage else { return None };
+        let until = now.saturating_add(GRACE_MS);
+        run.stage = Stage::Ending { command, until, status };
+        self.times.push(Reverse((until, key)));
+        Some(command)
+    }
+
+    /// It has ended for now and is tried again later. It gives its slot back.
+    pub fn rest(&mut self, key: Key, until: u64) {
+        self.release(key);
+        if let Some(run) = self.get_mut(key) {
+            run.stage = Stage::Resting { until };
+            self.times.push(Reverse((until, key)));
+            self.waiting += 1;
+        }
+    }
+
+    /// It is over.
+    pub fn end(&mut self, key: Key) -> Option<Run> {
+        let stage = self.get(key)?.stage;
+        if stage.is_active() {
+            self.release(key);
+        } else {
+            self.waiting -= 1;
+            self.forget_place(key);
+            if stage == Stage::Ready {
+                let lane_number = self.get(key).map(|run| run.hook.id.clone()).map(|id| self.lane(&id))?;
+                if let Some(lane) = self.lanes.get_mut(lane_number) {
+                    // Most often it is the first.
+                    match lane.ready.front() {
+                        Some(first) if *first == key => drop(lane.ready.pop_front()),
+                        _ => lane.ready.retain(|other| *other != key),
+                    }
+                }
+                self.take_turn(lane_number);
+            }
+        }
+        self.free.push(key);
+        self.runs.get_mut(key)?.take()
+    }
+
+    /// What is due by now. Runs whose quiet time or rest is over line up by themselves.
+    pub fn due(&mut self, now: u64) -> Vec<Due> {
+        let mut due = Vec::new();
+        while let Some(Reverse((time, key))) = self.times.peek().copied().filter(|Reverse((time, _))| *time <= now) {
+            self.times.pop();
+            let Some(run) = self.get_mut(key).filter(|run| run.stage.until() == Some(time)) else { continue };
+            match run.stage {
+                Stage::Settling { .. } | Stage::Resting { .. } => {
+                    run.stage = Stage::Ready;
+                    let id = run.hook.id.clone();
+                    let lane = self.lane(&id);
+                    self.line_up(key, lane);
+                }
+                Stage::Running { .. } => due.push(Due::Late(key)),
+                Stage::Ending { .. } => due.push(Due::Unconfirmed(key)),
+                Stage::Ready | Stage::Beginning => {}
+            }
+        }
+        due
+    }
+
+    /// Nobody waits for quiet any more.
+    pub fn hurry(&mut self, now: u64) {
+        for key in self.keys() {
+            if let Some(run) = self.get_mut(key)
+                && let Stage::Settling { since, .. } = run.stage
+            {
+                run.stage = Stage::Settling { since, until: now };
+                self.times.push(Reverse((now, key)));
+            }
+        }
+    }
+
+    /// When something is due next.
+    pub fn next_time(&mut self) -> Option<u64> {
+        while let Some(Reverse((time, key))) = self.times.peek().copied() {
+            if self.get(key).is_some_and(|run| run.stage.until() == Some(time)) {
+                return Some(time);
+            }
+            self.times.pop();
+        }
+        None
+    }
+
+    fn lane(&mut self, id: &str) -> usize {
+        if let Some(lane) = self.lane_of.get(id) {
+            return *lane;
+        }
+        self.lanes.push(Lane::default());
+        self.lane_of.insert(id.to_owned(), self.lanes.len() - 1);
+        self.lanes.len() - 1
+    }
+
+    fn line_up(&mut self, key: Key, lane_number: usize) {
+        let awaited = self.get(key).is_some_and(|run| run.chain.is_some());
+        if let Some(lane) = self.lanes.get_mut(lane_number) {
+            if awaited { lane.ready.push_front(key) } else { lane.ready.push_back(key) }
+        }
+        self.take_turn(lane_number);
+    }
+
+    /// The first run of a lane that could begin, and its turn.
+    fn first(&self, lane: usize) -> Option<(Key, u64)> {
+        let lane = self.lanes.get(lane)?;
+        let key = *lane.ready.front()?;
+        let run = self.get(key)?;
+        let turn = run.number + if run.chain.is_some() { 0 } else { LATER };
+        (lane.active < run.hook.concurrency).then_some((key, turn))
+    }
+
+    fn take_turn(&mut self, lane: usize) {
+        if let Some((_, turn)) = self.first(lane) {
+            self.turns.push(Reverse((turn, lane)));
+        }
+    }
+
+    fn release(&mut self, key: Key) {
+        let Some(run) = self.get(key).filter(|run| run.stage.is_active()) else { return };
+        let (command, awaited, id) = (run.stage.command(), run.chain.is_some(), run.hook.id.clone());
+        if let Some(command) = command {
+            self.by_command.remove(&command);
+        }
+        self.active -= 1;
+        self.in_background -= usize::from(!awaited);
+        let lane_number = self.lane(&id);
+        if let Some(lane) = self.lanes.get_mut(lane_number) {
+            lane.active -= 1;
+        }
+        self.take_turn(lane_number);
+    }
+
+    fn forget_place(&mut self, key: Key) {
+        let Some(run) = self.get(key).filter(|run| run.chain.is_none()) else { return };
+        let (id, file) = (run.hook.id.clone(), run.event.file().map(str::to_owned));
+        if let Some(file) = file {
+            let place = format!("{}\n{file}", self.lane(&id));
+            if self.pending.get(&place) == Some(&key) {
+                self.pending.remove(&place);
+            }
+        }
+    }
+
+    /// The run that has waited longest, of those that nobody waits for.
+    fn oldest(&self) -> Option<Key> {
+        let firsts = self.lanes.iter().filter_map(|lane| lane.ready.iter().find(|key| self.is_background(**key)));
+        firsts.copied().min_by_key(|key| self.get(*key).map(|run| run.number))
+    }
+
+    fn is_background(&self, key: Key) -> bool {
+        self.get(key).is_some_and(|run| run.chain.is_none())
+    }
+}

@@ -1,0 +1,130 @@
+//! The limits of hooks: `hooks` in `.tollgate/config.json`.
+//!
+//! ```json
+//! {"hooks": {"timeout": 30000, "concurrency": 8, "queue": 10000, "when_full": "refuse"}}
+//! ```
+//!
+//! | setting | what it decides |
+//! | --- | --- |
+//! | `timeout` | how long a hook may take that says nothing about it, in milliseconds: 30,000 for commands of lifecycle events, 60,000 for others where it is not set |
+//! | `concurrency` | how many runs may be under way at the same time, of all hooks together |
+//! | `queue` | how many runs may wait |
+//! | `when_full` | which run is left out when more want to wait: the newest (`refuse`) or the oldest that waits (`drop_oldest`) |
+//!
+//! Who answers prompts is the user's business alone, so `prompt_runner` (the words of a command that reads the prompt from
+//! its input) counts only in the user's own `~/.tollgate/config.json`.
+
+use serde_json::Value;
+
+use crate::ports::{Ports, Root};
+use crate::redact::Pattern;
+
+/// The shortest time that a hook can be given.
+pub const LEAST_TIMEOUT_MS: u64 = 1_000;
+
+/// The longest: a day.
+pub const MOST_TIMEOUT_MS: u64 = 86_400_000;
+
+/// More patterns are a mistake.
+const MOST_PATTERNS: usize = 100;
+
+/// The user's own settings, below the home folder.
+const OF_USER: &str = ".tollgate/config.json";
+
+/// The limits of hooks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HookSettings {
+    /// How long a hook may take that says nothing about it.
+    pub timeout_ms: Option<u64>,
+    /// How many runs may be under way.
+    pub concurrency: usize,
+    /// How many may wait.
+    pub queue: usize,
+    /// Whether the oldest that waits gives way to the newest.
+    pub drop_oldest: bool,
+}
+
+impl Default for HookSettings {
+    fn default() -> Self {
+        Self { timeout_ms: None, concurrency: 8, queue: 10_000, drop_oldest: false }
+    }
+}
+
+impl HookSettings {
+    /// Reads the settings, or says what is wrong with them.
+    pub fn parse(written: &Value) -> Result<Self, String> {
+        let Some(written) = written.as_object() else { return Err("`hooks` must be an object".to_owned()) };
+        let mut settings = Self::default();
+        for (key, value) in written {
+            let number = |range: std::ops::RangeInclusive<u64>| value.as_u64().filter(|number| range.contains(number));
+            let small = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
+            let fits = match key.as_str() {
+                "timeout" => number(LEAST_TIMEOUT_MS..=MOST_TIMEOUT_MS).map(|number| settings.timeout_ms = Some(number)),
+                "concurrency" => number(1..=256).map(|number| settings.concurrency = small(number)),
+                "queue" => number(1..=100_000).map(|number| settings.queue = small(number)),
+                "when_full" => match value.as_str() {
+                    Some("refuse") => Some(settings.drop_oldest = false),
+                    Some("drop_oldest") => Some(settings.drop_oldest = true),
+                    _ => None,
+                },
+                // Read from the user's own file alone.
+                "prompt_runner" => Some(()),
+                _ => None,
+            };
+            if fits.is_none() {
+                return Err(format!(
+                    "`hooks.{key}` cannot be {value}; known are `timeout` (milliseconds, at least 1000), `concurrency` (1 to 256), `queue` (1 to 100000) and `when_full` (`refuse` or `drop_oldest`)"
+                ));
+            }
+        }
+        Ok(settings)
+    }
+}
+
+/// The words of the command that answers prompts, if the user named one.
+pub(super) fn prompt_runner(ports: &Ports) -> Option<Value> {
+    let text = ports.workspace.read(Root::Home, OF_USER, 1 << 20).ok()?;
+    let settings: Value = serde_json::from_slice(&text).ok()?;
+    let words = settings.pointer("/hooks/prompt_runner")?;
+    let listed = words.as_array().is_some_and(|words| !words.is_empty() && words.iter().all(Value::is_string));
+    listed.then(|| words.clone())
+}
+
+/// Patterns of secrets, or what is wrong with them.
+pub fn patterns(written: &Value) -> Result<Vec<Pattern>, String> {
+    let written = match written {
+        Value::Null => return Ok(Vec::new()),
+        Value::Array(written) if written.len() <= MOST_PATTERNS => written,
+        _ => return Err(format!("`secretPatterns` must be a list of at most {MOST_PATTERNS} regular expressions")),
+    };
+    let mut patterns = Vec::new();
+    for (at, pattern) in written.iter().enumerate() {
+        let compiled = pattern.as_str().ok_or_else(|| "it is no text".to_owned());
+        let compiled = compiled.and_then(|text| Pattern::compile(text).map_err(|fault| fault.to_string()));
+        patterns
+            .push(compiled.map_err(|why| format!("`secretPatterns[{at}]` is no regular expression that can be used: {why}"))?);
+    }
+    Ok(patterns)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn what_cannot_be_used_is_named() {
+        for (written, said) in [
+            (json!([]), "`hooks` must be"),
+            (json!({"timeout": 10}), "`hooks.timeout` cannot be 10"),
+            (json!({"concurrency": 0}), "`hooks.concurrency`"),
+            (json!({"when_full": "wait"}), "`hooks.when_full`"),
+            (json!({"slots": 3}), "`hooks.slots`"),
+        ] {
+            let fault = HookSettings::parse(&written).unwrap_err();
+            assert!(fault.contains(said), "{written}: {fault}");
+        }
+        let read = HookSettings::parse(&json!({"timeout": 5000, "queue": 3, "when_full": "drop_oldest"})).unwrap();
+        assert_eq!(read, HookSettings { timeout_ms: Some(5_000), concurrency: 8, queue: 3, drop_oldest: true });
+    }
+}

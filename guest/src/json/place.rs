@@ -1,0 +1,133 @@
+//! Where in a JSON text something stands.
+
+/// Line and column, from 1, of what a path of keys and positions leads to; where the path ends early, of the last thing on
+/// it. The text must be JSON.
+pub fn place(text: &str, path: &[Step]) -> (usize, usize) {
+    let bytes = text.as_bytes();
+    let mut at = blanks(bytes, 0);
+    for step in path {
+        match member(text, at, step) {
+            Some(found) => at = found,
+            None => break,
+        }
+    }
+    line_and_column(text, at)
+}
+
+/// One step on a path into a JSON value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Step {
+    /// A member of an object.
+    Key(String),
+    /// An item of a list.
+    At(usize),
+}
+
+impl std::fmt::Display for Step {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Key(key) => write!(out, ".{key}"),
+            Self::At(at) => write!(out, "[{at}]"),
+        }
+    }
+}
+
+fn line_and_column(text: &str, at: usize) -> (usize, usize) {
+    let before = text.get(..at).unwrap_or(text);
+    let line = before.rsplit('\n').next().unwrap_or_default();
+    (before.matches('\n').count() + 1, line.chars().count() + 1)
+}
+
+fn blanks(bytes: &[u8], from: usize) -> usize {
+    let is_blank = |byte: &&u8| byte.is_ascii_whitespace();
+    from + bytes.get(from..).unwrap_or_default().iter().take_while(is_blank).count()
+}
+
+/// Where the value of a member begins.
+fn member(text: &str, object: usize, step: &Step) -> Option<usize> {
+    let bytes = text.as_bytes();
+    let is_object = matches!(step, Step::Key(_));
+    if bytes.get(object)? != if is_object { &b'{' } else { &b'[' } {
+        return None;
+    }
+    let mut at = blanks(bytes, object + 1);
+    let mut passed = 0;
+    while !matches!(bytes.get(at)?, b'}' | b']') {
+        let wanted = match step {
+            Step::At(wanted) => *wanted == passed,
+            Step::Key(wanted) => {
+                let end = value_end(bytes, at)?;
+                let key: Option<String> = serde_json::from_str(text.get(at..end)?).ok();
+                at = blanks(bytes, blanks(bytes, end) + 1);
+                key.as_ref() == Some(wanted)
+            }
+        };
+        if wanted {
+            return Some(at);
+        }
+        passed += 1;
+        at = blanks(bytes, value_end(bytes, at)?);
+        if bytes.get(at)? == &b',' {
+            at = blanks(bytes, at + 1);
+        }
+    }
+    None
+}
+
+/// Where a value ends that begins here.
+fn value_end(bytes: &[u8], from: usize) -> Option<usize> {
+    let (mut at, mut depth, mut quoted) = (from, 0usize, false);
+    loop {
+        match (*bytes.get(at)?, quoted) {
+            (b'\\', true) => at += 1,
+            (b'"', _) => {
+                quoted = !quoted;
+                if !quoted && depth == 0 {
+                    return Some(at + 1);
+                }
+            }
+            (_, true) => {}
+            (b'{' | b'[', false) => depth += 1,
+            (b'}' | b']', false) => {
+                // The list around a number ends it.
+                if depth <= 1 {
+                    return Some(at + depth);
+                }
+                depth -= 1;
+            }
+            (b',', false) if depth == 0 => return Some(at),
+            (byte, false) if depth == 0 && byte.is_ascii_whitespace() => return Some(at),
+            _ => {}
+        }
+        at += 1;
+        if at == bytes.len() && depth == 0 && !quoted {
+            return Some(at);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places() {
+        let text = "{\n  \"a\": [1, {\"b\\\"]\": \"x,]\"},\n    -2.5],\n  \"c\": {\"d\": true}\n}";
+        let key = |key: &str| Step::Key(key.to_owned());
+        for (path, expected) in [
+            (vec![], (1, 1)),
+            (vec![key("a")], (2, 8)),
+            (vec![key("a"), Step::At(0)], (2, 9)),
+            (vec![key("a"), Step::At(1), key("b\"]")], (2, 21)),
+            (vec![key("a"), Step::At(2)], (3, 5)),
+            (vec![key("a"), Step::At(3)], (2, 8)),
+            (vec![key("c"), key("d")], (4, 14)),
+            (vec![key("c"), key("e")], (4, 8)),
+            (vec![key("c"), Step::At(0)], (4, 8)),
+        ] {
+            assert_eq!(place(text, &path), expected, "{path:?}");
+        }
+        assert_eq!(place("", &[key("a")]), (1, 1));
+        assert_eq!(place("{\"a\"", &[key("a")]), (1, 5));
+    }
+}

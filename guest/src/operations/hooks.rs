@@ -1,0 +1,181 @@
+//! The operations behind `tollgate hooks`, and events.
+//!
+//! | op | answer |
+//! | --- | --- |
+//! | `hooks` `{"do":"list"}` | `{"hooks":[…],"faults":[…]}` |
+//! | `hooks` `{"do":"show",id}` | one hook in full: what it would run, whether it may, what was approved before |
+//! | `hooks` `{"do":"approve",id,digest?}`, `{"do":"revoke",id}` | `{id,…}` |
+//! | `hooks` `{"do":"enable"}`, `{"do":"disable"}`, `{"do":"unregister"}`, with `id`; `{"do":"register",hook}` | `{id}`, for this instance |
+//! | `hooks` `{"do":"run",id,data?}` | `{"waiting":N}` |
+//! | `hooks` `{"do":"history",id?,limit?}` | `{"records":[…]}`, the newest first |
+//! | `hooks` `{"do":"stats"}`, `{"do":"triggers"}` | counters and times; the events that hooks wait for |
+
+use std::rc::Rc;
+
+use serde_json::{Map, Value};
+
+use super::{Fault, checked};
+use crate::gate::Gate;
+use crate::hooks::event::Event;
+use crate::hooks::registry::{FileFault, Registered, Source};
+use crate::hooks::trust::{Deed, Trust};
+use crate::hooks::{Hooks, declaration, journal};
+use crate::json::{self, object};
+use crate::ports::Ports;
+
+/// So many records are shown when nobody says how many.
+const USUAL_LIMIT: u64 = 20;
+
+pub(super) fn answer(gate: &mut Gate, op: &str, fields: Map<String, Value>) -> Result<Value, Fault> {
+    if op == "event" {
+        checked(op, &["event", "session"], &fields)?;
+        return Ok(happened(gate, fields));
+    }
+    checked(op, &["do"], &fields)?;
+    let asked = Value::Object(fields);
+    let text = |key: &str| json::text(&asked, key);
+    let (hooks, ports) = gate.hooks();
+    let what = text("do").unwrap_or_default();
+    match what {
+        "list" => Ok(list(hooks, ports)),
+        "stats" => Ok(hooks.stats()),
+        "triggers" => Ok(object(&mut [("triggers", hooks.registry.triggers().into())])),
+        "history" => {
+            let limit = asked.get("limit").and_then(Value::as_u64).unwrap_or(USUAL_LIMIT).min(10_000);
+            let records = journal::newest(text("id"), usize::try_from(limit).unwrap_or(usize::MAX), ports)?;
+            Ok(object(&mut [("records", records.into())]))
+        }
+        "register" => {
+            let written = asked.get("hook").unwrap_or(&Value::Null);
+            let hook = declaration::read_one(written).map_err(|faults| {
+                let said = |fault: &declaration::Fault| {
+                    let path: String = fault.path.iter().map(ToString::to_string).collect();
+                    format!("`${path}` {}", fault.message)
+                };
+                Fault::NotDone(format!("the hook cannot be used: {}", faults.iter().map(said).collect::<Vec<_>>().join("; ")))
+            })?;
+            let id = hook.id.clone();
+            hooks.registry.register(hook);
+            Ok(object(&mut [("id", id.into())]))
+        }
+        "show" | "approve" | "revoke" | "enable" | "disable" | "unregister" | "run" => {
+            let Some(id) = text("id").filter(|id| !id.is_empty()) else {
+                return Err(Fault::MissingField { whose: format!("`hooks` with `\"do\":\"{what}\"`"), field: "id" });
+            };
+            of_one(hooks, ports, what, id, &asked)
+        }
+        _ => Err(Fault::InvalidField {
+            op: op.to_owned(),
+            field: "do",
+            expected: "one of list, show, approve, revoke, enable, disable, unregister, register, run, history, stats, triggers",
+        }),
+    }
+}
+
+fn happened(gate: &mut Gate, mut fields: Map<String, Value>) -> Value {
+    let text = |key: &str| fields.get(key).and_then(Value::as_str).map(Rc::<str>::from);
+    let (name, session) = (text("event").unwrap_or_default(), text("session"));
+    let data = fields.remove("data").filter(Value::is_object).unwrap_or_else(|| Value::Object(Map::new()));
+    let event = Event { name, session, data: Rc::new(data) };
+    match gate.hooks().0.put(event.clone()) {
+        Some(number) => object(&mut [("waiting", number.into())]),
+        None => object(&mut [("continue", true.into()), ("system_message", Value::Null), ("data", (*event.data).clone())]),
+    }
+}
+
+fn of_one(hooks: &mut Hooks, ports: &Ports, what: &str, id: &str, asked: &Value) -> Result<Value, Fault> {
+    // An approval outlives its hook, so that it can always be taken back.
+    if what == "revoke" {
+        let revoked = hooks.approve(id, None, ports).map_err(Fault::NotDone)?;
+        return Ok(object(&mut [("id", id.into()), ("revoked", revoked.into())]));
+    }
+    let Some(registered) = hooks.registry.find(id).cloned() else {
+        let known: Vec<&str> = hooks.registry.all().iter().map(|registered| registered.hook.id.as_str()).collect();
+        let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+        return Err(Fault::UnknownHook { asked: id.to_owned(), known });
+    };
+    match what {
+        "show" => {
+            let mut shown = shown(hooks, &registered, ports);
+            let examined = hooks.examine(&registered, ports);
+            if let Some(fields) = shown.as_object_mut() {
+                let (shows, before) = match examined {
+                    Ok((Deed { shows, .. }, Some(Trust::Changed(before)))) => (shows, before),
+                    Ok((Deed { shows, .. }, _)) => (shows, Value::Null),
+                    Err(_) => (object(&mut [("declaration", registered.hook.written.clone())]), Value::Null),
+                };
+                fields.insert("shows".to_owned(), shows);
+                fields.insert("before".to_owned(), before);
+            }
+            return Ok(shown);
+        }
+        "approve" => {
+            if registered.source != Source::Workspace {
+                return Err(Fault::NotDone(format!("`{id}` needs no approval: it is a {} hook", registered.source.as_str())));
+            }
+            let (deed, _) = hooks.examine(&registered, ports).map_err(Fault::NotDone)?;
+            let digest = deed.digest.to_string();
+            if json::text(asked, "digest").is_some_and(|expected| expected != digest) {
+                return Err(Fault::NotDone(format!("`{id}` has changed since it was shown; look at it again")));
+            }
+            hooks.approve(id, Some(&deed), ports).map_err(Fault::NotDone)?;
+            return Ok(object(&mut [("id", id.into()), ("digest", digest.into())]));
+        }
+        "run" => {
+            let data = asked.get("data").cloned().unwrap_or_else(|| Value::Object(Map::new()));
+            return Ok(object(&mut [("waiting", hooks.put_by_hand(registered, data).into())]));
+        }
+        "enable" => hooks.registry.set_enabled(id, None),
+        "disable" => hooks.registry.set_enabled(id, Some("it was switched off".to_owned())),
+        _ => hooks.registry.unregister(id),
+    }
+    Ok(object(&mut [("id", id.into())]))
+}
+
+fn list(hooks: &mut Hooks, ports: &Ports) -> Value {
+    let fault = |fault: &FileFault| {
+        object(&mut [
+            ("file", fault.file.into()),
+            ("path", fault.path.as_str().into()),
+            ("line", fault.place.0.into()),
+            ("column", fault.place.1.into()),
+            ("message", fault.message.as_str().into()),
+        ])
+    };
+    let faults: Vec<Value> = hooks.registry.faults().map(fault).collect();
+    let all = hooks.registry.all().to_vec();
+    let listed: Vec<Value> = all.iter().map(|registered| shown(hooks, registered, ports)).collect();
+    object(&mut [("hooks", listed.into()), ("faults", faults.into())])
+}
+
+/// A hook in a few words.
+fn shown(hooks: &mut Hooks, registered: &Registered, ports: &Ports) -> Value {
+    let Registered { hook, source, file, disabled } = registered;
+    let mut fields = vec![
+        ("id", Value::from(hook.id.as_str())),
+        ("trigger", hook.trigger.as_str().into()),
+        ("kind", hook.action.kind().into()),
+        ("source", source.as_str().into()),
+        ("file", (*file).into()),
+        ("enabled", disabled.is_none().into()),
+    ];
+    if let Some(why) = disabled {
+        fields.push(("disabled_reason", why.as_str().into()));
+    }
+    for key in ["pattern", "prompt", "command", "args", "shell", "component"] {
+        if let Some(written) = hook.written.get(key) {
+            fields.push((key, written.clone()));
+        }
+    }
+    match hooks.examine(registered, ports) {
+        Ok((deed, trust)) => {
+            fields.push(("trust", trust.as_ref().map_or("trusted", Trust::as_str).into()));
+            fields.push(("digest", deed.digest.to_string().into()));
+        }
+        Err(why) => {
+            fields.push(("trust", if *source == Source::Workspace { "new" } else { "trusted" }.into()));
+            fields.push(("problem", why.into()));
+        }
+    }
+    object(&mut fields)
+}

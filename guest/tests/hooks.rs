@@ -1,0 +1,486 @@
+//! Hooks under a virtual clock: what is declared, what runs, what flows back. Nothing here sleeps.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
+
+mod virtual_host;
+
+use serde_json::{Value, json};
+use virtual_host::House;
+
+fn hook(id: &str, trigger: &str) -> Value {
+    json!({"id": id, "trigger": trigger, "command": ["check", id]})
+}
+
+fn with(mut hook: Value, fields: Value) -> Value {
+    for (key, value) in fields.as_object().unwrap() {
+        hook[key] = value.clone();
+    }
+    hook
+}
+
+fn ok(answer: &str) -> Value {
+    json!({"exit": 0, "stdout": answer, "stderr": ""})
+}
+
+#[test]
+fn a_chain_runs_one_after_another_and_hands_data_on() {
+    let mut house = House::with_user_hooks(&[hook("a", "before_tool"), hook("b", "before_tool"), hook("c", "after_tool")]);
+    let number = house.ask("before_tool", json!({"tool_name": "write", "args": {"path": "x"}}));
+    let first = house.only_run();
+    assert_eq!(first["argv"], json!(["check", "a"]));
+    let stdin: Value = serde_json::from_str(first["stdin"].as_str().unwrap()).unwrap();
+    assert_eq!(
+        stdin,
+        json!({"event": "before_tool", "hook": "a", "session_id": "s1", "data": {"tool_name": "write", "args": {"path": "x"}}})
+    );
+    house.done(&first, ok(r#"{"continue": true, "systemMessage": "from a", "risk": 3}"#));
+    let second = house.only_run();
+    let stdin: Value = serde_json::from_str(second["stdin"].as_str().unwrap()).unwrap();
+    assert_eq!(stdin["data"]["risk"], 3, "a later hook sees what an earlier one added");
+    house.done(&second, ok(r#"{"systemMessage": "from b", "risk": 4}"#));
+    let answer = house.answer(number);
+    assert_eq!(answer["continue"], true);
+    assert_eq!(answer["system_message"], "from a\nfrom b");
+    assert_eq!(answer["data"], json!({"tool_name": "write", "args": {"path": "x"}, "risk": 4}));
+}
+
+/// Every event of an agent's life reaches the hooks that wait for it, with what it says; names of one's own do too.
+#[test]
+fn events_reach_their_hooks() {
+    for (event, data) in [
+        ("session_start", json!({"session_id": "s1"})),
+        ("session_end", json!({"session_id": "s1", "messages": []})),
+        ("before_agent", json!({"prompt": "p", "context": "c"})),
+        ("after_agent", json!({"response": "r", "tool_calls": []})),
+        ("before_model", json!({"messages": [], "model": "m"})),
+        ("after_model", json!({"response": "r", "tokens": 3})),
+        ("before_tool_selection", json!({"available_tools": ["write"]})),
+        ("before_tool", json!({"tool_name": "write", "args": {}})),
+        ("after_tool", json!({"tool_name": "write", "result": "ok"})),
+        ("deploy_finished", json!({"where": "staging"})),
+    ] {
+        let mut house = House::with_user_hooks(&[hook("other", "something_else"), hook("waits", event)]);
+        let number = house.ask(event, data.clone());
+        let run = house.only_run();
+        let stdin: Value = serde_json::from_str(run["stdin"].as_str().unwrap()).unwrap();
+        assert_eq!((&stdin["event"], &stdin["session_id"], &stdin["data"]), (&json!(event), &json!("s1"), &data));
+        house.done(&run, ok(""));
+        assert_eq!(house.answer(number), json!({"continue": true, "system_message": null, "data": data}));
+    }
+}
+
+#[test]
+fn an_operation_is_called_off() {
+    let mut house = House::with_user_hooks(&[hook("a", "before_tool"), hook("b", "before_tool")]);
+    let number = house.ask("before_tool", json!({}));
+    let first = house.only_run();
+    house.done(&first, ok(r#"{"continue": false, "systemMessage": "not on a Friday"}"#));
+    let answer = house.answer(number);
+    assert_eq!((&answer["continue"], &answer["system_message"]), (&json!(false), &json!("not on a Friday")));
+    assert_eq!(house.ended(), ["a success", "b skipped"]);
+}
+
+/// What fails, prints garbage or takes too long is set apart, and the next one runs.
+#[test]
+fn a_failure_never_stops_the_next() {
+    let mut house = House::with_user_hooks(&[
+        hook("fails", "before_model"),
+        hook("garbage", "before_model"),
+        hook("hangs", "before_model"),
+        hook("gone", "before_model"),
+        hook("last", "before_model"),
+    ]);
+    let number = house.ask("before_model", json!({"model": "m"}));
+    let run = house.only_run();
+    house.done(&run, json!({"exit": 3, "stdout": r#"{"continue": false}"#, "stderr": "no token=abcdef123456"}));
+    let run = house.only_run();
+    house.done(&run, ok("all good!"));
+    let run = house.only_run();
+    house.pass(29_999);
+    assert_eq!(house.cancelled(), Vec::<u64>::new());
+    house.pass(1);
+    assert_eq!(house.cancelled(), [run["id"].as_u64().unwrap()], "the usual time for a lifecycle command is 30 seconds");
+    house.done(&run, json!({"canceled": true}));
+    let run = house.only_run();
+    house.done(&run, json!({"missing": true}));
+    let run = house.only_run();
+    house.done(&run, ok(""));
+    let answer = house.answer(number);
+    assert_eq!(answer, json!({"continue": true, "system_message": null, "data": {"model": "m"}}));
+    assert_eq!(house.ended(), ["fails failed", "garbage success", "hangs timeout", "gone failed", "last success"]);
+    let log = house.log_text();
+    assert!(log.contains("the hook `hangs` was ended: it took longer than 30000 ms"), "{log}");
+    assert!(log.contains("`garbage` printed something that is no JSON object; it counts as `continue`"), "{log}");
+    let record = house.records().into_iter().rfind(|record| record["hook"] == "fails").unwrap();
+    assert_eq!((&record["exit_code"], &record["attempts"]), (&json!(3), &json!(1)));
+    assert!(record["output"].as_str().unwrap().ends_with("no token=[REDACTED]"), "{record}");
+}
+
+#[test]
+fn nobody_waits_where_no_hook_does() {
+    let mut house = House::with_user_hooks(&[with(hook("a", "before_tool"), json!({"pattern": "write*"}))]);
+    for (event, data) in [("after_model", json!({"x": 1})), ("before_tool", json!({"tool_name": "read", "x": 1}))] {
+        let answer = house.perform(&json!({"op": "event", "event": event, "session": "s1", "data": data}));
+        assert_eq!((&answer["continue"], &answer["data"]["x"]), (&json!(true), &json!(1)), "{event}");
+    }
+    house.ask("before_tool", json!({"tool_name": "write_file"}));
+    assert_eq!(house.only_run()["hook"], "a");
+}
+
+#[test]
+fn a_hook_is_tried_again_after_growing_rests() {
+    let retry = json!({"retry": {"count": 2, "backoffMs": 100, "backoffFactor": 3}, "timeoutMs": 5000});
+    let mut house = House::with_user_hooks(&[with(hook("a", "onDidSaveTextDocument"), retry)]);
+    house.notify("onDidSaveTextDocument", json!({"file": "src/a.ts"}));
+    for (rest, outcome) in [(100, json!({"exit": 1})), (300, json!({"failed": "no more processes"}))] {
+        let run = house.only_run();
+        house.done(&run, outcome);
+        house.pass(rest - 1);
+        assert_eq!(house.runs().len(), 0);
+        house.pass(1);
+    }
+    let run = house.only_run();
+    house.done(&run, ok("fine"));
+    assert_eq!(house.ended(), ["a success"]);
+    let record = &house.history()[0];
+    assert_eq!((&record["attempts"], &record["status"], &record["file"]), (&json!(3), &json!("success"), &json!("src/a.ts")));
+    assert_eq!(record["duration_ms"], 400);
+    assert!(record["started"].as_str().unwrap() < record["ended"].as_str().unwrap() || record["started"] == record["ended"]);
+}
+
+#[test]
+fn saves_that_come_fast_are_answered_once() {
+    let mut house =
+        House::with_user_hooks(&[with(hook("a", "onDidSaveTextDocument"), json!({"debounceMs": 100, "pattern": "src/**"}))]);
+    for at in 0..5 {
+        house.notify("onDidSaveTextDocument", json!({"file": "src/a.ts", "at": at}));
+        house.notify("onDidSaveTextDocument", json!({"file": "src/b.ts", "at": at}));
+        house.notify("onDidSaveTextDocument", json!({"file": "docs/b.md", "at": at}));
+        house.pass(60);
+    }
+    assert_eq!(house.runs().len(), 0);
+    house.pass(40);
+    let runs = house.runs();
+    let files: Vec<Value> =
+        runs.iter().map(|run| serde_json::from_str::<Value>(run["stdin"].as_str().unwrap()).unwrap()["data"].clone()).collect();
+    assert_eq!(files, [json!({"file": "src/a.ts", "at": 4}), json!({"file": "src/b.ts", "at": 4})], "the newest event counts");
+    for run in &runs {
+        house.done(run, ok(""));
+    }
+    assert!(house.records().iter().filter(|record| record["status"] == "success").all(|record| record["events"] == 5));
+    // A file that never comes to rest is not waited for for ever.
+    for _ in 0..20 {
+        house.notify("onDidSaveTextDocument", json!({"file": "src/c.ts"}));
+        house.pass(60);
+    }
+    assert_eq!(house.runs().len(), 1);
+}
+
+#[test]
+fn slots_and_the_queue_have_bounds() {
+    for (policy, left_out) in [("refuse", ["f5", "f6"]), ("drop_oldest", ["f3", "f4"])] {
+        let mut house = House::with_user_hooks(&[with(hook("a", "onDidSaveTextDocument"), json!({"concurrency": 3}))]);
+        house.world.write(".tollgate/config.json", json!({"hooks": {"queue": 2, "when_full": policy}}).to_string());
+        for number in 0..7 {
+            house.notify("onDidSaveTextDocument", json!({"file": format!("f{number}")}));
+        }
+        assert_eq!(house.runs().len(), 3);
+        let skipped: Vec<Value> = house.records().into_iter().filter(|record| record["status"] == "skipped").collect();
+        let files: Vec<&str> = skipped.iter().map(|record| record["file"].as_str().unwrap()).collect();
+        assert_eq!(files, left_out, "{policy}");
+        assert!(skipped[0]["reason"].as_str().unwrap().contains("hooks.queue"));
+    }
+    // In all: one slot is kept for what somebody waits for.
+    let mut hooks: Vec<Value> = (0..5).map(|at| hook(&format!("h{at}"), "onDidSaveTextDocument")).collect();
+    hooks.push(hook("gate", "before_tool"));
+    let mut house = House::with_user_hooks(&hooks);
+    house.world.write(".tollgate/config.json", r#"{"hooks": {"concurrency": 4}}"#);
+    house.notify("onDidSaveTextDocument", json!({"file": "x"}));
+    assert_eq!(house.runs().len(), 3);
+    house.ask("before_tool", json!({}));
+    assert_eq!(house.runs().len(), 4);
+    assert_eq!(house.runs()[3]["hook"], "gate");
+}
+
+#[test]
+fn a_run_is_called_off() {
+    let mut house = House::with_user_hooks(&[with(hook("a", "gitCommit"), json!({"allowGit": true, "repoRoot": "."}))]);
+    house.notify("gitCommit", json!({"commit": "1", "repo_root": "sub"}));
+    assert_eq!(house.runs().len(), 0, "another repository's commits are not its business");
+    house.notify("gitCommit", json!({"commit": "1", "repo_root": "./"}));
+    let run = house.only_run();
+    house.input(json!({"type": "cancel", "run": run["run"]}));
+    assert_eq!(house.cancelled().len(), 1);
+    assert_eq!(house.ended(), Vec::<String>::new(), "it has not ended before the host says so");
+    house.done(&run, json!({"canceled": true}));
+    assert_eq!(house.ended(), ["a canceled"]);
+    // A host that never confirms does not keep the slot for ever.
+    house.notify("gitCommit", json!({"commit": "2"}));
+    let run = house.only_run();
+    house.input(json!({"type": "cancel", "run": run["run"]}));
+    house.pass(5_000);
+    assert_eq!(house.ended().len(), 2);
+    house.done(&run, json!({"canceled": true}));
+    assert_eq!(house.ended().len(), 2, "and a late word changes nothing");
+}
+
+#[test]
+fn shutting_down() {
+    for drain in [true, false] {
+        let quiet = with(hook("quiet", "onDidSaveTextDocument"), json!({"debounceMs": 60000}));
+        let mut house = House::with_user_hooks(&[quiet, with(hook("busy", "onDidSaveTextDocument"), json!({"concurrency": 1}))]);
+        house.notify("onDidSaveTextDocument", json!({"file": "a"}));
+        house.notify("onDidSaveTextDocument", json!({"file": "b"}));
+        house.input(json!({"type": "shutdown", "drain": drain}));
+        house.notify("onDidSaveTextDocument", json!({"file": "late"}));
+        let mut rounds = 0;
+        while !house.is_stopped() && rounds < 10 {
+            rounds += 1;
+            for run in house.runs() {
+                house.done(&run, if drain { ok("") } else { json!({"canceled": true}) });
+            }
+        }
+        assert!(house.is_stopped());
+        let mut ended: Vec<String> = house.ended().iter().map(|ended| ended.split(' ').next_back().unwrap().to_owned()).collect();
+        ended.sort();
+        let expected = if drain {
+            ["skipped", "skipped", "success", "success", "success", "success"]
+        } else {
+            ["canceled", "canceled", "canceled", "canceled", "skipped", "skipped"]
+        };
+        assert_eq!(ended, expected);
+    }
+}
+
+#[test]
+fn a_chain_does_not_go_on_when_everything_is_called_off() {
+    let mut house = House::with_user_hooks(&[hook("a", "before_tool"), hook("b", "before_tool")]);
+    let number = house.ask("before_tool", json!({}));
+    let run = house.only_run();
+    house.input(json!({"type": "shutdown", "drain": false}));
+    house.done(&run, json!({"canceled": true}));
+    assert_eq!(house.ended(), ["a canceled", "b skipped"]);
+    assert_eq!(house.answer(number)["continue"], true);
+    assert!(house.is_stopped());
+}
+
+#[test]
+fn a_listener_that_cannot_be_had_disables_its_hooks() {
+    let mut house = House::with_user_hooks(&[
+        hook("a", "onDidSaveTextDocument"),
+        hook("b", "onDidSaveTextDocument"),
+        hook("c", "before_tool"),
+    ]);
+    assert_eq!(house.listening(), ["onDidSaveTextDocument"], "once for a trigger, and only where somebody must listen");
+    house.input(json!({"type": "listening", "trigger": "onDidSaveTextDocument", "failed": "no watches left"}));
+    let listed = house.perform(&json!({"op": "hooks", "do": "list"}));
+    assert_eq!(listed["hooks"][0]["disabled_reason"], "nobody can listen to `onDidSaveTextDocument`: no watches left");
+    assert_eq!(listed["hooks"][2]["enabled"], true);
+    assert!(house.log_text().contains("the hook `b` does not run: nobody can listen"));
+    house.notify("onDidSaveTextDocument", json!({"file": "a"}));
+    assert_eq!(house.runs().len(), 0);
+}
+
+/// Enabling, disabling, unregistering and registering by name.
+#[test]
+fn the_registry_is_changed_by_name() {
+    let mut house =
+        House::with_user_hooks(&[hook("a", "before_tool"), with(hook("b", "before_tool"), json!({"enabled": false}))]);
+    let runs = |house: &mut House| -> Vec<String> {
+        let mut seen = Vec::new();
+        let answer = house.perform(&json!({"op": "event", "event": "before_tool", "session": "s1"}));
+        if answer.get("waiting").is_some() {
+            house.input(json!({"type": "reload"}));
+            while let Some(run) = house.runs().first().cloned() {
+                seen.push(run["hook"].as_str().unwrap().to_owned());
+                house.done(&run, ok(""));
+            }
+        }
+        seen
+    };
+    assert_eq!(runs(&mut house), ["a"]);
+    house.perform(&json!({"op": "hooks", "do": "enable", "id": "b"}));
+    assert_eq!(runs(&mut house), ["a", "b"]);
+    house.perform(&json!({"op": "hooks", "do": "disable", "id": "a"}));
+    assert_eq!(runs(&mut house), ["b"]);
+    house.perform(&json!({"op": "hooks", "do": "unregister", "id": "b"}));
+    assert_eq!(runs(&mut house), Vec::<String>::new());
+    house.perform(&json!({"op": "hooks", "do": "register", "hook": hook("own", "before_tool")}));
+    house.perform(&json!({"op": "hooks", "do": "enable", "id": "a"}));
+    assert_eq!(runs(&mut house), ["own", "a"]);
+    let fault = house.perform(&json!({"op": "hooks", "do": "register", "hook": {"id": 3}}));
+    assert_eq!(fault["error"]["code"], "not_done", "{fault}");
+    let fault = house.perform(&json!({"op": "hooks", "do": "disable", "id": "nobody"}));
+    assert_eq!(fault["error"]["message"], "there is no hook `nobody`; declared are: own, a");
+}
+
+#[test]
+fn a_workspaces_hook_runs_once_approved_and_no_longer_when_changed() {
+    let mut house = House::new();
+    house.world.write("/usr/bin/node", "binary");
+    house.world.write("hooks/check.js", "v1");
+    let declared = json!({"hooks": [{"id": "w", "trigger": "before_tool", "command": ["node", "hooks/check.js"]}]});
+    house.world.write(".tollgate/hooks.json", declared.to_string());
+    house.hello();
+    let runs = |house: &mut House| {
+        let number = house.ask("before_tool", json!({}));
+        let run = house.runs().first().cloned();
+        if let Some(run) = &run {
+            house.done(run, ok(""));
+        }
+        assert_eq!(house.answer(number)["continue"], true);
+        run
+    };
+    assert!(runs(&mut house).is_none());
+    assert!(runs(&mut house).is_none());
+    assert_eq!(house.approvals().len(), 1, "a person is asked once for each digest");
+    assert_eq!(house.ended(), ["w skipped", "w skipped"]);
+    let asked = house.approvals().remove(0);
+    assert_eq!((&asked["why"], &asked["shows"]["runs"]), (&json!("new"), &json!(["/usr/bin/node", "hooks/check.js"])));
+    let stale = house.perform(&json!({"op": "hooks", "do": "approve", "id": "w", "digest": "sha256:00"}));
+    assert_eq!(stale["error"]["code"], "not_done");
+    let approved = house.perform(&json!({"op": "hooks", "do": "approve", "id": "w", "digest": asked["digest"]}));
+    assert_eq!(approved["digest"], asked["digest"]);
+
+    let run = runs(&mut house).expect("it runs now");
+    assert_eq!(run["script"]["path"], "hooks/check.js");
+    assert_eq!(run["script"]["arg"], 1);
+    assert!(run["script"]["digest"].as_str().unwrap().starts_with("sha256:"));
+
+    // The host finds other bytes than those that were checked a moment ago.
+    house.ask("before_tool", json!({}));
+    let run = house.only_run();
+    house.done(&run, json!({"changed": "hooks/check.js"}));
+    assert_eq!(house.ended().last().unwrap(), "w skipped");
+
+    // Another script, another declaration, another interpreter: asked again each time, with what changed.
+    house.world.write("hooks/check.js", "v2");
+    assert!(runs(&mut house).is_none());
+    let asked = house.approvals().pop().unwrap();
+    assert_eq!((&asked["why"], &asked["shows"]["before"]["script_text"]), (&json!("changed"), &json!("v1")));
+    house.world.write("hooks/check.js", "v1");
+    assert!(runs(&mut house).is_some(), "what was approved is approved");
+    house.world.write(".tollgate/hooks.json", declared.to_string().replace("\"node\"", "\"node\",\"--inspect\""));
+    assert!(runs(&mut house).is_none());
+    house.world.write(".tollgate/hooks.json", declared.to_string());
+    house.world.delete("/usr/bin/node");
+    house.world.write("/opt/node", "binary");
+    house.world.symlink("/opt/node", "/usr/bin/node");
+    assert!(runs(&mut house).is_none());
+    house.world.delete("/usr/bin/node");
+    house.world.write("/usr/bin/node", "binary");
+    assert!(runs(&mut house).is_some());
+
+    // Another workspace, the same words: not approved there.
+    house.input(json!({"type": "hello", "workspace": "/elsewhere", "path": ["/usr/bin"]}));
+    assert!(runs(&mut house).is_none());
+    house.hello();
+    assert_eq!(house.perform(&json!({"op": "hooks", "do": "revoke", "id": "w"}))["revoked"], true);
+    assert!(runs(&mut house).is_none());
+    assert_eq!(house.perform(&json!({"op": "hooks", "do": "revoke", "id": "w"}))["revoked"], false);
+}
+
+#[test]
+fn approvals_are_changed_by_one_at_a_time() {
+    let mut house = House::new();
+    house.world.write(".tollgate/hooks.json", json!({"hooks": [{"id": "p", "trigger": "t", "prompt": "Look."}]}).to_string());
+    house.hello();
+    let approve = json!({"op": "hooks", "do": "approve", "id": "p"});
+    house.world.write_home(".tollgate/trusted-hooks.lock", house.wall_ms().to_string());
+    let refused = house.perform(&approve);
+    assert!(refused["error"]["message"].as_str().unwrap().contains("is being changed by somebody else"), "{refused}");
+    // Whoever held it was killed.
+    house.world.pass(11_000);
+    assert!(house.perform(&approve)["digest"].is_string());
+    assert_eq!(house.world.content("/home/user/.tollgate/trusted-hooks.lock"), None);
+    house.world.write_home(".tollgate/trusted-hooks.json", "{ not json");
+    let refused = house.perform(&approve);
+    assert!(refused["error"]["message"].as_str().unwrap().contains("is no JSON, so it is left alone"), "{refused}");
+    house.ask("t", json!({}));
+    assert_eq!(house.runs().len(), 0, "what cannot be read approves nothing");
+}
+
+#[test]
+fn prompts_are_redacted_and_go_to_the_users_own_runner() {
+    let declared =
+        json!({"id": "p", "trigger": "onDidSaveTextDocument", "prompt": "Review ACME-42.", "secretPatterns": ["ACME-\\d+"]});
+    let mut house = House::with_user_hooks(&[declared]);
+    house.notify("onDidSaveTextDocument", json!({"file": "a", "text": "password=hunter2hunter2"}));
+    assert_eq!(house.ended(), ["p failed"]);
+    house.world.write(".tollgate/config.json", r#"{"hooks": {"prompt_runner": ["evil"]}}"#);
+    house.notify("onDidSaveTextDocument", json!({"file": "a"}));
+    assert_eq!(house.ended().len(), 2, "a workspace does not name who answers prompts");
+    house.world.write_home(".tollgate/config.json", r#"{"hooks": {"prompt_runner": ["agent", "--print"]}}"#);
+    house.notify("onDidSaveTextDocument", json!({"file": "a", "text": "password=hunter2hunter2"}));
+    let run = house.only_run();
+    let prompt = run["prompt"].as_str().unwrap();
+    assert!(prompt.starts_with("Review [REDACTED].\n") && !prompt.contains("hunter2"), "{prompt}");
+    assert_eq!((&run["type"], &run["argv"]), (&json!("prompt"), &json!(["agent", "--print"])));
+    house.pass(59_999);
+    assert_eq!(house.cancelled().len(), 0);
+    house.pass(1);
+    assert_eq!(house.cancelled().len(), 1, "prompts have a minute");
+    // A host with a model of its own needs no runner.
+    house.input(json!({"type": "hello", "workspace": "/workspace", "path": [], "prompts": true}));
+    house.notify("onDidSaveTextDocument", json!({"file": "b"}));
+    assert_eq!(house.runs().last().unwrap()["argv"], Value::Null);
+}
+
+/// The settings' time counts for all that say nothing, and a hook's own for itself.
+#[test]
+fn times() {
+    let own = with(hook("own", "before_tool"), json!({"timeoutMs": 2000}));
+    let mut house = House::with_user_hooks(&[own, hook("usual", "after_tool"), hook("save", "onDidSaveTextDocument")]);
+    house.world.write(".tollgate/config.json", r#"{"hooks": {"timeout": 7000}}"#);
+    house.ask("before_tool", json!({}));
+    house.ask("after_tool", json!({}));
+    house.notify("onDidSaveTextDocument", json!({"file": "a"}));
+    let ids: Vec<u64> = house.runs().iter().map(|run| run["id"].as_u64().unwrap()).collect();
+    house.pass(2_000);
+    assert_eq!(house.cancelled(), ids[..1]);
+    house.pass(5_000);
+    assert_eq!(house.cancelled(), ids);
+}
+
+#[test]
+fn the_log_turns_over() {
+    let mut house = House::with_user_hooks(&[hook("a", "onDidCreateFiles")]);
+    for _ in 0..200 {
+        house.notify("onDidCreateFiles", json!({}));
+        let run = house.only_run();
+        house.done(&run, ok(&"x y ".repeat(2_000)));
+    }
+    let log = house.world.content(".tollgate/logs/hooks.log").unwrap();
+    let before = house.world.content(".tollgate/logs/hooks.log.1").unwrap();
+    assert!(log.len() < 1 << 20 && before.len() < 1 << 20);
+    assert_eq!(house.perform(&json!({"op": "hooks", "do": "history", "limit": 150}))["records"].as_array().unwrap().len(), 150);
+    let stats = house.perform(&json!({"op": "hooks", "do": "stats"}));
+    assert_eq!((&stats["success"], &stats["queued"], &stats["running"]), (&json!(200), &json!(0), &json!(0)));
+}
+
+#[test]
+fn bad_input_is_named() {
+    let mut house = House::new();
+    house.hello();
+    for (line, said) in [
+        (json!({"op": "hooks"}), "the field `do` is missing"),
+        (json!({"op": "hooks", "do": "fly"}), "must be one of list, show"),
+        (json!({"op": "hooks", "do": "show"}), "the field `id` is missing"),
+        (json!({"op": "hooks", "do": "show", "id": "x"}), "there is no hook `x`; declared are: none"),
+        (json!({"op": "event", "session": "s"}), "the field `event` is missing"),
+        (json!({"op": "event", "event": "e", "session": "s", "data": 3}), "must be an object"),
+    ] {
+        let answer = house.perform(&line);
+        assert!(answer["error"]["message"].as_str().unwrap().contains(said), "{line}: {answer}");
+    }
+    for input in [
+        json!(null),
+        json!({"type": "fly"}),
+        json!({"type": "done", "id": 77}),
+        json!({"type": "done"}),
+        json!({"type": "cancel"}),
+    ] {
+        house.input(input);
+    }
+    assert!(house.log_text().contains("the host reported `fly`"));
+}

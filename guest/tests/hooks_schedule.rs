@@ -1,0 +1,201 @@
+//! A thousand random schedules of hooks under a virtual clock: no limit is ever exceeded, every run ends exactly once, no
+//! event is lost, and nothing goes on for ever.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
+
+mod virtual_host;
+
+use std::collections::HashMap;
+
+use serde_json::{Value, json};
+use virtual_host::House;
+
+const SAVE: &str = "onDidSaveTextDocument";
+
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self, sides: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % sides
+    }
+
+    fn one_of(&mut self, numbers: &[u64]) -> u64 {
+        numbers[self.roll(numbers.len() as u64) as usize]
+    }
+}
+
+struct Schedule {
+    house: House,
+    dice: Dice,
+    hooks: Vec<Value>,
+    slots: usize,
+    /// Events that each hook has to answer.
+    owed: HashMap<String, u64>,
+    asked: Vec<u64>,
+}
+
+impl Schedule {
+    fn new(seed: u64) -> Self {
+        let mut dice = Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+        let hooks: Vec<Value> = (0..1 + dice.roll(5))
+            .map(|at| {
+                json!({
+                    "id": format!("h{at}"),
+                    "trigger": if dice.roll(2) == 0 { SAVE } else { "before_tool" },
+                    "command": ["x"],
+                    "concurrency": 1 + dice.roll(3),
+                    "timeoutMs": 1_000 + dice.roll(2_000),
+                    "debounceMs": dice.one_of(&[0, 0, 50, 700]),
+                    "retry": {"count": dice.roll(3), "backoffMs": dice.roll(400), "jitter": dice.roll(2) == 1},
+                })
+            })
+            .collect();
+        let house = House::with_user_hooks(&hooks);
+        let slots = 1 + dice.roll(5) as usize;
+        let settings = json!({"hooks": {
+            "concurrency": slots,
+            "queue": 1 + dice.roll(12),
+            "when_full": if dice.roll(2) == 0 { "refuse" } else { "drop_oldest" },
+        }});
+        house.world.write(".tollgate/config.json", settings.to_string());
+        Self { house, dice, hooks, slots, owed: HashMap::new(), asked: Vec::new() }
+    }
+
+    fn ids(&self, trigger: &str) -> Vec<String> {
+        let waits = |hook: &&Value| hook["trigger"] == trigger;
+        self.hooks.iter().filter(waits).map(|hook| hook["id"].as_str().unwrap().to_owned()).collect()
+    }
+
+    fn save(&mut self) {
+        let file = format!("f{}", self.dice.roll(4));
+        self.house.notify(SAVE, json!({"file": file}));
+        for id in self.ids(SAVE) {
+            *self.owed.entry(id).or_default() += 1;
+        }
+    }
+
+    fn tool(&mut self) {
+        let ids = self.ids("before_tool");
+        if !ids.is_empty() {
+            self.asked.push(self.house.ask("before_tool", json!({})));
+            for id in ids {
+                *self.owed.entry(id).or_default() += 1;
+            }
+        }
+    }
+
+    fn outcome(&mut self) -> Value {
+        match self.dice.roll(5) {
+            0 => json!({"exit": 1, "stderr": "no"}),
+            1 => json!({"failed": "no"}),
+            2 => json!({"exit": 0, "stdout": "{\"continue\": false}"}),
+            _ => json!({"exit": 0, "stdout": "{}"}),
+        }
+    }
+
+    /// The host reports some of what has ended, in any order. What it was told to end it ends before anything else.
+    fn report(&mut self, at_most: u64) {
+        let cancelled = self.house.cancelled();
+        for run in self.house.runs() {
+            if cancelled.contains(&run["id"].as_u64().unwrap()) {
+                self.house.done(&run, json!({"canceled": true}));
+            }
+        }
+        for _ in 0..at_most {
+            let runs = self.house.runs();
+            if runs.is_empty() {
+                return;
+            }
+            let run = &runs[self.dice.roll(runs.len() as u64) as usize];
+            let outcome = self.outcome();
+            self.house.done(run, outcome);
+            // A host that says it twice changes nothing.
+            if self.dice.roll(5) == 0 {
+                let outcome = self.outcome();
+                self.house.done(run, outcome);
+            }
+        }
+    }
+
+    fn check_limits(&self) {
+        let runs = self.house.runs();
+        assert!(runs.len() <= self.slots, "{} of {} slots", runs.len(), self.slots);
+        for hook in &self.hooks {
+            let own = runs.iter().filter(|run| run["hook"] == hook["id"]).count() as u64;
+            assert!(own <= hook["concurrency"].as_u64().unwrap(), "{hook}: {own} at the same time");
+        }
+    }
+
+    fn play(mut self) {
+        for _ in 0..60 {
+            match self.dice.roll(10) {
+                0..=3 => self.save(),
+                4..=5 => self.tool(),
+                6..=7 => {
+                    let some = self.dice.roll(4);
+                    self.report(some);
+                }
+                8 => {
+                    let runs = self.house.runs();
+                    if !runs.is_empty() {
+                        let run = runs[self.dice.roll(runs.len() as u64) as usize]["run"].clone();
+                        self.house.input(json!({"type": "cancel", "run": run}));
+                        self.report(0);
+                    }
+                }
+                _ => {
+                    let millis = self.dice.roll(900);
+                    self.house.pass(millis);
+                    self.report(0);
+                }
+            }
+            self.check_limits();
+        }
+        let drain = self.dice.roll(4) > 0;
+        self.house.input(json!({"type": "shutdown", "drain": drain}));
+        let mut rounds = 0;
+        while !self.house.is_stopped() {
+            rounds += 1;
+            assert!(rounds < 2_000, "it goes on for ever");
+            self.report(2);
+            self.check_limits();
+            self.house.pass(100);
+        }
+        self.check_the_end();
+    }
+
+    fn check_the_end(self) {
+        let records = self.house.records();
+        let mut endings: HashMap<&str, u64> = HashMap::new();
+        let mut answered: HashMap<&str, u64> = HashMap::new();
+        for record in &records {
+            let id = record["id"].as_str().unwrap();
+            let count = endings.entry(id).or_default();
+            assert_eq!(*count, 0, "{id} goes on after its end: {record}");
+            if record.get("ended").is_some() {
+                *count += 1;
+                *answered.entry(record["hook"].as_str().unwrap()).or_default() += record["events"].as_u64().unwrap_or(1);
+                let status = record["status"].as_str().unwrap();
+                assert!(["success", "failed", "timeout", "canceled", "skipped"].contains(&status), "{record}");
+            }
+        }
+        assert!(endings.values().all(|count| *count == 1), "a run never ended");
+        for (id, owed) in &self.owed {
+            assert_eq!(answered.get(id.as_str()), Some(owed), "events of {id} were lost, or answered twice");
+        }
+        for number in self.asked {
+            self.house.answer(number);
+        }
+        assert_eq!(self.house.deadline, None);
+    }
+}
+
+#[test]
+fn a_thousand_schedules() {
+    for seed in 1..=1_000 {
+        Schedule::new(seed).play();
+    }
+}

@@ -1,0 +1,226 @@
+// The plugin inside the real OpenCode. `cargo xtask test` runs this; a run takes ten seconds, so each plays many turns.
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { describe, test } from 'node:test';
+import { resultsIn, systemOf } from './model.mjs';
+import { mcpServer, play, wrapper, write } from './session.mjs';
+
+const INTENTS = `active_intents:
+  - id: INT-001
+    name: Login hardening
+    status: IN_PROGRESS
+    owned_scope: ["src/auth/**"]
+`;
+
+const NOTE = 'Five attempts a minute per account.';
+
+const FILES = {
+  '.orchestration/active_intents.yaml': INTENTS,
+  '.tollgate/concepts/rate-limits.md': `${NOTE}\n`,
+  'src/auth/login.ts': 'one\ntwo\n',
+  'src/billing/pay.ts': 'pay\n',
+  'build.sh': 'echo made > src/billing/made.ts\n',
+};
+
+const SELECT = ['select_active_intent', { intent_id: 'INT-001' }];
+const OUT = /^`src\/billing\/\S+` is not in the scope of INT-001 .*; keep to these files, or select the intent that owns it$/;
+
+const patch = (...lines) => ['apply_patch', { patchText: ['*** Begin Patch', ...lines, '*** End Patch'].join('\n') }];
+const bash = (command) => ['bash', { command, description: 'Runs it' }];
+
+/** The turns with what the model has to be told of each call: `[tool, args, expected]`. */
+function rehearsed(turns) {
+  const flat = turns.filter((turn) => typeof turn !== 'string').flat();
+  return { turns: turns.map((turn) => (typeof turn === 'string' ? turn : turn.map(([tool, args]) => [tool, args]))), flat };
+}
+
+function assertTold(request, calls) {
+  const told = resultsIn(request.messages);
+  assert.equal(told.length, calls.length);
+  calls.forEach(([tool, args, expected], index) => assert.match(told[index], expected, `${tool} ${JSON.stringify(args)}`));
+}
+
+/** The ledger in short, once the command has verified it. */
+function ledger({ workspace, home }) {
+  const place = ['--workspace', workspace, '--home', home];
+  assert.match(execFileSync(process.env.TOLLGATE, ['trace', 'verify', ...place], { encoding: 'utf8' }), /^ok: /);
+  const lines = fs.readFileSync(path.join(workspace, '.orchestration/agent_trace.jsonl'), 'utf8').trim().split('\n');
+  return lines.map((line) => JSON.parse(line));
+}
+
+const short = ({ tool_name, file, success, scope_validation }) => `${tool_name} ${file.relative_path} ${success} ${scope_validation}`;
+
+/** The last request of the conversation that begins with these words. */
+function lastOf(requests, words) {
+  const begins = ({ messages }) => JSON.stringify(messages.find(({ role }) => role === 'user')).includes(words);
+  return requests.filter(({ tools }) => (tools ?? []).length > 0).findLast(begins);
+}
+
+function assertLive({ log }, governed) {
+  const said = log.split('\n').filter((line) => line.includes('is live'));
+  assert.equal(said.length, 1, log);
+  assert.match(said[0], /Tollgate \d+\.\d+\.\d+ \(sha256:[0-9a-f]{64}\) is live/);
+  assert.equal(said[0].includes('not governed'), !governed);
+  assert.doesNotMatch(log, /failed to load plugin|gate_fault|guest_trap/);
+}
+
+describe('OpenCode', { concurrency: 2 }, () => {
+  test('writes, edits and commands, with the plugin as one file', async (t) => {
+    const at = (root, name) => path.join(root, name);
+    let calls;
+    const played = await play({
+      files: { ...FILES, '.opencode/plugin/tollgate.js': fs.readFileSync(path.join(wrapper, 'dist/opencode.bundle.js')) },
+      scripts: (root) => {
+        const { turns, flat } = rehearsed([
+          [['write', { filePath: at(root, 'src/auth/new.ts'), content: 'new\n' }, /^no intent is active; call select_active_intent first/]],
+          [
+            ['list_intents', {}, /"active": null[^]*"INT-001"/],
+            ['select_active_intent', { intent_id: 'INT-9' }, /^there is no intent `INT-9`; choose one of: INT-001/],
+          ],
+          [[...SELECT, /^INT-001 \(Login hardening, IN_PROGRESS\) is the active intent now/]],
+          [['write', { filePath: at(root, 'src/auth/new.ts'), content: 'new\n' }, /^Wrote file/]],
+          [
+            ['write', { filePath: at(root, 'src/billing/pay.ts'), content: 'x' }, OUT],
+            ['write', { filePath: 'src/auth/../billing/pay.ts', content: 'x' }, OUT],
+            ['edit', { filePath: at(root, '.orchestration/active_intents.yaml'), oldString: 'auth', newString: '' }, /governs the gate itself/],
+          ],
+          [
+            [...bash('echo x > src/billing/pay.ts'), OUT],
+            [...bash('cd src && sed -i s/pay/x/ billing/pay.ts'), OUT],
+            [...bash('echo x | tee src/auth/ok.ts src/billing/pay.ts'), OUT],
+            [...bash('rm src/auth/login.ts'), /^The user has specified a rule which prevents/],
+            [...bash('eval "$UNSEEN"'), /a person has to decide/],
+          ],
+          [[...bash("echo 'as [[rate-limits]] says' > src/auth/note.txt; cat src/auth/note.txt; exit 3"), /^as \[\[rate-limits\]\] says\n/]],
+          [['edit', { filePath: at(root, 'src/auth/login.ts'), oldString: 'absent', newString: 'x' }, /^Could not find oldString/]],
+          [['read', { filePath: at(root, 'src/billing/pay.ts') }, /1: pay/]],
+          [['write', { filePath: at(root, 'src/auth/limits.ts'), content: '// [[rate-limits]]\n' }, /^Wrote file/]],
+          [[...bash('sh build.sh'), /src\/billing\/made\.ts/]],
+          'All done.',
+        ]);
+        calls = flat;
+        return [{ when: 'Please do the work', turns }];
+      },
+    });
+    t.after(played.discard);
+    const { workspace, requests, output } = played;
+    assertLive(played, true);
+    const last = lastOf(requests, 'Please do the work');
+    assertTold(last, calls);
+    assert.match(systemOf(last), /<active_intent>\nIntent: INT-001/);
+    // The command was given the note, as a comment, and did what it does without.
+    assert.match(output, /# Five attempts a minute per account\./);
+    assert.equal(fs.readFileSync(at(workspace, 'src/auth/note.txt'), 'utf8'), 'as [[rate-limits]] says\n');
+    // What is written stays as it is; the model is told instead, once.
+    assert.equal(fs.readFileSync(at(workspace, 'src/auth/limits.ts'), 'utf8'), '// [[rate-limits]]\n');
+    assert.deepEqual(requests.filter((request) => systemOf(request).includes(NOTE)).length, 1);
+    assert.equal(fs.readFileSync(at(workspace, 'src/billing/pay.ts'), 'utf8'), 'pay\n');
+    assert.ok(!fs.existsSync(at(workspace, 'src/auth/ok.ts')));
+    assert.deepEqual(ledger(played).map(short), [
+      'write src/auth/new.ts true PASS',
+      'bash src/auth/note.txt true PASS',
+      'edit src/auth/login.ts false PASS',
+      'write src/auth/limits.ts true PASS',
+      'bash src/billing/made.ts true FAIL',
+    ]);
+  });
+
+  test('patches, MCP tools and a sub-agent, with the plugin as a package', async (t) => {
+    let calls;
+    let childs;
+    const played = await play({
+      model: 'gpt-5-scripted',
+      files: {
+        ...FILES,
+        '.opencode/plugin/gate.js': "export { default } from 'tollgate/opencode';\n",
+        ...installed('.opencode/node_modules/tollgate'),
+      },
+      settings: (root) => ({ mcp: { files: mcpServer(root) } }),
+      scripts: (root) => {
+        const child = rehearsed([
+          [[...patch('*** Add File: src/auth/child.ts', '+child'), /^Success/]],
+          [[...patch('*** Add File: src/billing/child.ts', '+child'), OUT]],
+          'The sub-agent is done.',
+        ]);
+        const own = rehearsed([
+          [[...SELECT, /is the active intent now/]],
+          [[...patch('*** Update File: src/auth/login.ts', '@@', ' one', '-two', '+TWO'), /^Success/]],
+          [
+            [...patch('*** Update File: src/auth/login.ts', '*** Move to: src/billing/login.ts', '@@', ' one', '-TWO', '+x'), OUT],
+            [...patch('*** Add File: src/auth/a.ts', '+a', '*** Delete File: src/billing/pay.ts'), OUT],
+          ],
+          [
+            ['files_write_file', { path: path.join(root, 'src/auth/mcp.txt'), content: 'mcp' }, /^Successfully wrote/],
+            ['files_write_file', { path: path.join(root, 'src/billing/mcp.txt'), content: 'mcp' }, OUT],
+          ],
+          [['files_edit_file', { path: path.join(root, 'src/auth/mcp.txt'), edits: [{ oldText: 'absent', newText: 'x' }] }, /Could not find|match/]],
+          [['task', { description: 'Help', prompt: 'SUBTASK: as [[rate-limits]] says', subagent_type: 'general' }, /The sub-agent is done\./]],
+          [['clear_active_intent', {}, /^No intent is active now\.$/]],
+          [[...patch('*** Add File: src/auth/late.ts', '+late'), /^no intent is active/]],
+          'All done.',
+        ]);
+        [calls, childs] = [own.flat, child.flat];
+        return [{ when: 'SUBTASK', turns: child.turns }, { when: 'Please do the work', turns: own.turns }];
+      },
+    });
+    t.after(played.discard);
+    const { workspace, requests } = played;
+    assertLive(played, true);
+    assertTold(lastOf(requests, 'Please do the work'), calls);
+    const child = lastOf(requests, 'SUBTASK');
+    assertTold(child, childs);
+    assert.match(systemOf(child), /<active_intent>\nIntent: INT-001/);
+    assert.ok(JSON.stringify(child.messages.find(({ role }) => role === 'user')).includes(NOTE));
+    for (const [name, text] of [['src/auth/login.ts', 'one\nTWO\n'], ['src/billing/pay.ts', 'pay\n']]) {
+      assert.equal(fs.readFileSync(path.join(workspace, name), 'utf8'), text);
+    }
+    const entries = ledger(played);
+    assert.deepEqual(entries.map(short), [
+      'apply_patch src/auth/login.ts true PASS',
+      'files_write_file src/auth/mcp.txt true PASS',
+      'files_edit_file src/auth/mcp.txt false PASS',
+      'apply_patch src/auth/child.ts true PASS',
+    ]);
+    assert.notEqual(entries[3].session_id, entries[0].session_id);
+  });
+
+  test('a workspace without governance is left alone, with the plugin named in opencode.json', async (t) => {
+    const given = { '.tollgate/concepts/rate-limits.md': `${NOTE}\n`, 'src/billing/pay.ts': 'pay\n' };
+    const played = await play({
+      files: (root) => {
+        write(path.join(root, '../package'), installed(''));
+        return given;
+      },
+      settings: { plugin: ['../package'] },
+      scripts: (root) => [
+        {
+          when: 'Please do the work',
+          turns: [
+            [['write', { filePath: path.join(root, 'src/new.ts'), content: '[[rate-limits]]\n' }]],
+            [bash("echo '[[rate-limits]]' > src/billing/pay.ts")],
+            'All done.',
+          ],
+        },
+      ],
+    });
+    t.after(played.discard);
+    const { workspace, requests, output } = played;
+    assertLive(played, false);
+    const last = lastOf(requests, 'Please do the work');
+    assert.deepEqual(last.tools.map((tool) => tool.function.name).filter((name) => name.includes('intent')), []);
+    assert.doesNotMatch(JSON.stringify(requests) + output, /active_intent|Five attempts/);
+    for (const name of ['src/new.ts', 'src/billing/pay.ts']) {
+      assert.equal(fs.readFileSync(path.join(workspace, name), 'utf8'), '[[rate-limits]]\n');
+    }
+    assert.ok(!fs.existsSync(path.join(workspace, '.orchestration')));
+    assert.deepEqual(fs.readdirSync(path.join(workspace, '.tollgate')), ['concepts']);
+  });
+});
+
+/** The package as npm would leave it in a folder. */
+function installed(folder) {
+  const names = ['package.json', ...fs.readdirSync(path.join(wrapper, 'dist')).map((name) => path.join('dist', name))];
+  return Object.fromEntries(names.map((name) => [path.join(folder, name), fs.readFileSync(path.join(wrapper, name))]));
+}

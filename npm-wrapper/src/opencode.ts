@@ -1,0 +1,38 @@
+import { start } from './opencode/plugin.js';
+
+/** One line for OpenCode's log. */
+export interface LogLine {
+  service: string;
+  level: 'debug' | 'info' | 'warn' | 'error';
+  message: string;
+  extra?: Record<string, unknown>;
+}
+
+/** What OpenCode gives a plugin, as far as this one uses it. */
+export interface PluginInput {
+  client: { app: { log(options: { body: LogLine }): unknown } };
+  /** The folder that OpenCode works in. */
+  directory: string;
+}
+
+/** What can stand beside the plugin's name in `opencode.json`: `["tollgate", { … }]`. */
+export interface PluginOptions {
+  /** The home folder, with the user's own settings in `.tollgate/`; the user's home where none is named. */
+  home?: string;
+  /** Whether lines for debugging go to OpenCode's log too. */
+  debug?: boolean;
+}
+
+/** A plugin as OpenCode loads it. */
+export interface PluginModule {
+  id: string;
+  server(input: PluginInput, options?: PluginOptions): Promise<object>;
+}
+
+/** The gate as an OpenCode plugin. The only export, because OpenCode takes every export for a plugin. */
+const plugin: PluginModule = {
+  id: 'tollgate',
+  server: async (input, options) => start(input, options),
+};
+
+export default plugin;

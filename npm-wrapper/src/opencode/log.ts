@@ -1,0 +1,19 @@
+import type { LogLevel } from '../index.js';
+import type { PluginInput } from '../opencode.js';
+
+/** Takes what the plugin has to say to whoever runs OpenCode. */
+export type Log = (level: LogLevel, message: string, details?: unknown) => void;
+
+/**
+ * OpenCode's own log. It is not waited for, and a log that fails fails nobody else.
+ *
+ * A line takes OpenCode some milliseconds, also one that it drops for its level, and there are two for debugging in every call.
+ */
+export function hostLog(client: PluginInput['client'], debug: boolean): Log {
+  return (level, message, details) => {
+    if (level === 'debug' && !debug) return;
+    const extra = details === undefined ? {} : { extra: { details } };
+    const write = async () => client.app.log({ body: { service: 'tollgate', level, message, ...extra } });
+    write().catch(() => {});
+  };
+}

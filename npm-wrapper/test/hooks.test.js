@@ -1,0 +1,495 @@
+// Hooks with real programs and the real gate.
+import assert from 'node:assert/strict';
+import { spawn, spawnSync } from 'node:child_process';
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { after, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { createTollgate, Hooks } from '../dist/index.js';
+import { isAlive } from './processes.js';
+import { governed, writeFiles } from './workspace_folder.js';
+
+const discards = [];
+const unhandled = [];
+const remember = (reason) => unhandled.push(reason);
+process.on('unhandledRejection', remember);
+after(async () => {
+  await sleep(50);
+  process.off('unhandledRejection', remember);
+  discards.forEach((discard) => discard());
+  assert.deepEqual(unhandled, []);
+});
+
+const LIMIT = { timeout: 60_000 };
+
+/** A gate on a fresh workspace, with hooks of the user and of the workspace. */
+function gateWith({ user = [], own = [], files = {}, options = {}, ...hooked } = {}) {
+  const { workspace, home, discard } = governed();
+  discards.push(discard);
+  writeFiles(home, { '.tollgate/hooks.json': JSON.stringify({ hooks: user }) });
+  writeFiles(workspace, { ...files, '.tollgate/hooks.json': JSON.stringify({ hooks: own }) });
+  const gate = createTollgate({ workspace, home, ...options });
+  const records = [];
+  const approvals = [];
+  const hooks = gate.hooks({
+    onRecord: (record) => records.push(record),
+    onApproval: (approval) => approvals.push(approval),
+    ...hooked,
+  });
+  return { gate, hooks, workspace, home, records, approvals };
+}
+
+const sh = (id, script, more = {}) => ({ id, trigger: 'before_tool', command: ['sh', '-c', script], ...more });
+const saying = (id, answer, more = {}) => sh(id, `echo '${JSON.stringify(answer)}'`, more);
+const prompting = (id, more = {}) => ({ id, trigger: 'before_tool', prompt: 'Is this right?', ...more });
+const ended = (records) => records.filter(({ ended }) => ended !== null && ended !== undefined);
+
+async function until(holds, what = 'what is waited for') {
+  for (let tries = 0; tries < 500; tries += 1) {
+    if (holds()) return;
+    await sleep(10);
+  }
+  assert.fail(`${what} did not come`);
+}
+
+test('a hook that succeeds', LIMIT, async () => {
+  const { hooks, records } = gateWith({ user: [sh('good', 'cat > input.json; echo well')] });
+  const record = await hooks.run('good', { a: 1 });
+  assert.deepEqual([record.hook, record.status, record.exitCode, record.attempts], ['good', 'success', 0, 1]);
+  assert.match(record.output, /well/);
+  assert.ok(record.durationMs >= 0);
+  assert.deepEqual(records.at(-1), record);
+});
+
+test('a hook that fails twice and then succeeds', LIMIT, async () => {
+  const script = 'echo x >> tries; test $(wc -l < tries) -ge 3';
+  const { hooks } = gateWith({ user: [sh('late', script, { retry: { count: 3, backoffMs: 20 } })] });
+  const record = await hooks.run('late');
+  assert.deepEqual([record.status, record.attempts], ['success', 3]);
+});
+
+test('a hook that fails', LIMIT, async () => {
+  const { hooks } = gateWith({ user: [sh('bad', 'echo why >&2; exit 3')] });
+  const record = await hooks.run('bad');
+  assert.deepEqual([record.status, record.exitCode, record.attempts], ['failed', 3, 1]);
+});
+
+test('a hook that hangs ends with all that it started', LIMIT, async () => {
+  const script = 'echo $$ > pids; sh -c "echo \\$\\$ >> pids; sleep 60; true" & sleep 60; true';
+  const { hooks, workspace } = gateWith({ user: [sh('hang', script, { timeoutMs: 1000 })] });
+  const start = performance.now();
+  const record = await hooks.run('hang');
+  assert.equal(record.status, 'timeout');
+  assert.ok(performance.now() - start < 10_000);
+  const pids = fs.readFileSync(path.join(workspace, 'pids'), 'utf8').trim().split('\n').map(Number);
+  assert.equal(pids.length, 2);
+  await until(() => !pids.some(isAlive), 'the end of both');
+});
+
+test('a hook that prints a hundred megabytes', LIMIT, async () => {
+  const { hooks } = gateWith({ user: [sh('flood', 'head -c 104857600 /dev/zero | tr "\\0" x')] });
+  const before = process.memoryUsage().rss;
+  const record = await hooks.run('flood');
+  assert.equal(record.status, 'success');
+  assert.ok(record.output.length <= 1 << 20);
+  assert.ok(process.memoryUsage().rss - before < 150 << 20);
+});
+
+test('a hook that prints garbage', LIMIT, async () => {
+  const { hooks } = gateWith({ user: [sh('odd', "printf '\\377\\376{\\000'")] });
+  assert.equal((await hooks.run('odd')).status, 'success');
+  assert.equal((await hooks.event('before_tool', 's1', { tool_name: 'x' })).continue, true);
+});
+
+test('a hook that leaves a child behind', LIMIT, async () => {
+  const { hooks, workspace } = gateWith({ user: [sh('leave', 'sleep 60 & echo $! > pid; echo gone')] });
+  const start = performance.now();
+  const record = await hooks.run('leave');
+  assert.equal(record.status, 'success');
+  assert.ok(performance.now() - start < 10_000);
+  const pid = Number(fs.readFileSync(path.join(workspace, 'pid'), 'utf8'));
+  await until(() => !isAlive(pid), 'the end of the child');
+});
+
+test('a hook of the workspace runs once it is approved, and no more once it is edited', LIMIT, async () => {
+  const own = [{ id: 'own', trigger: 'before_tool', command: ['hooks/own.sh'] }];
+  const files = { 'hooks/own.sh': '#!/bin/sh\necho "$0" > ran\n' };
+  const { gate, hooks, workspace, approvals } = gateWith({ own, files });
+  const ran = path.join(workspace, 'ran');
+
+  const unapproved = await hooks.run('own');
+  assert.equal(unapproved.status, 'skipped');
+  assert.match(unapproved.reason, /tollgate hooks approve own/);
+  assert.equal((await hooks.event('before_tool', 's1', { tool_name: 'x' })).continue, true);
+  assert.equal(fs.existsSync(ran), false);
+  assert.deepEqual(approvals.map(({ hook, why }) => [hook, why]), [['own', 'new']]);
+  assert.deepEqual(approvals[0].shows.declaration, own[0]);
+  assert.equal(approvals[0].shows.runs.at(-1), 'hooks/own.sh');
+
+  const approved = gate.perform({ op: 'hooks', do: 'approve', id: 'own', digest: approvals[0].digest });
+  assert.deepEqual(approved, { id: 'own', digest: approvals[0].digest });
+  assert.equal((await hooks.run('own')).status, 'success');
+  // What ran is a copy, and that is gone.
+  const copy = fs.readFileSync(ran, 'utf8').trim();
+  assert.equal(path.basename(copy), 'own.sh');
+  assert.ok(!copy.startsWith(workspace) && !fs.existsSync(path.dirname(copy)), copy);
+
+  fs.rmSync(ran);
+  fs.writeFileSync(path.join(workspace, 'hooks/own.sh'), '#!/bin/sh\necho evil > ran\n');
+  assert.equal((await hooks.run('own')).status, 'skipped');
+  assert.equal(fs.existsSync(ran), false);
+  assert.deepEqual(approvals.map(({ why }) => why), ['new', 'changed']);
+  assert.notEqual(approvals[1].shows.before, null);
+});
+
+test('a script that is edited between the look at it and its start does not run', LIMIT, async () => {
+  const own = [{ id: 'own', trigger: 'before_tool', command: ['hooks/own.sh'] }];
+  const files = { 'hooks/own.sh': '#!/bin/sh\necho > ran\n' };
+  let workspace;
+  const onRecord = ({ status }) => {
+    // The gate has looked and told of the run; the command to run comes after.
+    if (status === 'queued') fs.writeFileSync(path.join(workspace, 'hooks/own.sh'), '#!/bin/sh\necho evil > ran\n');
+  };
+  const given = gateWith({ own, files, onRecord });
+  workspace = given.workspace;
+  given.gate.perform({ op: 'hooks', do: 'approve', id: 'own' });
+  const record = await given.hooks.run('own');
+  assert.equal(record.status, 'skipped');
+  assert.match(record.reason, /hooks\/own\.sh/);
+  assert.equal(fs.existsSync(path.join(workspace, 'ran')), false);
+});
+
+test('a script that only a shell would run is no program', LIMIT, async () => {
+  const own = [{ id: 'own', trigger: 'before_tool', command: ['hooks/own'] }];
+  const { gate, hooks, workspace } = gateWith({ own, files: { 'hooks/own': 'echo > ran\n' } });
+  gate.perform({ op: 'hooks', do: 'approve', id: 'own' });
+  const record = await hooks.run('own');
+  assert.deepEqual([record.status, record.reason], ['failed', 'Exec format error (os error 8)']);
+  assert.equal(fs.existsSync(path.join(workspace, 'ran')), false);
+});
+
+test("a user's hook runs unasked, with the event on its input and in a small environment", LIMIT, async () => {
+  process.env.TOLLGATE_TEST_SECRET = 'x';
+  const { hooks, workspace, approvals } = gateWith({ user: [sh('user', 'cat > input.json; env > environment; pwd > folder')] });
+  await hooks.event('before_tool', 's1', { tool_name: 'write', args: { path: 'a' } });
+  const read = (name) => fs.readFileSync(path.join(workspace, name), 'utf8');
+  const input = JSON.parse(read('input.json'));
+  assert.deepEqual([input.event, input.session_id, input.data.args.path], ['before_tool', 's1', 'a']);
+  assert.match(read('environment'), /^TOLLGATE_EVENT=before_tool$/m);
+  assert.doesNotMatch(read('environment'), /TOLLGATE_TEST_SECRET/);
+  assert.equal(read('folder'), `${workspace}\n`);
+  assert.deepEqual(approvals, []);
+});
+
+test('hooks of an event run one after the other, each with what the one before left, until one stops', LIMIT, async () => {
+  const { hooks, workspace, records } = gateWith({
+    user: [
+      saying('first', { args: { path: 'b' }, systemMessage: 'first of all' }),
+      sh('second', `cat > second.json; echo '{"continue":false,"systemMessage":"no more"}'`),
+      sh('third', 'echo > third'),
+    ],
+  });
+  const answer = await hooks.event('before_tool', 's1', { tool_name: 'write', args: { path: 'a' } });
+  assert.equal(answer.continue, false);
+  assert.equal(answer.systemMessage, 'first of all\nno more');
+  assert.deepEqual(answer.data, { tool_name: 'write', args: { path: 'b' } });
+  assert.equal(JSON.parse(fs.readFileSync(path.join(workspace, 'second.json'), 'utf8')).data.args.path, 'b');
+  assert.equal(fs.existsSync(path.join(workspace, 'third')), false);
+  assert.deepEqual(ended(records).map(({ hook, status }) => [hook, status]), [
+    ['first', 'success'],
+    ['second', 'success'],
+    ['third', 'skipped'],
+  ]);
+});
+
+test('an event that no hook waits for is answered at once', async () => {
+  const { hooks } = gateWith();
+  assert.deepEqual(await hooks.event('before_model', 's1', { a: [1] }), { continue: true, systemMessage: null, data: { a: [1] } });
+});
+
+test('many events at a time', LIMIT, async () => {
+  const { hooks } = gateWith({ user: [sh('echo', `sed 's/.*"n":\\([0-9]*\\).*/{"seen":\\1}/'`, { concurrency: 4 })] });
+  const answers = await Promise.all(Array.from({ length: 30 }, (_, n) => hooks.event('before_tool', `s${n}`, { n })));
+  assert.deepEqual(answers.map(({ data }) => data), Array.from({ length: 30 }, (_, n) => ({ n, seen: n })));
+});
+
+test('a program that is not there fails', LIMIT, async () => {
+  const { hooks } = gateWith({ user: [{ id: 'gone', trigger: 'before_tool', command: ['no-such-program-here'] }] });
+  assert.equal((await hooks.run('gone')).status, 'failed');
+});
+
+test('a prompt is answered by the function of the embedder', LIMIT, async () => {
+  const asked = [];
+  const runPrompt = async (prompt, { hook }) => {
+    asked.push([hook, prompt]);
+    return { stdout: '{"systemMessage":"think again \ud800"}' };
+  };
+  const { hooks } = gateWith({ user: [prompting('judge')], runPrompt });
+  const answer = await hooks.event('before_tool', 's1', { tool_name: 'x' });
+  assert.equal(answer.continue, true);
+  assert.equal(answer.systemMessage, 'think again \ufffd');
+  assert.equal(asked[0][0], 'judge');
+  assert.match(asked[0][1], /Is this right\?/);
+});
+
+test('a prompt that takes too long is aborted, and what it says then counts no more', LIMIT, async () => {
+  let signal;
+  const runPrompt = (_, options) => {
+    signal = options.signal;
+    return new Promise((_, reject) => signal.addEventListener('abort', () => reject(new Error('aborted'))));
+  };
+  const { hooks } = gateWith({ user: [prompting('slow', { timeoutMs: 1000 })], runPrompt });
+  const record = await hooks.run('slow');
+  assert.deepEqual([record.status, signal.aborted], ['timeout', true]);
+});
+
+test('a prompt whose function does not hear, fails or says nothing useful', LIMIT, async () => {
+  const answers = {
+    deaf: () => new Promise(() => {}),
+    broken: () => Promise.reject(new Error('no network')),
+    thrown: () => {
+      throw new Error('no model');
+    },
+    odd: async () => undefined,
+    refused: async () => ({ exitCode: 2, stdout: '', stderr: 'no' }),
+  };
+  const user = Object.keys(answers).map((id) => prompting(id, { timeoutMs: 1000 }));
+  const { hooks } = gateWith({ user, runPrompt: (_, { hook }) => answers[hook]() });
+  const records = await Promise.all(Object.keys(answers).map((id) => hooks.run(id)));
+  assert.deepEqual(records.map(({ status }) => status), ['timeout', 'failed', 'failed', 'failed', 'failed']);
+  assert.match(records[1].reason, /no network/);
+  assert.match(records[2].reason, /no model/);
+  assert.equal(records[4].exitCode, 2);
+});
+
+test("without a function, the user's own command answers prompts, or nobody does", LIMIT, async () => {
+  const { hooks, home } = gateWith({ user: [prompting('judge')] });
+  assert.equal((await hooks.run('judge')).status, 'failed');
+  const runner = ['sh', '-c', 'cat > /dev/null; echo "{\\"systemMessage\\":\\"from the runner\\"}"'];
+  writeFiles(home, { '.tollgate/config.json': JSON.stringify({ hooks: { prompt_runner: runner } }) });
+  assert.equal((await hooks.event('before_tool', 's1', { tool_name: 'x' })).systemMessage, 'from the runner');
+});
+
+test('what is under way can be called off', LIMIT, async () => {
+  const { hooks, records } = gateWith({ user: [sh('long', 'sleep 60')] });
+  const running = hooks.run('long');
+  await until(() => records.some(({ status }) => status === 'running'));
+  hooks.cancel(records.at(-1).id);
+  hooks.cancel('no such run');
+  assert.equal((await running).status, 'canceled');
+});
+
+test('editors tell, nobody waits, and a burst becomes one run', LIMIT, async () => {
+  const user = [sh('save', 'cat >> saves; echo >> saves', { trigger: 'onDidSaveTextDocument', pattern: 'src/**', debounceMs: 50 })];
+  const heard = [];
+  const { hooks, workspace, records } = gateWith({ user, onListen: (trigger, on) => void heard.push([trigger, on]) });
+  for (let n = 0; n < 20; n += 1) hooks.notify('onDidSaveTextDocument', { file: 'src/a.ts' }, 's1');
+  hooks.notify('onDidSaveTextDocument', { file: 'docs/a.md' });
+  await until(() => ended(records).length > 0, 'the run');
+  assert.deepEqual(ended(records).map(({ hook, status, file, session }) => [hook, status, file, session]), [
+    ['save', 'success', 'src/a.ts', 's1'],
+  ]);
+  assert.equal(fs.readFileSync(path.join(workspace, 'saves'), 'utf8').trim().split('\n').length, 1);
+  assert.deepEqual(heard, [['onDidSaveTextDocument', true]]);
+});
+
+test('hosts are told what to listen to when declarations change', LIMIT, async () => {
+  const heard = [];
+  const saved = { id: 'save', trigger: 'onDidSaveTextDocument', command: ['true'] };
+  const { gate, hooks, home } = gateWith({
+    onListen: (trigger, on) => {
+      heard.push([trigger, on]);
+      return trigger === 'onDidOpenTextDocument' ? 'there is no editor' : undefined;
+    },
+  });
+  const declare = async (...user) => {
+    writeFiles(home, { '.tollgate/hooks.json': JSON.stringify({ hooks: user }) });
+    hooks.reload();
+    await sleep(50);
+  };
+  await declare(saved);
+  await declare(saved, { ...saved, id: 'again' });
+  assert.deepEqual(heard, [['onDidSaveTextDocument', true]]);
+  await declare();
+  assert.deepEqual(heard.splice(0), [['onDidSaveTextDocument', true], ['onDidSaveTextDocument', false]]);
+  await declare({ ...saved, trigger: 'onDidOpenTextDocument' });
+  const [{ enabled, disabled_reason: reason }] = gate.perform({ op: 'hooks', do: 'list' }).hooks;
+  assert.equal(enabled, false);
+  assert.match(reason, /there is no editor/);
+});
+
+for (const drain of [true, false]) {
+  test(`a shutdown ${drain ? 'waits for' : 'ends'} what is under way`, LIMIT, async () => {
+    const saves = (id, script) => sh(id, script, { trigger: 'onDidSaveTextDocument' });
+    const { hooks, records } = gateWith({ user: [saves('short', 'sleep 0.3'), saves('long', drain ? 'sleep 0.4' : 'sleep 60')] });
+    hooks.notify('onDidSaveTextDocument', { file: 'a' });
+    await until(() => records.filter(({ status }) => status === 'running').length === 2);
+    await hooks.shutdown({ drain });
+    const status = drain ? 'success' : 'canceled';
+    assert.deepEqual(ended(records).map((record) => record.status), [status, status]);
+  });
+}
+
+test('a shutdown that ends everything does not go on with the next hook of an event', LIMIT, async () => {
+  const { hooks, records, workspace } = gateWith({ user: [sh('one', 'sleep 60'), sh('two', 'echo > two')] });
+  const answer = hooks.event('before_tool', 's1', { tool_name: 'x' });
+  await until(() => records.some(({ status }) => status === 'running'));
+  await hooks.shutdown({ drain: false });
+  assert.equal((await answer).continue, true);
+  assert.equal(fs.existsSync(path.join(workspace, 'two')), false);
+});
+
+test('a shutdown waits for what was told just before', LIMIT, async () => {
+  const { hooks, records } = gateWith({ user: [sh('save', 'sleep 0.1', { trigger: 'onDidSaveTextDocument', debounceMs: 5000 })] });
+  hooks.notify('onDidSaveTextDocument', { file: 'a' });
+  await hooks.shutdown();
+  assert.deepEqual(ended(records).map(({ status }) => status), ['success']);
+});
+
+test('a shutdown before the first use is over at once', async () => {
+  await gateWith().hooks.shutdown();
+});
+
+test('an instance that fails takes its runs along, and the next one works', LIMIT, async () => {
+  let broken = false;
+  const clock = () => {
+    if (broken) throw new Error('broken');
+    return Date.now();
+  };
+  const { gate, hooks, workspace, records } = gateWith({ user: [sh('long', 'echo $$ > pid; sleep 60; true')], options: { clock } });
+  const answer = hooks.run('long');
+  const pid = path.join(workspace, 'pid');
+  await until(() => fs.existsSync(pid) && fs.readFileSync(pid, 'utf8').endsWith('\n'));
+  broken = true;
+  hooks.cancel(records.at(-1).id);
+  await assert.rejects(answer, { name: 'TollgateError', code: 'guest_trap' });
+  broken = false;
+  await until(() => !isAlive(Number(fs.readFileSync(pid, 'utf8'))), 'the end of the run');
+  assert.equal((await hooks.event('before_model', 's1', {})).continue, true);
+  assert.equal(gate.perform({ op: 'hooks', do: 'list' }).hooks.length, 1);
+});
+
+test('functions of the embedder that throw harm nobody', LIMIT, async () => {
+  const heard = [];
+  const thrower = () => {
+    throw new Error('mine');
+  };
+  const user = [sh('good', 'true'), sh('save', 'true', { trigger: 'onDidSaveTextDocument' })];
+  const own = [sh('own', 'true')];
+  const given = { user, own, onRecord: thrower, onApproval: thrower, onListen: thrower };
+  const { hooks } = gateWith({ ...given, options: { log: (_, message) => heard.push(message) } });
+  assert.equal((await hooks.run('good')).status, 'success');
+  assert.equal((await hooks.run('own')).status, 'skipped');
+  for (const name of ['onRecord', 'onApproval', 'onListen']) {
+    assert.ok(heard.some((message) => message === `\`${name}\` threw: mine`), name);
+  }
+});
+
+test('callbacks may call the gate and its hooks', LIMIT, async () => {
+  const own = [sh('own', 'true')];
+  let given;
+  const seen = [];
+  const onApproval = ({ hook, digest }) => {
+    given.gate.perform({ op: 'hooks', do: 'approve', id: hook, digest });
+    given.hooks.run(hook).then(({ status }) => seen.push(status));
+  };
+  given = gateWith({ own, onApproval });
+  assert.equal((await given.hooks.run('own')).status, 'skipped');
+  await until(() => seen.length > 0);
+  assert.deepEqual(seen, ['success']);
+});
+
+for (const [what, use, code = 'invalid_input'] of [
+  ['an unknown hook', (hooks) => hooks.run('no such hook'), 'unknown_hook'],
+  ['data that are no JSON', (hooks) => hooks.event('before_tool', 's1', { big: 1n })],
+  ['a session that is no text', (hooks) => hooks.event('before_tool', 7)],
+  ['an event that is no text', async (hooks) => hooks.notify(7)],
+  ['background data that are no JSON', async (hooks) => hooks.notify('x', { big: 1n })],
+]) {
+  test(`${what} is refused by name`, async () => {
+    const { hooks } = gateWith();
+    await assert.rejects(use(hooks), (error) => error.name === 'TollgateError' && error.code === code);
+    assert.equal((await hooks.event('before_model', 's1')).continue, true);
+  });
+}
+
+test('a gate has its hooks once', () => {
+  const { gate, hooks } = gateWith();
+  assert.equal(gate.hooks(), hooks);
+  assert.throws(() => gate.hooks({}), { name: 'TollgateError', code: 'invalid_input' });
+  assert.throws(() => new Hooks(gate), { name: 'TollgateError', code: 'invalid_input' });
+});
+
+/** Runs a script that has a gate, in a process of its own. */
+function apart(script, { user = [] } = {}) {
+  const { workspace, home, discard } = governed();
+  discards.push(discard);
+  writeFiles(home, { '.tollgate/hooks.json': JSON.stringify({ hooks: user }) });
+  const index = new URL('../dist/index.js', import.meta.url).href;
+  const text = `
+    import { createTollgate } from ${JSON.stringify(index)};
+    const hooks = createTollgate({ workspace: ${JSON.stringify(workspace)}, home: ${JSON.stringify(home)} }).hooks();
+    ${script}`;
+  const file = path.join(home, 'apart.mjs');
+  fs.writeFileSync(file, text);
+  const start = performance.now();
+  const { status, stdout, stderr } = spawnSync(process.execPath, [file], { encoding: 'utf8', timeout: 30_000 });
+  return { status, stdout, stderr, took: performance.now() - start, workspace };
+}
+
+test('what waits for its time holds no process open', LIMIT, () => {
+  const user = [sh('save', 'echo > ran', { trigger: 'onDidSaveTextDocument', debounceMs: 20_000 })];
+  const { status, stderr, took, workspace } = apart(`hooks.notify('onDidSaveTextDocument', { file: 'a' });`, { user });
+  assert.deepEqual([status, stderr], [0, '']);
+  assert.ok(took < 15_000, `${took} ms`);
+  assert.equal(fs.existsSync(path.join(workspace, 'ran')), false);
+});
+
+test('an answer that is awaited does', LIMIT, () => {
+  const user = [sh('retry', 'echo x >> tries; test $(wc -l < tries) -ge 2', { retry: { count: 1, backoffMs: 300 } })];
+  const { status, stdout, stderr } = apart(`console.log((await hooks.event('before_tool', 's1', {})).continue);`, { user });
+  assert.deepEqual([status, stdout, stderr.replace(/.*failed.*\n/g, '')], [0, 'true\n', '']);
+});
+
+test('eval prints the answer in place of the wait, as it was written, and drains at the end', LIMIT, () => {
+  const { workspace, home, discard } = governed();
+  discards.push(discard);
+  const user = [
+    saying('first', { n: 1 }),
+    sh('second', 'printf \'{"big":12345678901234567890,"real":1.0,"2":1,"1":2}\''),
+    sh('save', 'sleep 0.3; echo > saved', { trigger: 'onDidSaveTextDocument' }),
+  ];
+  writeFiles(home, { '.tollgate/hooks.json': JSON.stringify({ hooks: user }) });
+  const lines = [
+    '{"op":"event","event":"onDidSaveTextDocument","session":"s1","data":{"file":"a"}}',
+    '{"op":"context","session":"s1"}',
+    '{"op":"event","event":"before_tool","session":"s1","data":{"tool_name":"x"}}',
+    '{"op":"hooks","do":"run","id":"first"}',
+    '{"op":"context","session":"s1"}',
+  ];
+  const command = fileURLToPath(new URL('../dist/eval.js', import.meta.url));
+  const options = { input: lines.join('\n'), encoding: 'utf8' };
+  const { status, stdout } = spawnSync(process.execPath, [command, '--workspace', workspace, '--home', home], options);
+  const answers = stdout.trim().split('\n');
+  assert.deepEqual([status, answers.length, answers[1], answers[4]], [0, 5, '{"text":""}', '{"text":""}']);
+  const data = '{"tool_name":"x","n":1,"big":12345678901234567890,"real":1.0,"2":1,"1":2}';
+  assert.equal(answers[2], `{"continue":true,"system_message":null,"data":${data}}`);
+  assert.equal(JSON.parse(answers[3]).record.status, 'success');
+  assert.equal(fs.existsSync(path.join(workspace, 'saved')), true);
+});
+
+test('eval that is interrupted takes its hooks along', LIMIT, async () => {
+  const { workspace, home, discard } = governed();
+  discards.push(discard);
+  writeFiles(home, { '.tollgate/hooks.json': JSON.stringify({ hooks: [sh('long', 'echo $$ > pid; exec sleep 60')] }) });
+  const command = fileURLToPath(new URL('../dist/eval.js', import.meta.url));
+  const child = spawn(process.execPath, [command, '--workspace', workspace, '--home', home]);
+  const over = new Promise((resolve) => child.on('exit', resolve));
+  child.stdin.write('{"op":"event","event":"before_tool","session":"s1","data":{}}\n');
+  const pid = path.join(workspace, 'pid');
+  await until(() => fs.existsSync(pid) && fs.readFileSync(pid, 'utf8').endsWith('\n'), 'the start');
+  child.kill('SIGINT');
+  assert.equal(await over, 130);
+  await until(() => !isAlive(Number(fs.readFileSync(pid, 'utf8'))), 'the end');
+});

@@ -1,0 +1,84 @@
+// The workspace's hooks, as the OpenCode plugin calls them.
+import assert from 'node:assert/strict';
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { test } from 'node:test';
+import { started } from './opencode_host.js';
+import { governed, writeFiles } from './workspace_folder.js';
+
+/** The plugin with a hook of the user's for each trigger, which keeps what it hears and answers as the table says. */
+async function hooked(answers) {
+  const place = governed();
+  const heard = path.join(place.home, 'heard');
+  const script = 'cat >> "$1"; echo >> "$1"; echo "$2"';
+  const hook = ([trigger, answer]) => ({ id: trigger, trigger, command: ['sh', '-c', script, 'sh', heard, JSON.stringify(answer)] });
+  writeFiles(place.home, { '.tollgate/hooks.json': JSON.stringify({ hooks: Object.entries(answers).map(hook) }), heard: '' });
+  const lines = () => fs.readFileSync(heard, 'utf8').trim().split('\n').map((line) => JSON.parse(line));
+  return { ...(await started({ place })), lines };
+}
+
+const login = { filePath: 'src/auth/login.ts', content: 'new' };
+const parts = [
+  { type: 'text', text: 'Do it' },
+  { type: 'text', text: 'read a file', synthetic: true },
+];
+
+test('a whole session is told, in order', async () => {
+  const triggers = ['session_start', 'before_agent', 'before_tool', 'after_tool', 'after_agent', 'session_end'];
+  const { hooks, event, select, before, failed, lines } = await hooked(Object.fromEntries(triggers.map((name) => [name, {}])));
+  const session = { sessionID: 's1' };
+  void event('session.created', { ...session, info: { id: 's1' } });
+  await hooks['chat.message'](session, { parts });
+  await select();
+  const call = await before('write', login);
+  await hooks['tool.execute.after'](call, { title: 't', metadata: {}, output: 'ok' });
+  await failed(await before('write', login), 'no');
+  await hooks['experimental.text.complete'](session, { text: 'Done.' });
+  void event('session.idle', session);
+  await hooks.dispose();
+  const ran = { tool_name: 'write', call_id: 'c1', args: login };
+  const fell = { ...ran, call_id: 'c2' };
+  assert.deepEqual(
+    lines().map(({ event, session_id, data }) => [event, session_id, data]),
+    [
+      ['session_start', 's1', { session_id: 's1', source: 'startup' }],
+      ['before_agent', 's1', { prompt: 'Do it' }],
+      ['before_tool', 's1', ran],
+      ['after_tool', 's1', { ...ran, status: 'done', result: { title: 't', metadata: {}, output: 'ok' } }],
+      ['before_tool', 's1', fell],
+      ['after_tool', 's1', { ...fell, status: 'failed', error: 'no' }],
+      ['after_agent', 's1', { response: 'Done.', tool_calls: ['write', 'write'] }],
+      ['session_end', 's1', { session_id: 's1' }],
+    ],
+  );
+});
+
+test('a hook stops a call, which is then not under way any more', async () => {
+  const { hooks, select, before, workspace, ledger } = await hooked({ before_tool: { continue: false, systemMessage: 'Not today.' } });
+  await select();
+  await assert.rejects(before('write', login), { message: 'Not today.' });
+  await hooks.dispose();
+  assert.deepEqual([ledger(), fs.readdirSync(path.join(workspace, '.tollgate/state/calls'))], [[], []]);
+});
+
+test('a hook stops the agent', async () => {
+  const { hooks } = await hooked({ before_agent: { continue: false, systemMessage: 'Not today.' } });
+  await assert.rejects(hooks['chat.message']({ sessionID: 's1' }, { parts }), { message: 'Not today.' });
+  await hooks.dispose();
+});
+
+test('what hooks say is told to the model once', async () => {
+  const say = (systemMessage) => ({ continue: true, systemMessage });
+  const { hooks, event, system, before } = await hooked({ session_start: say('start'), before_agent: say('agent'), before_tool: say('tool') });
+  void event('session.created', { sessionID: 's1', info: { id: 's1' } });
+  await hooks['chat.message']({ sessionID: 's1' }, { parts });
+  const told = async () => {
+    const texts = await system('s1');
+    await hooks['chat.params']({ sessionID: 's1', agent: 'build' });
+    return texts;
+  };
+  assert.deepEqual(await told(), ['start', 'agent']);
+  await before('read', { filePath: 'src/auth/login.ts' });
+  assert.deepEqual([await told(), await told()], [['tool'], []]);
+  await hooks.dispose();
+});

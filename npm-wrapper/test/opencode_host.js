@@ -1,0 +1,40 @@
+// The OpenCode plugin with the calls that OpenCode makes.
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { after } from 'node:test';
+import ours from 'tollgate/opencode';
+import { governed, writeFiles } from './workspace_folder.js';
+
+const discards = [];
+after(() => discards.forEach((discard) => discard()));
+
+/** The plugin in a workspace, and what it says in OpenCode's log. */
+export async function started({ files = {}, plugin = ours, folder = '', place = governed(), debug } = {}) {
+  const { workspace, home, discard } = place;
+  discards.push(discard);
+  writeFiles(workspace, files);
+  const log = [];
+  const client = { app: { log: async ({ body }) => log.push(body) } };
+  const hooks = await plugin.server({ client, directory: path.join(workspace, folder) }, { home, debug });
+  let calls = 0;
+  /** One call up to the moment when it runs. */
+  const before = async (tool, args, session = 's1') => {
+    const input = { tool, sessionID: session, callID: `c${++calls}` };
+    await hooks['tool.execute.before'](input, { args });
+    return { ...input, args };
+  };
+  const event = (type, properties) => hooks.event({ event: { type, properties } });
+  const failed = ({ tool, sessionID, callID }, error) =>
+    event('message.part.updated', { part: { type: 'tool', id: 'p1', tool, sessionID, callID, state: { status: 'error', error } } });
+  const system = async (sessionID) => {
+    const output = { system: ['You are an agent.'] };
+    await hooks['experimental.chat.system.transform']({ sessionID, model: {} }, output);
+    return output.system.slice(1);
+  };
+  const ledger = () => {
+    const file = path.join(workspace, '.orchestration/agent_trace.jsonl');
+    return fs.existsSync(file) ? fs.readFileSync(file, 'utf8').trim().split('\n').map((line) => JSON.parse(line)) : [];
+  };
+  const select = (session = 's1') => hooks.tool.select_active_intent.execute({ intent_id: 'INT-001' }, { sessionID: session });
+  return { workspace, home, log, hooks, before, event, failed, system, ledger, select };
+}
