@@ -209,6 +209,7 @@ test('a save asks for approval of a hook, which runs once it is approved', hooks
   await bench.press('Enter');
   await bench.sees('.tabs-container .tab.active', 'note.mjs');
   await bench.sees(NOTICE, 'waits for your approval');
+  await bench.command('Notifications: Clear All Notifications');
   assert.ok(!fs.existsSync(path.join(server.home, '.tollgate/trusted-hooks.json')), 'nothing is approved');
   assert.equal(ran(), '', 'what is not approved does not run');
   await bench.command('Tollgate: Approve a Hook…');
@@ -237,8 +238,19 @@ test('a hook that changed is asked about again', hooks, async () => {
   await bench.save();
   await bench.sees(MODAL, 'has changed since you approved it');
   await bench.shot('10-changed');
+  await bench.page.click(`${MODAL} .monaco-button:has-text("Show Script")`);
+  await bench.sees('.tabs-container .tab.active', 'approved');
+  await bench.page.waitForSelector('.monaco-diff-editor .line-insert');
+  await bench.shot('10-difference');
+  await bench.page.click(`${NOTICE}:has-text("note-save") .monaco-button:has-text("Review")`);
+  await bench.sees(MODAL, 'has changed since you approved it');
   await bench.page.click(`${MODAL} .monaco-button:has-text("Approve")`);
   await bench.seesNo(MODAL, 'has changed');
+  await bench.file('pay.ts');
+  await bench.press('Control+End');
+  await bench.type(' four');
+  await bench.save();
+  await bench.until('the hook has run again', () => ran() === 'onDidSaveTextDocument\n'.repeat(2));
 });
 
 test('a commit runs the hook that asks for it', hooks, async () => {

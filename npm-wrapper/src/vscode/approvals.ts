@@ -1,6 +1,9 @@
 import * as vscode from 'vscode';
+import { TollgateError } from '../error.js';
 import type { HookApproval } from '../hook_types.js';
+import type { HookDetails } from './answers.js';
 import type { Folder } from './folder.js';
+import type { Pages } from './pages.js';
 
 /** A dialog that is taller than the window shows no buttons. */
 const LONGEST = 2_000;
@@ -12,6 +15,8 @@ const DIGEST_CHARS = 7 + 12;
 export class Approvals {
   #last: Promise<unknown> = Promise.resolve();
 
+  constructor(private readonly pages: Pages) {}
+
   /** @returns whether it was approved */
   async ask(folder: Folder, approval: HookApproval): Promise<boolean> {
     const asked = this.#last.then(() => question(folder, approval));
@@ -22,14 +27,38 @@ export class Approvals {
         await folder.perform({ op: 'hooks', do: 'approve', id: hook, digest });
         return true;
       case 'look': {
-        const declared = folder.hooks.find(({ id }) => id === hook)?.file ?? '.tollgate/hooks.json';
-        await vscode.window.showTextDocument(folder.uri(shows.script ? shows.script[0] : declared));
+        await this.#show(folder, hook, shows);
         const again = 'Review';
         const picked = await vscode.window.showInformationMessage(`The hook "${hook}" waits for your approval.`, again);
-        return picked === again ? this.ask(folder, approval) : false;
+        return picked === again ? this.review(folder, hook) : false;
       }
       default:
         return false;
+    }
+  }
+
+  /** Asks about a hook as it stands now, on a person's own request. @returns whether it is approved */
+  async review(folder: Folder, id: string): Promise<boolean> {
+    const hook = await folder.perform<HookDetails & { shows: Shows; before: Shows['before']; problem?: string }>({
+      op: 'hooks',
+      do: 'show',
+      id,
+    });
+    if (hook.problem !== undefined) throw new TollgateError('not_done', `the hook \`${id}\` cannot run: ${hook.problem}`);
+    if (hook.trust !== 'new' && hook.trust !== 'changed') return true;
+    return this.ask(folder, { hook: id, digest: hook.digest ?? '', why: hook.trust, shows: { ...hook.shows, before: hook.before } });
+  }
+
+  /** Opens the script, beside what was approved of it, or the declaration where there is no script. */
+  async #show(folder: Folder, hook: string, { script, before }: Shows): Promise<void> {
+    const declared = folder.hooks.find(({ id }) => id === hook)?.file ?? '.tollgate/hooks.json';
+    const uri = folder.uri(script ? script[0] : declared);
+    const approved = before?.script_text;
+    if (script && typeof approved === 'string') {
+      const title = `${script[0]}: approved \u2194 now`;
+      await vscode.commands.executeCommand('vscode.diff', this.pages.page(`approved/${script[0]}`, approved), uri, title);
+    } else {
+      await vscode.window.showTextDocument(uri);
     }
   }
 }

@@ -100,7 +100,7 @@ export function commands(editor: Editor): Record<string, (on?: OnIntent) => Prom
       onHook(
         'approve',
         ({ trust }) => trust === 'new' || trust === 'changed',
-        (folder, id) => editor.approve(folder, id),
+        (folder, id) => editor.approvals.review(folder, id),
       ),
     'hooks.revoke': () =>
       onHook(

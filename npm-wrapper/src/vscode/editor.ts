@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
 import * as vscode from 'vscode';
-import type { HookApproval } from '../hook_types.js';
 import { Approvals } from './approvals.js';
 import { commands } from './commands.js';
 import { Diagnostics, INTENTS } from './diagnostics.js';
@@ -27,6 +26,7 @@ const SESSION = 'tollgate.session';
 export class Editor implements vscode.Disposable {
   readonly output = new Output();
   readonly pages = new Pages();
+  readonly approvals = new Approvals(this.pages);
   /** The window's own session. It outlives a restart of the editor. */
   readonly session: string;
   readonly #thread: GateThread;
@@ -39,7 +39,6 @@ export class Editor implements vscode.Disposable {
   readonly #diagnostics = new Diagnostics();
   readonly #tree = new IntentTree(() => this.folders().filter(({ intents }) => intents.governed));
   readonly #prompts = new Prompts();
-  readonly #approvals = new Approvals();
   readonly #changed = new vscode.EventEmitter<Folder>();
   readonly #parts: vscode.Disposable[] = [];
   #hasModel = false;
@@ -103,6 +102,8 @@ export class Editor implements vscode.Disposable {
   }
 
   async refresh(folder: Folder): Promise<void> {
+    // What hooks are declared by now decides what has to be listened to.
+    await folder.call('reload');
     await folder.refresh();
     // It may have been closed meanwhile.
     if (this.#folders.get(folder.key) !== folder) return;
@@ -110,14 +111,6 @@ export class Editor implements vscode.Disposable {
     this.#tree.refresh();
     this.#showStatus();
     this.#changed.fire(folder);
-  }
-
-  /** Asks a person about one hook, on their own request. */
-  async approve(folder: Folder, id: string): Promise<void> {
-    const hook = await folder.perform<Record<string, unknown>>({ op: 'hooks', do: 'show', id });
-    const why = hook.trust === 'changed' ? 'changed' : 'new';
-    const shows = { ...(hook.shows as HookApproval['shows']), before: (hook.before ?? null) as HookApproval['shows']['before'] };
-    await this.#approvals.ask(folder, { hook: id, digest: String(hook.digest), why, shows });
   }
 
   /** Ends what runs, and waits until it has ended. */
@@ -209,7 +202,7 @@ export class Editor implements vscode.Disposable {
       case 'listen':
         return this.#listen(folder, news.trigger, news.on);
       case 'approval':
-        void this.#said(this.#approvals.ask(folder, news.approval).then((approved) => (approved ? this.refresh(folder) : undefined)));
+        void this.#said(this.approvals.ask(folder, news.approval).then((approved) => (approved ? this.refresh(folder) : undefined)));
         return;
       case 'prompt':
         void this.#prompts.run(news.prompt, news.hook, news.text).then((done) => this.#thread.prompted(news.prompt, done));

@@ -37,7 +37,8 @@ export class Output implements vscode.Disposable {
       reason ?? '',
     ].filter((fact) => fact !== '');
     const text = `${folder}: hook ${hook} ${status} (${facts.join(', ')})`;
-    if (status === 'failed' || status === 'timeout') this.#channel.warn(text);
+    if (status === 'queued' || status === 'running') this.#channel.debug(text);
+    else if (status === 'failed' || status === 'timeout') this.#channel.warn(text);
     else this.#channel.info(text);
     for (const line of (output ?? '').split('\n')) if (line.trim() !== '') this.#channel.info(`${folder}: hook ${hook} | ${line}`);
   }

@@ -15,11 +15,17 @@ export class Pages implements vscode.Disposable, vscode.TextDocumentContentProvi
     return this.#texts.get(uri.toString()) ?? '';
   }
 
-  /** Shows a text under a title; the same title again replaces it. */
-  async show(title: string, text: string, extension = 'txt'): Promise<void> {
-    const uri = vscode.Uri.from({ scheme: SCHEME, path: `/${title}.${extension}` });
+  /** A text under a name, to be opened by whoever wants it. */
+  page(name: string, text: string): vscode.Uri {
+    const uri = vscode.Uri.from({ scheme: SCHEME, path: `/${name}` });
     this.#texts.set(uri.toString(), text);
     this.#changed.fire(uri);
+    return uri;
+  }
+
+  /** Shows a text under a title; the same title again replaces it. */
+  async show(title: string, text: string, extension = 'txt'): Promise<void> {
+    const uri = this.page(`${title}.${extension}`, text);
     const document = await vscode.workspace.openTextDocument(uri);
     await vscode.window.showTextDocument(document, { preview: true });
   }
