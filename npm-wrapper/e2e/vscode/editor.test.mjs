@@ -49,13 +49,16 @@ function packEmbedder() {
   return file;
 }
 
-/** A window on a workspace. */
-async function windowOn(server, workspace) {
-  const address = await server.start();
+/** A window on a folder. */
+async function windowOn(server, folder) {
+  return windowAt(`${await server.start()}/?folder=${encodeURIComponent(folder)}`);
+}
+
+async function windowAt(url) {
   const page = await browser.newPage({ viewport: { width: 1280, height: 860 } });
   page.on('console', (message) => fs.appendFileSync(path.join(shots, 'browser.log'), `[${message.type()}] ${message.text()}\n`));
   const bench = new Workbench(page, shots);
-  await bench.open(`${address}/?folder=${encodeURIComponent(workspace)}`);
+  await bench.open(url);
   return bench;
 }
 
@@ -265,6 +268,45 @@ test('a commit runs the hook that asks for it', hooks, async () => {
   await bench.shot('11-history');
 });
 
+test("a hook's prompt is answered by the editor's language model", hooks, async () => {
+  await bench.file('auth.md');
+  await bench.press('Control+End');
+  await bench.type('More.');
+  await bench.save();
+  await bench.sees(MODAL, 'ask-model');
+  await bench.shot('12-prompt');
+  await bench.page.click(`${MODAL} .monaco-button:has-text("Approve")`);
+  await bench.seesNo(MODAL, 'ask-model');
+  await bench.file('auth.md');
+  await bench.press('Control+End');
+  await bench.type(' And more.');
+  await bench.save();
+  await bench.command('Tollgate: Show Output');
+  await bench.sees(OUTPUT, 'the model was asked: Is this clear?');
+  await bench.shot('12-answered');
+});
+
+test('a window with two folders has a gate for each', async () => {
+  const other = path.join(shots, 'run/other');
+  makeWorkspace(other, server.home);
+  const file = path.join(shots, 'run/two.code-workspace');
+  fs.writeFileSync(file, JSON.stringify({ folders: [{ path: 'work space' }, { path: 'other' }] }));
+  const window = await windowAt(`${new URL(bench.page.url()).origin}/?workspace=${encodeURIComponent(file)}`);
+  await window.sees(STATUS, 'work space: no intent', 60_000);
+  await window.page.click('.part.activitybar [aria-label^="Tollgate"]');
+  await window.sees(TREE, 'other');
+  await window.page.click(STATUS);
+  await window.pick('other');
+  await window.pick('INT-002');
+  await window.sees(TREE, /INT-002.*active/);
+  await window.sees(STATUS, 'work space: no intent');
+  await window.page.click(STATUS);
+  await window.pick('work space');
+  await window.pick('INT-001');
+  await window.sees(STATUS, 'work space: INT-001');
+  await window.shot('13-two-folders');
+});
+
 test('an extension by itself has gates of its own', async () => {
   const alone = new CodeServer(path.join(shots, 'alone'), packages);
   const workspace = path.join(shots, 'alone/work');
@@ -278,7 +320,7 @@ test('an extension by itself has gates of its own', async () => {
     assert.deepEqual([report.inScope, report.outOfScope, report.current], ['in_scope', 'out_of_scope', 'INT-001']);
     assert.deepEqual(report.tools.filter((name) => name.endsWith('intents')), [], 'its manifest declares no tools');
     console.log('alone:', JSON.stringify({ ...report.activation, ...report.heldUp }));
-    await window.shot('12-alone');
+    await window.shot('14-alone');
   } finally {
     await alone.stop();
   }

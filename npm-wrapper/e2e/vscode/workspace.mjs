@@ -33,6 +33,7 @@ const DECLARED = {
   hooks: [
     { id: 'note-save', trigger: 'onDidSaveTextDocument', pattern: 'src/**', command: ['node', 'hooks/note.mjs'], timeoutMs: 10_000 },
     { id: 'note-commit', trigger: 'gitCommit', allowGit: true, repoRoot: '.', command: ['node', 'hooks/note.mjs'] },
+    { id: 'ask-model', trigger: 'onDidSaveTextDocument', pattern: 'docs/**', prompt: 'Is this clear?' },
   ],
 };
 

@@ -91,7 +91,8 @@ export function details(shows: Shows): string {
       if (was !== is) lines.push(`    ${name}: ${was} \u2192 ${is}`);
     }
   }
-  lines.push('', 'Declaration:', JSON.stringify(shows.declaration, null, 2));
+  if (lines.length > 0) lines.push('');
+  lines.push('Declaration:', JSON.stringify(shows.declaration, null, 2));
   const text = lines.join('\n');
   return text.length > LONGEST ? `${text.slice(0, LONGEST)}\u2026` : text;
 }
@@ -100,6 +101,7 @@ export function details(shows: Shows): string {
 function factsOf({ declaration, runs, interpreter, script, files }: Partial<Shows>): Map<string, string> {
   const facts = new Map<string, string>();
   if (runs !== undefined) facts.set('Runs', runs.map(quoted).join(' '));
+  if (typeof declaration?.prompt === 'string') facts.set('Asks the language model', JSON.stringify(declaration.prompt));
   if (interpreter !== undefined) facts.set('Program', interpreter);
   if (script) facts.set('Script', file(script));
   for (const named of files ?? []) facts.set(`File ${named[0]}`, named[1].slice(0, DIGEST_CHARS));

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { setImmediate } from 'node:timers/promises';
 import * as vscode from 'vscode';
 import { Approvals } from './approvals.js';
 import { commands } from './commands.js';
@@ -74,8 +75,11 @@ export class Editor implements vscode.Disposable {
 
   /** Opens the gates of the window's folders. */
   async start(): Promise<void> {
-    this.#hasModel = await hasModel();
+    // The thread is started in a turn of its own, so that others wait for neither part of this at once.
+    await setImmediate();
     await Promise.all((vscode.workspace.workspaceFolders ?? []).map((at) => this.#open(at)));
+    // The editor takes its time to say which models it has; where it has one, the gates are told afterwards.
+    void this.#modelsChanged();
   }
 
   folders(): Folder[] {

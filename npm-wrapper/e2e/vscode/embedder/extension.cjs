@@ -10,7 +10,20 @@ function cpuSince(before) {
   return (user + system) / 1000;
 }
 
+/** A language model that repeats what it is asked. */
+const echo = {
+  provideLanguageModelChatInformation: () => [
+    { id: 'echo', name: 'Echo', family: 'echo', version: '1', maxInputTokens: 10_000, maxOutputTokens: 10_000, capabilities: {} },
+  ],
+  provideLanguageModelChatResponse: async (_model, messages, _options, progress) => {
+    const asked = messages.flatMap(({ content }) => content.map((part) => part.value)).join('');
+    progress.report(new vscode.LanguageModelTextPart(`the model was asked: ${asked}`));
+  },
+  provideTokenCount: async () => 1,
+};
+
 exports.activate = async (context) => {
+  context.subscriptions.push(vscode.lm.registerLanguageModelChatProvider('embedder', echo));
   const begun = performance.now();
   const before = process.threadCpuUsage?.();
   const activated = activateTollgate(context);
