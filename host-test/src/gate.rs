@@ -1,5 +1,7 @@
 //! One workspace's gate.
 
+use std::sync::Arc;
+
 use wasmtime::{Store, StoreLimits, StoreLimitsBuilder};
 
 use crate::bindings::Plugin;
@@ -18,9 +20,12 @@ use crate::runtime::Runtime;
 /// One workspace's gate. See the [crate's page](crate) for an example.
 pub struct Tollgate {
     runtime: Runtime,
+    files: Arc<Files>,
     /// What the next instance is given; in use while there is one.
     idle: Option<Imports>,
     instance: Option<Instance>,
+    /// How many instances there have been.
+    started: u64,
 }
 
 struct Instance {
@@ -35,8 +40,18 @@ impl Tollgate {
     }
 
     pub(crate) fn new(runtime: Runtime, files: Files, world: World) -> Self {
-        let limits = limits(runtime.limits().memory_bytes);
-        Self { runtime, idle: Some(Imports::new(files, world, limits)), instance: None }
+        let (files, limits) = (Arc::new(files), limits(runtime.limits().memory_bytes));
+        Self { runtime, idle: Some(Imports::new(Arc::clone(&files), world, limits)), files, instance: None, started: 0 }
+    }
+
+    /// The workspace, for what is run in it.
+    pub(crate) fn files(&self) -> &Arc<Files> {
+        &self.files
+    }
+
+    /// Which instance is alive: a new one knows nothing of what an earlier one was told.
+    pub(crate) fn alive(&self) -> Option<u64> {
+        self.instance.as_ref().map(|_| self.started)
     }
 
     /// Whether a call may run. Do not run it on `deny`, and only with a person's word on `ask`.
@@ -133,7 +148,10 @@ impl Tollgate {
         store.limiter(|imports| imports.limits());
         store.set_epoch_deadline(self.runtime.deadline_ticks());
         match self.runtime.plugin().instantiate(&mut store) {
-            Ok(plugin) => Ok(Instance { store, plugin }),
+            Ok(plugin) => {
+                self.started += 1;
+                Ok(Instance { store, plugin })
+            }
             Err(fault) => {
                 self.idle = Some(store.into_data());
                 Err(Error::Trap(format!("the gate does not start: {fault:#}")))

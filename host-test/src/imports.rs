@@ -1,5 +1,6 @@
 //! The contract's imports: what a guest reaches the world through.
 
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use wasmtime::StoreLimits;
@@ -42,13 +43,13 @@ fn system_random(bytes: &mut [u8]) -> wasmtime::Result<()> {
 
 /// Everything one instance is given.
 pub(crate) struct Imports {
-    files: Files,
+    files: Arc<Files>,
     world: World,
     limits: StoreLimits,
 }
 
 impl Imports {
-    pub(crate) fn new(files: Files, world: World, limits: StoreLimits) -> Self {
+    pub(crate) fn new(files: Arc<Files>, world: World, limits: StoreLimits) -> Self {
         Self { files, world, limits }
     }
 

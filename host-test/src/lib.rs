@@ -41,6 +41,7 @@
 //! | `gate` | one workspace's instance, and the calls an embedder makes |
 //! | `files` | the workspace and the home folder behind capabilities |
 //! | `imports` | the contract's imports over `files`, clock, random bytes and log |
+//! | [`hooks`] | programs and prompts that run when something happens, driven as the gate says |
 //! | `lookups`, `process` | what the gate wants looked up, carried out: commands and functions, within bounds |
 //! | `bindings` | generated from `wit/` |
 //!
@@ -54,6 +55,7 @@ mod engine_config;
 mod error;
 mod files;
 mod gate;
+pub mod hooks;
 mod imports;
 mod lookups;
 #[cfg(feature = "native")]

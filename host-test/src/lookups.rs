@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use crate::bindings::exports::tollgate::hooks::augment::{Answer, Finding, Lookup, Plan};
-use crate::process::{self, Ending};
+use crate::process::{self, ENVIRONMENT, Ending, MOST_OUTPUT, Program};
 
 /// What an embedder knows about a concept, as Markdown; nothing where it knows nothing; a text where it failed.
 pub type Function = dyn Fn(&str) -> Result<Option<String>, String> + Send + Sync;
@@ -103,7 +103,9 @@ fn command(run: &Value, folder: &Path, most: Duration) -> Answer {
     let words = run.get("argv").and_then(Value::as_array).into_iter().flatten();
     let argv: Vec<String> = words.filter_map(|word| word.as_str().map(str::to_owned)).collect();
     let input = run.get("stdin").and_then(Value::as_str).unwrap_or_default();
-    match process::run(&argv, input.as_bytes(), folder, most) {
+    let program =
+        Program { argv: &argv, input: input.as_bytes(), folder, inherit: ENVIRONMENT, set: &[], output_bytes: MOST_OUTPUT };
+    match process::run(&program, most) {
         Ending::Ended { status, output, .. } if status.success() => Answer::Text(String::from_utf8_lossy(&output).into_owned()),
         Ending::Ended { status, complaint, .. } => {
             let complaint = String::from_utf8_lossy(&complaint);
@@ -111,7 +113,7 @@ fn command(run: &Value, folder: &Path, most: Duration) -> Answer {
             Answer::Failed(format!("{status}: {}", first.chars().take(200).collect::<String>()))
         }
         Ending::Missing => Answer::Unavailable,
-        Ending::Late => Answer::Late,
+        Ending::Late | Ending::Canceled => Answer::Late,
         Ending::Failed(fault) => Answer::Failed(fault.to_string()),
     }
 }

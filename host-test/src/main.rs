@@ -28,6 +28,10 @@ enum Command {
     Augment(commands::augment::Options),
     /// List and search the notes about concepts
     Concepts(commands::concepts::Options),
+    /// Show, approve and run what the workspace and you want done when something happens
+    Hooks(commands::hooks::Options),
+    /// Run hooks outside an editor: at saved, created, deleted and renamed files, and at commits
+    Watch(commands::watch::Options),
     /// Show, check, export and archive what the agents changed, and take changes back
     Trace(Box<commands::trace::Options>),
 }
@@ -37,6 +41,8 @@ fn main() -> ExitCode {
         Command::Eval(options) => commands::eval::run(&options),
         Command::Augment(options) => commands::augment::run(&options),
         Command::Concepts(options) => commands::concepts::run(&options),
+        Command::Hooks(options) => commands::hooks::run(&options),
+        Command::Watch(options) => commands::watch::run(&options),
         Command::Intents(options) => commands::intents::run(&options),
         Command::Trace(options) => commands::trace::run(&options),
     }

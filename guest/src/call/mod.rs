@@ -1,7 +1,6 @@
 //! What a tool call means: whatever the host calls its tools, every call becomes a set of paths and what is done to them.
 
 pub mod effect;
-mod named;
 pub mod patch;
 pub mod path;
 pub mod resolve;

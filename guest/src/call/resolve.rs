@@ -1,9 +1,9 @@
 //! From what a call's arguments say to what it does, now that the host has looked.
 
 use super::effect::{Deed, Effect, Extent, Footprint, Operation, Touch};
-use super::named::Seen;
 use super::path::{Location, below_home};
 use super::{CallFault, ToolCall};
+use crate::named::Seen;
 use crate::ports::{Facts, Kind, Listing, Question, Reach, Root, Workspace};
 
 /// A folder with more in it is judged as a whole.

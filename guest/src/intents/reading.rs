@@ -3,8 +3,6 @@
 //! One bad intent does not hide the faults of the others. What cannot be understood makes the whole file unusable, because
 //! nobody knows what was meant; what is understood but wrong only counts for nothing.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use super::date::is_date;
 use super::diagnosis::{Diagnosis, Severity};
 use super::document::{self, Field, Found, LISTS, Node, Part};
@@ -12,6 +10,7 @@ use super::field::{FIELDS, nearest};
 use super::intent::{Intent, IntentId, Status};
 use super::place::Place;
 use super::scope::Scope;
+use crate::named::{Named, Seen};
 
 /// More than anybody reads.
 const MOST_DIAGNOSES: usize = 1000;
@@ -32,7 +31,7 @@ pub(super) struct Reading {
     /// The nearest place that is known, for what has none of its own.
     near: Option<Place>,
     /// The lines of the ids.
-    ids: BTreeMap<IntentId, u32>,
+    ids: Named<u32>,
     in_patterns: usize,
 }
 
@@ -185,7 +184,7 @@ impl Reading {
 
     /// The fields that are known, each once.
     fn known(&mut self, fields: Vec<Field>) -> Vec<Field> {
-        let mut seen = BTreeSet::new();
+        let mut seen = Seen::default();
         let mut kept = Vec::new();
         for field in fields {
             let (key, place) = (field.key.text(), field.key.place);
@@ -194,7 +193,7 @@ impl Reading {
                 continue;
             }
             let is_known = FIELDS.contains(&key);
-            if !seen.insert(key.to_owned()) {
+            if !seen.insert(key, 0) {
                 let said = format!("the key `{key}` stands twice in one intent; keep one of them");
                 if is_known { self.refuse(place, &said) } else { self.error(place, &said) }
             } else if is_known {
@@ -227,12 +226,12 @@ impl Reading {
                 return None;
             }
         };
-        if let Some(first) = self.ids.get(&id) {
+        if let Some(first) = self.ids.get(id.as_str()) {
             let said = format!("the id `{id}` stands twice, and the one in line {first} counts; give this one another id");
             self.error(place, &said);
             return None;
         }
-        self.ids.insert(id.clone(), place.or(self.near).map_or(1, |place| place.line));
+        self.ids.insert(id.as_str(), place.or(self.near).map_or(1, |place| place.line));
         Some(id)
     }
 

@@ -82,7 +82,7 @@ impl Snapshot {
         {
             files.0.push((GIT_CONFIG.to_owned(), Look { stamp: config.stamp, size: config.size, digest: None }));
         }
-        files.0.sort_by(|one, other| one.0.cmp(&other.0));
+        files.0.sort_unstable_by(|one, other| one.0.cmp(&other.0));
         for (path, look) in &mut files.0 {
             if let Some(before) = known.at(path)
                 && (before.stamp, before.size) == (look.stamp, look.size)
@@ -151,7 +151,7 @@ impl Snapshot {
             }
         }
         suspects.extend(before.0.iter().filter(|(path, _)| self.at(path).is_none()).map(|(path, _)| path.clone()));
-        suspects.sort();
+        suspects.sort_unstable();
         suspects
     }
 

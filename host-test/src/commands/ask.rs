@@ -1,6 +1,9 @@
 //! Asking the gate.
 
+use std::borrow::BorrowMut;
+
 use serde_json::{Value, json};
+use tollgate::hooks::Hooks;
 use tollgate::{Error, Tollgate};
 
 use super::Stop;
@@ -11,6 +14,13 @@ pub(crate) trait Gate {
 }
 
 impl Gate for Tollgate {
+    fn answer(&mut self, line: &[u8]) -> Result<Vec<u8>, Error> {
+        self.perform(line)
+    }
+}
+
+/// The gate, with whatever its hooks take until they have answered.
+impl<G: BorrowMut<Tollgate>> Gate for Hooks<G> {
     fn answer(&mut self, line: &[u8]) -> Result<Vec<u8>, Error> {
         self.perform(line)
     }

@@ -1,20 +1,30 @@
-//! `tollgate eval`: JSON lines in, JSON lines out. The guest answers; this carries lines.
+//! `tollgate eval`: JSON lines in, JSON lines out. The guest answers; this carries lines, and runs the hooks that an event
+//! asks for.
 
 use std::io::{self, BufRead, BufWriter, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use clap::Args;
+use serde_json::Value;
+use tollgate::hooks::{Hooks, Options as HookOptions, Remote};
 use tollgate::{Error, Tollgate};
 
+use super::interrupt::on_interrupt;
 use super::place::open;
 use super::{failed, say};
 
 /// What a line is answered with when the guest failed on it.
 const TRAPPED: &str =
     r#"{"error":{"code":"guest_trap","message":"the gate failed on this line and was restarted; the next line works"}}"#;
+
+/// What a shell says of a program that Ctrl-C ended.
+const INTERRUPTED: u8 = 130;
 
 /// The options of `tollgate eval`.
 #[derive(Args)]
@@ -33,7 +43,9 @@ pub(crate) fn run(options: &Options) -> ExitCode {
         Ok(gate) => gate,
         Err(stop) => return stop.exit(),
     };
-    match answer_all(&mut gate, io::stdin().lock(), BufWriter::new(io::stdout().lock())) {
+    let mut eval = Eval { hooks: Hooks::new(&mut gate, HookOptions::new()), interrupted: None };
+    match eval.answer_all(BufWriter::new(io::stdout().lock())) {
+        Ok(()) if eval.is_interrupted() => ExitCode::from(INTERRUPTED),
         Ok(()) => ExitCode::SUCCESS,
         // Whoever asked has gone.
         Err(fault) if fault.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
@@ -41,41 +53,152 @@ pub(crate) fn run(options: &Options) -> ExitCode {
     }
 }
 
-fn answer_all(gate: &mut Tollgate, mut input: impl BufRead, mut output: impl Write) -> io::Result<()> {
-    let mut longest = None;
-    let mut line = Vec::new();
-    while !input.fill_buf()?.is_empty() {
-        // The guest says how long a line may be, so it is asked only once there is one.
-        let limit = match longest {
-            Some(limit) => limit,
-            None => *longest.insert(gate.longest_line().map_err(io::Error::other)?),
-        };
-        read_line(&mut input, limit.saturating_add(1), &mut line)?;
-        if line.iter().all(u8::is_ascii_whitespace) {
-            continue;
-        }
-        match gate.perform(&line) {
-            Ok(answer) => output.write_all(&answer)?,
-            Err(fault) => {
-                say(&format!("error: {fault}"));
-                output.write_all(TRAPPED.as_bytes())?;
-            }
-        }
-        output.write_all(b"\n")?;
-        // A peer may wait for this answer before it sends the next line.
-        output.flush()?;
-    }
-    if longest.is_some() { finish(gate).map_err(io::Error::other) } else { Ok(()) }
+struct Eval<'a> {
+    hooks: Hooks<&'a mut Tollgate>,
+    /// Whether Ctrl-C was pressed; none as long as no line had anything to do with hooks.
+    interrupted: Option<Arc<AtomicBool>>,
 }
 
-/// Waits for what the gate wants to try again.
-fn finish(gate: &mut Tollgate) -> Result<(), Error> {
-    let start = Instant::now();
-    let now = || u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX);
-    while let Some(deadline) = gate.step(now(), &[])?.next_deadline_ms {
-        thread::sleep(Duration::from_millis(deadline.saturating_sub(now())));
+impl Eval<'_> {
+    fn answer_all(&mut self, mut output: impl Write) -> io::Result<()> {
+        let mut lines = Lines::Direct;
+        let mut line = Vec::new();
+        // The guest says how long a line may be, so it is asked only once there is one.
+        let mut longest = None;
+        while self.next(&mut lines, &mut line, &mut longest)? {
+            if line.iter().all(u8::is_ascii_whitespace) {
+                continue;
+            }
+            let about_hooks = is_about_hooks(&line);
+            let answered = if about_hooks { self.hooks().perform(&line) } else { self.hooks.gate().perform(&line) };
+            match answered {
+                Ok(answer) => output.write_all(&answer)?,
+                Err(fault) => {
+                    say(&format!("error: {fault}"));
+                    output.write_all(TRAPPED.as_bytes())?;
+                }
+            }
+            output.write_all(b"\n")?;
+            // A peer may wait for this answer before it sends the next line.
+            output.flush()?;
+            if let (true, Lines::Direct, Some(longest)) = (about_hooks, &lines, longest) {
+                lines = Lines::apart(longest, self.hooks.remote())?;
+            }
+        }
+        if longest.is_some() { self.finish().map_err(io::Error::other) } else { Ok(()) }
     }
-    Ok(())
+
+    /// Waits for the next line, and lets hooks in the background go on meanwhile.
+    fn next(&mut self, lines: &mut Lines, line: &mut Vec<u8>, longest: &mut Option<u64>) -> io::Result<bool> {
+        let Lines::Apart(apart) = lines else {
+            let mut input = io::stdin().lock();
+            if input.fill_buf()?.is_empty() {
+                return Ok(false);
+            }
+            let limit = match longest {
+                Some(limit) => *limit,
+                None => *longest.insert(self.hooks.gate().longest_line().map_err(io::Error::other)?),
+            };
+            read_line(&mut input, limit.saturating_add(1), line)?;
+            return Ok(true);
+        };
+        loop {
+            if self.is_interrupted() {
+                return Ok(false);
+            }
+            match apart.try_recv() {
+                Ok(next) => {
+                    *line = next?;
+                    return Ok(true);
+                }
+                Err(mpsc::TryRecvError::Disconnected) => return Ok(false),
+                Err(mpsc::TryRecvError::Empty) => {
+                    if let Err(fault) = self.hooks.work(Duration::from_secs(60)) {
+                        say(&format!("error: {fault}"));
+                    }
+                }
+            }
+        }
+    }
+
+    /// The hooks, once a line needs them. From then on programs may run that must not outlive this one.
+    fn hooks(&mut self) -> &mut Hooks<impl std::borrow::BorrowMut<Tollgate>> {
+        if self.interrupted.is_none() {
+            let (interrupted, remote) = (Arc::new(AtomicBool::new(false)), self.hooks.remote());
+            self.interrupted = Some(Arc::clone(&interrupted));
+            on_interrupt(move |_| {
+                interrupted.store(true, Ordering::Relaxed);
+                remote.shutdown(false);
+            });
+        }
+        &mut self.hooks
+    }
+
+    fn is_interrupted(&self) -> bool {
+        self.interrupted.as_ref().is_some_and(|interrupted| interrupted.load(Ordering::Relaxed))
+    }
+
+    /// Waits for what runs in the background, and for what the gate wants to try again.
+    fn finish(&mut self) -> Result<(), Error> {
+        if self.interrupted.is_some() {
+            self.hooks.shutdown(!self.is_interrupted())?;
+            while !self.hooks.is_idle() {
+                self.hooks.work(Duration::from_secs(60))?;
+            }
+            return Ok(());
+        }
+        let start = std::time::Instant::now();
+        let now = || u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX);
+        while let Some(deadline) = self.hooks.gate().step(now(), &[])?.next_deadline_ms {
+            thread::sleep(Duration::from_millis(deadline.saturating_sub(now())));
+        }
+        Ok(())
+    }
+}
+
+/// How lines are read.
+enum Lines {
+    /// By whoever answers them, which costs nothing.
+    Direct,
+    /// By a thread, so that hooks go on while nobody asks anything.
+    Apart(mpsc::Receiver<io::Result<Vec<u8>>>),
+}
+
+impl Lines {
+    fn apart(longest: u64, remote: Remote) -> io::Result<Self> {
+        let (sender, receiver) = mpsc::sync_channel(1);
+        let read = move || {
+            // What has been read ahead belongs to standard input itself, so nothing gets lost on the way here.
+            let mut input = io::stdin().lock();
+            loop {
+                let mut line = Vec::new();
+                let next = match input.fill_buf() {
+                    Ok([]) => break,
+                    Ok(_) => read_line(&mut input, longest.saturating_add(1), &mut line).map(|()| line),
+                    Err(fault) => Err(fault),
+                };
+                let failed = next.is_err();
+                if sender.send(next).is_err() || failed {
+                    break;
+                }
+                remote.wake();
+            }
+            drop(sender);
+            remote.wake();
+        };
+        thread::Builder::new().name("tollgate-lines".to_owned()).spawn(read)?;
+        Ok(Self::Apart(receiver))
+    }
+}
+
+/// Whether a line needs what only a host can do. Most lines tell at a glance that they do not.
+fn is_about_hooks(line: &[u8]) -> bool {
+    let mentions = |word: &[u8]| line.windows(word.len()).any(|at| at == word);
+    if !(mentions(b"event") || mentions(b"hooks") || mentions(b"\\u")) {
+        return false;
+    }
+    let line: Value = serde_json::from_slice(line).unwrap_or_default();
+    matches!(line.get("op").and_then(Value::as_str), Some("event" | "hooks"))
 }
 
 /// Reads up to the end of a line and keeps at most `limit` bytes of it.
@@ -94,6 +217,25 @@ fn read_line(input: &mut impl BufRead, limit: u64, line: &mut Vec<u8>) -> io::Re
         input.consume(used);
         if end.is_some() {
             return Ok(());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_needs_the_host_is_about_hooks() {
+        for (line, about) in [
+            (r#"{"op":"event","event":"before_tool","session":"s"}"#, true),
+            (r#"{"op":"\u0065vent"}"#, true),
+            (r#"{"op":"hooks","do":"list"}"#, true),
+            (r#"{"op":"context","session":"events of hooks"}"#, false),
+            ("event hooks", false),
+            ("", false),
+        ] {
+            assert_eq!(is_about_hooks(line.as_bytes()), about, "{line}");
         }
     }
 }

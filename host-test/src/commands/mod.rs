@@ -9,10 +9,14 @@ mod ask;
 pub(crate) mod augment;
 pub(crate) mod concepts;
 pub(crate) mod eval;
+pub(crate) mod hooks;
 pub(crate) mod intents;
+mod interrupt;
+mod person;
 mod place;
 mod screen;
 pub(crate) mod trace;
+pub(crate) mod watch;
 
 use std::io::{self, Write as _};
 use std::process::ExitCode;

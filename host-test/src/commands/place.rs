@@ -60,8 +60,13 @@ impl Place {
         }
     }
 
+    /// The folder with the user's own `.tollgate/`.
+    pub(super) fn home(&self) -> Option<PathBuf> {
+        self.home.clone().or_else(std::env::home_dir)
+    }
+
     fn open(&self) -> Result<Opened, Stop> {
-        let home = self.home.clone().or_else(std::env::home_dir);
+        let home = self.home();
         let root = match &self.workspace {
             Some(named) => named.clone(),
             None => {

@@ -75,6 +75,11 @@ impl Cell {
         Self { text: plain(text.as_ref()), style }
     }
 
+    /// Makes it wider.
+    pub(super) fn pad(&mut self, by: usize) {
+        self.text.extend(std::iter::repeat_n(' ', by));
+    }
+
     fn width(&self) -> usize {
         self.text.chars().count()
     }

@@ -59,7 +59,7 @@ impl Files {
 }
 
 /// `sha256:` and hex digits.
-pub(super) fn hexed(digest: &[u8]) -> String {
+pub(crate) fn hexed(digest: &[u8]) -> String {
     digest.iter().fold("sha256:".to_owned(), |mut text, byte| {
         let _ = write!(text, "{byte:02x}");
         text

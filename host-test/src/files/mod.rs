@@ -12,13 +12,14 @@ mod reading;
 mod walk;
 mod writing;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 
 use crate::bindings::tollgate::hooks::workspace::Root;
 use crate::error::Error;
+pub(crate) use facts::hexed;
 pub(crate) use fault::FileError;
 use walk::Names;
 
@@ -40,6 +41,7 @@ impl Lent {
 /// Everything a guest's paths can lead to.
 pub(crate) struct Files {
     project: Lent,
+    folder: PathBuf,
     /// None where the user has no home folder.
     home: Option<Lent>,
     /// The whole file system, used to follow links and never to read or write: a path may leave the workspace and come
@@ -49,13 +51,21 @@ pub(crate) struct Files {
 
 impl Files {
     pub(crate) fn open(workspace: &Path, home: Option<&Path>) -> Result<Self, Error> {
-        let project = Lent::open(workspace).map_err(|why| Error::Workspace { path: workspace.to_owned(), why })?;
+        let unusable = |why| Error::Workspace { path: workspace.to_owned(), why };
+        let folder = workspace.canonicalize().map_err(unusable)?;
+        let project = Lent::open(&folder).map_err(unusable)?;
         let top = project.real.top();
         Ok(Self {
             project,
+            folder,
             home: home.and_then(|home| Lent::open(home).ok()),
             outside: Dir::open_ambient_dir(top, ambient_authority()).ok(),
         })
+    }
+
+    /// The real path of the workspace.
+    pub(crate) fn workspace(&self) -> &Path {
+        &self.folder
     }
 
     fn lent(&self, root: Root) -> Option<&Lent> {

@@ -14,7 +14,7 @@ mod quoted;
 pub mod unified;
 
 use super::effect::Deed;
-use super::named::Seen;
+use crate::named::Seen;
 pub use envelope::Dialect;
 
 /// A patch that names more files is no work of an agent's.

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use super::value::{Arg, HOME, ROOT, holds_marks, shown};
 use super::world::World;
 use crate::call::effect::{Deed, Footprint, Touch};
-use crate::call::named::{Named, Seen};
+use crate::named::{Named, Seen};
 use crate::ports::{Facts, Kind, Question, Workspace};
 
 /// A command that touches more is not judged path by path.

@@ -10,7 +10,7 @@ use std::rc::Rc;
 use super::tree::Body;
 use super::value::{HOME, ROOT, UNKNOWN};
 use super::words::Words;
-use crate::call::named::{Named, Seen};
+use crate::named::{Named, Seen};
 
 /// More worlds than this are blurred.
 const MOST_WORLDS: usize = 8;

@@ -1,12 +1,12 @@
 //! `tollgate trace revert`: the change of one entry is taken back, once a person agrees.
 
-use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 use std::path::Path;
 
 use clap::Args;
 use serde_json::{Value, json};
 
 use super::super::ask::{Gate, ask, list, strange, text};
+use super::super::person::{Word, ask_on_terminal};
 use super::super::place::Opened;
 use super::super::screen::{Screen, Style, plain};
 use super::entry::short;
@@ -26,30 +26,9 @@ pub(super) struct Options {
     yes: bool,
 }
 
-/// What a person says to a question.
-enum Word {
-    Yes,
-    No,
-    /// There is nobody to ask.
-    Nobody,
-}
-
 pub(super) fn run(opened: &mut Opened, options: &Options, json: bool, screen: &mut Screen<'_>) -> Result<Outcome, Stop> {
     let ask_person = |question: &str| if options.yes { Word::Yes } else { ask_on_terminal(question) };
     revert(&mut opened.gate, &opened.root, &options.entry, ask_person, json, screen)
-}
-
-fn ask_on_terminal(question: &str) -> Word {
-    let mut terminal = io::stderr();
-    if !io::stdin().is_terminal() || !terminal.is_terminal() {
-        return Word::Nobody;
-    }
-    let mut said = String::new();
-    let asked = write!(terminal, "{question} [y/N] ").and_then(|()| terminal.flush());
-    match asked.and_then(|()| io::stdin().lock().read_line(&mut said)) {
-        Ok(_) if matches!(said.trim().to_ascii_lowercase().as_str(), "y" | "yes") => Word::Yes,
-        _ => Word::No,
-    }
 }
 
 fn revert(

@@ -116,7 +116,7 @@ pub(super) fn names(patch: &str) -> Vec<String> {
             names.push(if whole { format!("b/{name}") } else { name.to_owned() });
         }
     }
-    names.sort();
+    names.sort_unstable();
     names.dedup();
     names
 }

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 /// Values by name.
 #[derive(Debug, Clone)]
-pub(super) struct Named<V> {
+pub(crate) struct Named<V> {
     places: BTreeMap<String, usize>,
     values: Vec<Option<V>>,
     /// Places whose value was taken away.
@@ -27,16 +27,16 @@ impl<V: PartialEq> PartialEq for Named<V> {
 }
 
 impl<V> Named<V> {
-    pub(super) fn get(&self, name: &str) -> Option<&V> {
+    pub(crate) fn get(&self, name: &str) -> Option<&V> {
         self.values.get(*self.places.get(name)?)?.as_ref()
     }
 
-    pub(super) fn contains(&self, name: &str) -> bool {
+    pub(crate) fn contains(&self, name: &str) -> bool {
         self.places.contains_key(name)
     }
 
     /// Puts a value in the place of whatever has the name.
-    pub(super) fn insert(&mut self, name: &str, value: V) {
+    pub(crate) fn insert(&mut self, name: &str, value: V) {
         let place = place(&mut self.places, &mut self.free, name, self.values.len());
         match self.values.get_mut(place) {
             Some(old) => *old = Some(value),
@@ -44,7 +44,7 @@ impl<V> Named<V> {
         }
     }
 
-    pub(super) fn remove(&mut self, name: &str) {
+    pub(crate) fn remove(&mut self, name: &str) {
         if let Some(place) = self.places.remove(name) {
             if let Some(value) = self.values.get_mut(place) {
                 *value = None;
@@ -54,12 +54,12 @@ impl<V> Named<V> {
     }
 
     /// By name, in order.
-    pub(super) fn iter(&self) -> impl Iterator<Item = (&str, &V)> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &V)> {
         self.places.iter().filter_map(|(name, place)| Some((name.as_str(), self.values.get(*place)?.as_ref()?)))
     }
 
     /// Shows all of them, in order, for changing.
-    pub(super) fn each(&mut self, change: &mut dyn FnMut(&str, &mut V)) {
+    pub(crate) fn each(&mut self, change: &mut dyn FnMut(&str, &mut V)) {
         for (name, place) in &self.places {
             if let Some(Some(value)) = self.values.get_mut(*place) {
                 change(name, value);
@@ -80,11 +80,11 @@ fn place(places: &mut BTreeMap<String, usize>, free: &mut Vec<usize>, name: &str
 
 /// Names, each with the kinds it was seen in. A kind is a number below 32.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct Seen(BTreeMap<String, usize>);
+pub(crate) struct Seen(BTreeMap<String, usize>);
 
 impl Seen {
     /// False where the name was seen in this kind before.
-    pub(super) fn insert(&mut self, name: &str, kind: u32) -> bool {
+    pub(crate) fn insert(&mut self, name: &str, kind: u32) -> bool {
         match self.0.get_mut(name) {
             Some(kinds) => {
                 let before = *kinds;
@@ -95,7 +95,7 @@ impl Seen {
         }
     }
 
-    pub(super) fn remove(&mut self, name: &str, kind: u32) {
+    pub(crate) fn remove(&mut self, name: &str, kind: u32) {
         if let Some(kinds) = self.0.get_mut(name) {
             *kinds &= !(1 << kind);
             if *kinds == 0 {
@@ -105,12 +105,16 @@ impl Seen {
     }
 
     /// Whether the name was seen in any kind.
-    pub(super) fn contains(&self, name: &str) -> bool {
+    pub(crate) fn contains(&self, name: &str) -> bool {
         self.0.contains_key(name)
     }
 
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
     /// In order.
-    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         self.0.keys().map(String::as_str)
     }
 }

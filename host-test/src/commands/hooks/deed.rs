@@ -1,0 +1,181 @@
+//! What a hook would do, as a person sees it before agreeing.
+
+use std::io::Read as _;
+use std::path::Path;
+
+use serde_json::Value;
+use similar::{ChangeTag, TextDiff};
+
+use super::super::ask::{list, text, texts};
+use super::super::screen::{Screen, Style, plain};
+
+/// So many lines of a script are shown; the rest is in its file.
+const MOST_LINES: usize = 20;
+
+/// So much of a script is compared, as much as the gate keeps of an approved one.
+const MOST_BYTES: u64 = 16 << 10;
+
+/// Lines around a difference.
+const AROUND: usize = 2;
+
+/// The hook, what it runs and what was approved before, in lines.
+pub(super) fn lines(hook: &Value, root: &Path, screen: &Screen<'_>) -> Vec<String> {
+    let nothing = Value::Null;
+    let shows = hook.get("shows").unwrap_or(&nothing);
+    let mut shown = vec![title(hook, screen)];
+    let mut row = |name: &str, value: &str| {
+        if !value.is_empty() {
+            shown.push(format!("  {name:<12} {}", plain(value)));
+        }
+    };
+    row("trigger", text(hook, "/trigger"));
+    row("pattern", text(hook, "/pattern"));
+    row("runs", &command(&texts(shows, "runs")));
+    row("prompt", text(hook, "/prompt"));
+    row("component", text(hook, "/component"));
+    row("interpreter", text(shows, "/interpreter"));
+    let script = script(shows);
+    row("script", &script.join(" "));
+    for file in list(shows, "files") {
+        let file: Vec<&str> = file.as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+        row("reads", &file.join(" "));
+    }
+    row("digest", text(hook, "/digest"));
+    row("problem", text(hook, "/problem"));
+    row("off", text(hook, "/disabled_reason"));
+    let now = script.first().map(|path| script_text(root, path)).unwrap_or_default();
+    match hook.get("before").filter(|before| !before.is_null()) {
+        Some(before) => {
+            shown.push("  since it was approved:".to_owned());
+            shown.extend(differences(&all(before, text(before, "/script_text")), &all(shows, &now), screen));
+        }
+        None if !now.is_empty() => {
+            let count = now.lines().count();
+            shown.extend(now.lines().take(MOST_LINES).map(|line| format!("  | {}", plain(line))));
+            if count > MOST_LINES {
+                shown.push(format!("  | … {} more lines", count - MOST_LINES));
+            }
+        }
+        None => {}
+    }
+    shown
+}
+
+fn title(hook: &Value, screen: &Screen<'_>) -> String {
+    let trust = match text(hook, "/trust") {
+        "new" => "nobody has approved it yet",
+        "changed" => "it is no longer what was approved",
+        "approved" => "approved",
+        _ => "it needs no approval",
+    };
+    let (id, source, file) = (text(hook, "/id"), text(hook, "/source"), text(hook, "/file"));
+    let file = if file.is_empty() { String::new() } else { format!(", {}", plain(file)) };
+    format!("{} ({} hook{file}): {trust}", screen.paint(Style::Bold, &plain(id)), plain(source))
+}
+
+/// The script's path, and its digest where that is told.
+fn script(shows: &Value) -> Vec<&str> {
+    match shows.get("script") {
+        Some(Value::String(path)) => vec![path],
+        Some(Value::Array(parts)) => parts.iter().filter_map(Value::as_str).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// Words as somebody would type them.
+fn command(words: &[&str]) -> String {
+    let harmless = |word: &str| !word.is_empty() && word.chars().all(|c| c.is_alphanumeric() || "_-./:=,@%+".contains(c));
+    let quoted = |word: &&str| if harmless(word) { (*word).to_owned() } else { format!("'{}'", word.replace('\'', "'\\''")) };
+    words.iter().map(quoted).collect::<Vec<_>>().join(" ")
+}
+
+/// The beginning of a script, as far as it is text.
+fn script_text(root: &Path, path: &str) -> String {
+    let mut bytes = Vec::new();
+    if let Ok(file) = std::fs::File::open(root.join(path)) {
+        let _ = file.take(MOST_BYTES).read_to_end(&mut bytes);
+    }
+    String::from_utf8(bytes).unwrap_or_default()
+}
+
+/// Everything that decides what runs, a line each.
+fn all(shows: &Value, script: &str) -> String {
+    let mut decides = shows.as_object().cloned().unwrap_or_default();
+    decides.retain(|name, _| !matches!(name.as_str(), "script_text" | "before"));
+    format!("{:#}\n{script}", Value::Object(decides))
+}
+
+fn differences(before: &str, now: &str, screen: &Screen<'_>) -> Vec<String> {
+    let diff = TextDiff::from_lines(before, now);
+    let mut lines = Vec::new();
+    for (number, group) in diff.grouped_ops(AROUND).iter().enumerate() {
+        if number > 0 {
+            lines.push("    …".to_owned());
+        }
+        for change in group.iter().flat_map(|operation| diff.iter_changes(operation)) {
+            let (mark, style) = match change.tag() {
+                ChangeTag::Delete => ('-', Style::Red),
+                ChangeTag::Insert => ('+', Style::Green),
+                ChangeTag::Equal => (' ', Style::Plain),
+            };
+            let line = format!("  {mark} {}", plain(change.value().trim_end_matches(['\n', '\r'])));
+            lines.push(screen.paint(style, &line));
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::super::screen::tests::printed;
+    use super::*;
+
+    fn shown(hook: &Value, root: &Path) -> String {
+        printed(|screen| lines(hook, root, screen)).0.join("\n")
+    }
+
+    #[test]
+    fn what_would_run_is_shown_before_anybody_agrees() {
+        let temp = tempfile::tempdir().unwrap();
+        std::fs::write(temp.path().join("a.sh"), format!("#!/bin/sh\necho \u{1b}[2J\n{}", "x\n".repeat(30))).unwrap();
+        let hook = json!({
+            "id": "lint", "source": "workspace", "file": ".tollgate/hooks.json", "trigger": "t", "trust": "new", "digest": "sha256:1",
+            "shows": {"declaration": {}, "runs": ["/bin/sh", "a.sh", "it's"], "interpreter": "/bin/dash", "script": ["a.sh", "sha256:2"],
+                      "files": [["b", "sha256:3"]]},
+            "before": null,
+        });
+        let expected = "\
+lint (workspace hook, .tollgate/hooks.json): nobody has approved it yet
+  trigger      t
+  runs         /bin/sh a.sh 'it'\\''s'
+  interpreter  /bin/dash
+  script       a.sh sha256:2
+  reads        b sha256:3
+  digest       sha256:1
+  | #!/bin/sh
+  | echo \\u{1b}[2J
+";
+        let shown = shown(&hook, temp.path());
+        assert!(shown.starts_with(expected), "{shown}");
+        assert!(shown.ends_with("  | x\n  | … 12 more lines"), "{shown}");
+    }
+
+    #[test]
+    fn what_has_changed_is_shown_as_differences() {
+        let temp = tempfile::tempdir().unwrap();
+        std::fs::write(temp.path().join("a.sh"), "one\ntwo\nthree\nfour\n").unwrap();
+        let shows = |digest: &str| json!({"declaration": {"id": "a"}, "runs": ["a.sh"], "script": ["a.sh", digest]});
+        let mut before = shows("sha256:old");
+        before["script_text"] = "one\nTWO\nthree\nfour\n".into();
+        let hook = json!({"id": "a", "source": "workspace", "trust": "changed", "shows": shows("sha256:new"), "before": before});
+        let shown = shown(&hook, temp.path());
+        for line in
+            ["  since it was approved:", "  -     \"sha256:old\"", "  +     \"sha256:new\"", "  - TWO", "  + two", "    one"]
+        {
+            assert!(shown.lines().any(|shown| shown == line), "{line}\n{shown}");
+        }
+        assert!(!shown.contains("four"), "{shown}");
+    }
+}

@@ -1,0 +1,288 @@
+//! Hooks through the library: real programs, driven as the gate says.
+
+#![cfg(unix)]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
+
+mod place;
+
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use tollgate::hooks::{Answer, Hooks, Options, Said};
+
+use place::{LONG, Place, gone, sh, wait_until, with};
+
+/// What was told, in order.
+#[derive(Clone, Default)]
+struct Told(Arc<Mutex<Vec<Value>>>);
+
+impl Told {
+    fn take(&self) -> Vec<Value> {
+        std::mem::take(&mut self.0.lock().unwrap())
+    }
+
+    fn put(&self) -> impl FnMut(&Value) + Send + 'static {
+        let told = self.clone();
+        move |value| told.0.lock().unwrap().push(value.clone())
+    }
+}
+
+fn status(record: &Value) -> &str {
+    record["status"].as_str().unwrap()
+}
+
+#[test]
+fn how_a_run_ends() {
+    for (what, script, more, expected, attempts, output) in [
+        ("succeeds", "echo fine", json!({}), "success", 1, "fine"),
+        ("fails", "echo why >&2; exit 3", json!({}), "failed", 1, "why"),
+        (
+            "fails twice, then succeeds",
+            "echo x >>tries; test $(wc -l <tries) = 3",
+            json!({"retry": {"count": 2, "backoffMs": 20}}),
+            "success",
+            3,
+            "",
+        ),
+        ("keeps failing", "exit 1", json!({"retry": {"count": 1, "backoffMs": 20}}), "failed", 2, ""),
+        ("prints bytes that are no text", r"printf '\377\376\000ok'", json!({}), "success", 1, "ok"),
+        ("ends by a signal", "kill -9 $$", json!({}), "failed", 1, ""),
+    ] {
+        let place = Place::new(&[with(sh("a", "before_tool", script), &more)]);
+        let record = place.hooks(Options::new(), &["a"]).run("a", None).unwrap();
+        assert_eq!((status(&record), &record["attempts"]), (expected, &json!(attempts)), "{what}: {record}");
+        assert!(record["output"].as_str().unwrap_or_default().contains(output), "{what}: {record}");
+    }
+}
+
+#[test]
+fn what_hangs_is_ended_with_its_children() {
+    let script = "sleep 300 & echo $! >child; echo $$ >parent; trap '' TERM; sleep 300";
+    let place = Place::new(&[with(sh("a", "before_tool", script), &json!({"timeoutMs": 1000}))]);
+    let start = Instant::now();
+    let record = place.hooks(Options::new(), &["a"]).run("a", None).unwrap();
+    assert_eq!(status(&record), "timeout", "{record}");
+    assert!(start.elapsed() < LONG);
+    gone(&place.wait_for("child"));
+    gone(&place.wait_for("parent"));
+}
+
+#[test]
+fn what_outlives_its_hook_is_ended_and_not_waited_for() {
+    let script = "sleep 300 & echo $! >child; echo '{\"systemMessage\":\"done\"}'";
+    let place = Place::new(&[sh("a", "before_tool", script)]);
+    let mut hooks = place.hooks(Options::new(), &["a"]);
+    let start = Instant::now();
+    let answer = hooks.event("before_tool", "s", &json!({})).unwrap();
+    assert_eq!(answer.system_message.as_deref(), Some("done"));
+    assert!(start.elapsed() < LONG);
+    gone(&place.wait_for("child"));
+}
+
+#[test]
+fn a_flood_is_bounded() {
+    let place = Place::new(&[sh("a", "before_tool", "head -c 100000000 /dev/zero | tr '\\0' x; echo end >&2")]);
+    let record = place.hooks(Options::new(), &["a"]).run("a", None).unwrap();
+    assert_eq!(status(&record), "success", "{}", record["status"]);
+    assert!(record.to_string().len() < 100_000, "{}", record.to_string().len());
+    assert!(place.read(".tollgate/logs/hooks.log").unwrap().len() < 100_000);
+}
+
+#[test]
+fn garbage_is_no_answer() {
+    for output in ["not json", "[1,2]", "\\377\\376", "{", "{\"continue\":"] {
+        let place = Place::new(&[sh("a", "before_tool", &format!("printf '{output}'"))]);
+        let answer = place.hooks(Options::new(), &["a"]).event("before_tool", "s", &json!({"x": 1})).unwrap();
+        assert_eq!(answer, Answer { go_on: true, system_message: None, data: json!({"x": 1}) }, "{output}");
+    }
+}
+
+#[test]
+fn a_chain_passes_data_on_and_can_stop() {
+    let place = Place::new(&[
+        sh("first", "before_tool", "echo '{\"added\":1,\"systemMessage\":\"one\"}'"),
+        sh("second", "before_tool", "cat >seen; echo '{\"continue\":false,\"systemMessage\":\"two\"}'"),
+        sh("third", "before_tool", "touch third"),
+        sh("other", "after_tool", "touch other"),
+    ]);
+    let told = Told::default();
+    let mut hooks = place.hooks(Options::new().on_record(told.put()), &["first", "second", "third", "other"]);
+    let answer = hooks.event("before_tool", "s1", &json!({"tool_name": "bash"})).unwrap();
+    assert!(!answer.go_on);
+    assert_eq!(answer.system_message.as_deref(), Some("one\ntwo"));
+    assert_eq!((&answer.data["tool_name"], &answer.data["added"]), (&json!("bash"), &json!(1)));
+    let seen: Value = serde_json::from_str(&place.read("seen").unwrap()).unwrap();
+    assert_eq!((&seen["event"], &seen["session_id"], &seen["data"]["added"]), (&json!("before_tool"), &json!("s1"), &json!(1)));
+    assert_eq!((place.read("third"), place.read("other")), (None, None));
+    let ends: Vec<(String, String)> = told
+        .take()
+        .iter()
+        .filter(|record| record.get("ended").is_some())
+        .map(|record| (record["hook"].as_str().unwrap().to_owned(), status(record).to_owned()))
+        .collect();
+    let expected = [("first", "success"), ("second", "success"), ("third", "skipped")];
+    assert_eq!(ends, expected.map(|(hook, status)| (hook.to_owned(), status.to_owned())));
+    // Nobody waits for what nobody declared.
+    let data = json!({"x": [1, 2.5]});
+    assert_eq!(hooks.event("before_model", "s1", &data).unwrap(), Answer { go_on: true, system_message: None, data });
+}
+
+#[test]
+fn a_workspaces_hook_runs_only_as_it_was_approved() {
+    let hook = json!({"id": "a", "trigger": "before_tool", "command": ["sh", "hooks/a.sh"]});
+    let place = Place::new(&[hook]);
+    place.write("hooks/a.sh", "touch ran-1\n");
+    let asked = Told::default();
+    let mut hooks = place.hooks(Options::new().on_approval(asked.put()), &[]);
+    for _ in 0..2 {
+        let record = hooks.run("a", None).unwrap();
+        assert_eq!(status(&record), "skipped", "{record}");
+    }
+    assert_eq!(asked.take().iter().map(|asked| asked["why"].clone()).collect::<Vec<_>>(), ["new"]);
+    assert_eq!(place.read("ran-1"), None);
+
+    hooks.perform(br#"{"op":"hooks","do":"approve","id":"a"}"#).unwrap();
+    assert_eq!(status(&hooks.run("a", None).unwrap()), "success");
+    assert!(place.read("ran-1").is_some());
+
+    place.write("hooks/a.sh", "touch ran-2\n");
+    let record = hooks.run("a", None).unwrap();
+    assert_eq!(status(&record), "skipped", "{record}");
+    assert!(record["reason"].as_str().unwrap().contains("tollgate hooks approve a"), "{record}");
+    let asked = asked.take();
+    assert_eq!((asked.len(), &asked[0]["why"], &asked[0]["hook"]), (1, &json!("changed"), &json!("a")));
+    assert_eq!(asked[0]["shows"]["before"]["script_text"], json!("touch ran-1\n"));
+    assert_eq!(place.read("ran-2"), None);
+}
+
+#[test]
+fn a_users_hook_needs_no_approval() {
+    let place = Place::new(&[]);
+    place.declare_for_user(&[sh("mine", "before_tool", "echo \"$TOLLGATE_EVENT ${CARGO_MANIFEST_DIR-none}\" >ran")]);
+    let record = place.hooks(Options::new(), &[]).run("mine", None).unwrap();
+    assert_eq!(status(&record), "success", "{record}");
+    // In the workspace, with what it is told and little else of the environment.
+    assert_eq!(place.read("ran").unwrap(), "before_tool none\n");
+}
+
+#[test]
+fn background_runs_go_on_while_somebody_works() {
+    let place = Place::new(&[with(sh("a", "onDidSaveTextDocument", "cat >>saved; echo >>saved"), &json!({"pattern": "src/**"}))]);
+    let told = Told::default();
+    let mut hooks = place.hooks(Options::new().on_record(told.put()), &["a"]);
+    for file in ["src/a.ts", "docs/b.md", "src/c.ts"] {
+        hooks.notify("onDidSaveTextDocument", None, &json!({"file": file})).unwrap();
+    }
+    hooks.shutdown(true).unwrap();
+    let saved = place.read("saved").unwrap();
+    assert!(saved.contains("src/a.ts") && saved.contains("src/c.ts") && !saved.contains("docs/b.md"), "{saved}");
+    let ended = told.take().into_iter().filter(|record| record.get("ended").is_some()).count();
+    assert_eq!(ended, 2);
+}
+
+#[test]
+fn what_is_canceled_is_gone() {
+    let script = "sleep 300 & echo $! >child; sleep 300";
+    let started = |told: &Told, hooks: &mut Hooks, place: &Place| {
+        hooks.notify("onDidSaveTextDocument", None, &json!({"file": "x"})).unwrap();
+        let running = |told: &Told| told.take().into_iter().find(|record| status(record) == "running");
+        let record = wait_until(
+            || {
+                hooks.work(Duration::from_millis(10)).unwrap();
+                running(told)
+            },
+            "a run",
+        );
+        (record["id"].as_str().unwrap().to_owned(), place.wait_for("child"))
+    };
+    for way in ["cancel", "shutdown", "drop"] {
+        let place = Place::new(&[sh("a", "onDidSaveTextDocument", script)]);
+        let told = Told::default();
+        let mut hooks = place.hooks(Options::new().on_record(told.put()), &["a"]);
+        let (run, child) = started(&told, &mut hooks, &place);
+        match way {
+            "cancel" => {
+                hooks.cancel(&run).unwrap();
+                while !hooks.is_idle() {
+                    hooks.work(LONG).unwrap();
+                }
+            }
+            "shutdown" => hooks.shutdown(false).unwrap(),
+            _ => drop(hooks),
+        }
+        gone(&child);
+        if way != "drop" {
+            let ends: Vec<Value> = told.take().into_iter().filter(|record| record.get("ended").is_some()).collect();
+            assert_eq!(ends.iter().map(status).collect::<Vec<_>>(), ["canceled"], "{way}");
+        }
+    }
+}
+
+#[test]
+fn prompts_are_run_by_a_function() {
+    let hook = json!({"id": "a", "trigger": "before_tool", "prompt": "Look at it.", "timeoutMs": 1000});
+    for (what, expected) in [("answers", "success"), ("fails", "failed"), ("panics", "failed"), ("hangs", "timeout")] {
+        let place = Place::new(std::slice::from_ref(&hook));
+        let options = Options::new().prompt(move |prompt| {
+            assert!(prompt.text.starts_with("Look at it.") && prompt.hook == "a");
+            match what {
+                "fails" => return Err("no model".to_owned()),
+                "panics" => std::panic::resume_unwind(Box::new(())),
+                "hangs" => {
+                    while !prompt.is_canceled() {
+                        std::thread::sleep(Duration::from_millis(5));
+                    }
+                }
+                _ => {}
+            }
+            Ok(Said { stdout: "fine".to_owned(), ..Said::default() })
+        });
+        let record = place.hooks(options, &["a"]).run("a", None).unwrap();
+        assert_eq!(status(&record), expected, "{what}: {record}");
+    }
+}
+
+#[test]
+fn prompts_are_run_by_the_users_command_or_by_nobody() {
+    let hook = json!({"id": "a", "trigger": "before_tool", "prompt": "Look at it."});
+    let place = Place::new(&[hook]);
+    let record = place.hooks(Options::new(), &["a"]).run("a", None).unwrap();
+    assert_eq!(status(&record), "failed", "{record}");
+    let runner = json!({"hooks": {"prompt_runner": ["sh", "-c", "cat >asked; echo yes"]}});
+    std::fs::write(place.home().join(".tollgate/config.json"), runner.to_string()).unwrap();
+    let record = place.hooks(Options::new(), &[]).run("a", None).unwrap();
+    assert_eq!((status(&record), record["output"].as_str()), ("success", Some("yes")), "{record}");
+    assert!(place.read("asked").unwrap().starts_with("Look at it."));
+}
+
+#[test]
+fn what_cannot_be_listened_to_is_told_to_the_gate() {
+    let place = Place::new(&[sh("a", "onDidSaveTextDocument", "true"), sh("b", "onDidDeleteFiles", "true")]);
+    let listened = Told::default();
+    let mut tell = listened.put();
+    let options = Options::new().on_listen(move |trigger, on| {
+        tell(&json!([trigger, on]));
+        if trigger == "onDidDeleteFiles" { Err("no such thing here".to_owned()) } else { Ok(()) }
+    });
+    let mut hooks = place.hooks(options, &[]);
+    hooks.work(Duration::ZERO).unwrap();
+    hooks.work(Duration::ZERO).unwrap();
+    assert_eq!(listened.take(), [json!(["onDidSaveTextDocument", true]), json!(["onDidDeleteFiles", true])]);
+    let answer = hooks.perform(br#"{"op":"hooks","do":"list"}"#).unwrap();
+    let answer: Value = serde_json::from_slice(&answer).unwrap();
+    let of = |id: &str| answer["hooks"].as_array().unwrap().iter().find(|hook| hook["id"] == id).unwrap().clone();
+    assert_eq!((&of("a")["enabled"], &of("b")["enabled"]), (&json!(true), &json!(false)));
+    assert!(of("b")["disabled_reason"].as_str().unwrap().contains("no such thing here"));
+    place.declare(&[]);
+    hooks.remote().reload();
+    hooks.work(LONG).unwrap();
+    assert!(listened.take().contains(&json!(["onDidSaveTextDocument", false])));
+}
+
+#[test]
+fn an_unknown_hook_is_refused_by_name() {
+    let place = Place::new(&[sh("a", "before_tool", "true")]);
+    let fault = place.hooks(Options::new(), &[]).run("nope", None).unwrap_err().to_string();
+    assert!(fault.contains("`nope`") && fault.contains('a'), "{fault}");
+}
