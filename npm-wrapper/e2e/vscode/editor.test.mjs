@@ -295,13 +295,12 @@ test('a window with two folders has a gate for each', async () => {
   await window.sees(STATUS, 'work space: no intent', 60_000);
   await window.page.click('.part.activitybar [aria-label^="Tollgate"]');
   await window.sees(TREE, 'other');
-  await window.page.click(STATUS);
-  await window.pick('other');
+  await window.command('Tollgate: Select Intent…');
+  await window.choose('other');
   await window.pick('INT-002');
   await window.sees(TREE, /INT-002.*active/);
   await window.sees(STATUS, 'work space: no intent');
   await window.page.click(STATUS);
-  await window.pick('work space');
   await window.pick('INT-001');
   await window.sees(STATUS, 'work space: INT-001');
   await window.shot('13-two-folders');

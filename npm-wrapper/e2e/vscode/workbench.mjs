@@ -69,17 +69,17 @@ export class Workbench {
     await this.press('F1');
     await this.#page.waitForSelector('.quick-input-widget input');
     await this.#page.keyboard.insertText(title);
-    await this.#choose(title);
+    await this.choose(title);
   }
 
   /** Clicks a row of the list that is open, whenever it is offered and holds still. */
-  async #choose(text) {
+  async choose(text) {
     await this.#page.locator('.quick-input-list .monaco-list-row', { hasText: text }).first().click({ timeout: PATIENCE_MS });
   }
 
   /** Waits for a list of choices, and picks one. */
   async pick(text) {
-    await this.#choose(text);
+    await this.choose(text);
     await this.#asked();
   }
 
@@ -92,7 +92,7 @@ export class Workbench {
     await this.press('Control+P');
     await this.#page.waitForSelector('.quick-input-widget input');
     await this.#page.keyboard.insertText(name);
-    await this.#choose(path.basename(name));
+    await this.choose(path.basename(name));
     await this.#asked();
     await this.sees('.tabs-container .tab.active', path.basename(name));
     await this.#page.waitForSelector('.editor-instance .view-lines');

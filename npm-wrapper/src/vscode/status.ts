@@ -7,13 +7,13 @@ export class Status implements vscode.Disposable {
 
   constructor() {
     this.#item.name = 'Tollgate intent';
-    this.#item.command = 'tollgate.selectIntent';
   }
 
   /** @param folder the one that the person looks at; none where no folder is governed */
   show(folder: Folder | undefined, isOneOfMany: boolean): void {
     if (folder === undefined) return this.#item.hide();
     const { current, intents } = folder;
+    this.#item.command = { command: 'tollgate.selectIntent', title: 'Select Intent', arguments: [{ folder }] };
     const broken = intents.diagnostics.some(({ severity }) => severity === 'error');
     const text = current === undefined ? 'no intent' : current.id;
     this.#item.text = `$(${broken ? 'warning' : 'milestone'}) ${isOneOfMany ? `${folder.name}: ` : ''}${text}`;
