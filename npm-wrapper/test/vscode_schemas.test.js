@@ -109,7 +109,7 @@ const INTENTS = [
   [false, 'an id with a blank', { active_intents: [{ ...intent, id: 'INT 1' }] }],
 ];
 
-/** What the gate itself says of a file; nothing where it cannot say. */
+/** What the gate itself says of a file. */
 function faultsOf(name, sample) {
   const { folder, discard } = freshFolder();
   try {
@@ -134,7 +134,7 @@ for (const [name, rows] of [['hooks', HOOKS], ['config', CONFIG], ['intents', IN
     test(`${name}: ${what} is ${expected ? 'right' : 'wrong'}`, () => {
       assert.equal(fits(sample), expected, JSON.stringify(fits.errors));
       const faults = faultsOf(name, sample);
-      if (faults !== undefined) assert.equal(faults.length === 0, expected, `the gate says: ${JSON.stringify(faults)}`);
+      assert.equal(faults.length === 0, expected, `the gate says: ${JSON.stringify(faults)}`);
     });
   }
 }

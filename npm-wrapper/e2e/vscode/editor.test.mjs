@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { archive } from '../../vscode/pack.mjs';
 import { CodeServer } from './code_server.mjs';
 import { Workbench } from './workbench.mjs';
-import { commit, HOOKS, INTENTS, makeWorkspace, runsHooks } from './workspace.mjs';
+import { commit, HOOKS, INTENTS, makeWorkspace } from './workspace.mjs';
 
 const here = path.dirname(fileURLToPath(import.meta.url));
 const wrapper = path.join(here, '../..');
@@ -31,7 +31,6 @@ fs.mkdirSync(shots, { recursive: true });
 const root = path.join(shots, 'run/work space');
 const server = new CodeServer(path.join(shots, 'run'), packages);
 const gate = makeWorkspace(root, server.home);
-const hooks = { skip: runsHooks(gate) ? false : 'this component does not run hooks' };
 const embedder = packEmbedder();
 
 let browser;
@@ -200,7 +199,7 @@ test('another extension shares the gate, and an agent of the editor has its tool
   await bench.shot('7-tools');
 });
 
-test('a save asks for approval of a hook, which runs once it is approved', hooks, async () => {
+test('a save asks for approval of a hook, which runs once it is approved', async () => {
   await bench.file('pay.ts');
   await bench.press('Control+End');
   await bench.type('// one');
@@ -233,7 +232,7 @@ test('a save asks for approval of a hook, which runs once it is approved', hooks
   await bench.shot('9-hook-ran');
 });
 
-test('a hook that changed is asked about again', hooks, async () => {
+test('a hook that changed is asked about again', async () => {
   fs.appendFileSync(path.join(root, 'hooks/note.mjs'), '// changed\n');
   await bench.file('pay.ts');
   await bench.press('Control+End');
@@ -256,7 +255,7 @@ test('a hook that changed is asked about again', hooks, async () => {
   await bench.until('the hook has run again', () => ran() === 'onDidSaveTextDocument\n'.repeat(2));
 });
 
-test('a commit runs the hook that asks for it', hooks, async () => {
+test('a commit runs the hook that asks for it', async () => {
   commit(root, 'next');
   await bench.sees(MODAL, 'note-commit');
   await bench.page.click(`${MODAL} .monaco-button:has-text("Approve")`);
@@ -268,7 +267,7 @@ test('a commit runs the hook that asks for it', hooks, async () => {
   await bench.shot('11-history');
 });
 
-test("a hook's prompt is answered by the editor's language model", hooks, async () => {
+test("a hook's prompt is answered by the editor's language model", async () => {
   await bench.file('auth.md');
   await bench.press('Control+End');
   await bench.type('More.');

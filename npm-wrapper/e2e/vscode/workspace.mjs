@@ -85,8 +85,3 @@ export function git(root, ...words) {
 export function commit(root, message) {
   git(root, '-c', 'user.name=Test', '-c', 'user.email=test@example.org', 'commit', '--quiet', '--all', '--allow-empty', '-m', message);
 }
-
-/** Whether this gate runs hooks; one from before does not know the operation. */
-export function runsHooks(gate) {
-  return gate.perform({ op: 'hooks', do: 'list' }).error?.code !== 'unknown_op';
-}

@@ -59,12 +59,10 @@ export class Folder {
 
   /** Asks again for everything that is shown. */
   async refresh(): Promise<void> {
-    // A gate from before hooks knows no such operation, and has none to show.
-    const none: HookList = { hooks: [], faults: [] };
     const [intents, current, { hooks, faults }] = await Promise.all([
       this.perform<IntentList>({ op: 'list-intents' }),
       this.call<Intent | undefined>('currentIntent', this.session),
-      this.perform<HookList>({ op: 'hooks', do: 'list' }).catch(() => none),
+      this.perform<HookList>({ op: 'hooks', do: 'list' }),
     ]);
     this.#intents = intents;
     this.#current = current;
