@@ -65,8 +65,8 @@ function common() {
     bundle: true,
     platform: 'node',
     target: 'node20',
-    // The editor gives its extensions this module.
-    external: ['vscode'],
+    // The editor gives its extensions the one; the other is a file of its own, loaded when it is first needed.
+    external: ['vscode', './mcp.js'],
     define: { TOLLGATE_VERSION: JSON.stringify(version), TOLLGATE_DIGEST: JSON.stringify(digest) },
     logLevel: 'warning',
   };
@@ -94,6 +94,7 @@ async function bundle() {
     external: [...common().external, ...external],
   });
   await esbuild.build(esm('src/index.ts', 'dist/index.js'));
+  await bundleMcp();
   await esbuild.build(esm('src/eval.ts', 'dist/eval.js', ['./index.js']));
   await esbuild.build(esm('src/vscode.ts', 'dist/vscode.js'));
   await esbuild.build(commonJs('src/index.ts', 'dist/index.cjs'));
@@ -125,11 +126,36 @@ function packed() {
   return Object.fromEntries(modules.map((name) => [name, pack(name)]));
 }
 
+/** The client for MCP servers, which the entry points load when they first need it, and the licences of what it carries. */
+async function bundleMcp() {
+  const { metafile } = await esbuild.build({
+    ...common(),
+    entryPoints: ['src/mcp.ts'],
+    format: 'esm',
+    outfile: 'dist/mcp.js',
+    minify: true,
+    legalComments: 'none',
+    metafile: true,
+    // A request to a server that hangs must not keep the process.
+    banner: { js: 'const setTimeout = (...words) => globalThis.setTimeout(...words).unref();' },
+  });
+  const packages = new Set(Object.keys(metafile.inputs).flatMap((file) => file.match(/^(.*node_modules\/(?:@[^/]+\/)?[^/]+)\//)?.[1] ?? []));
+  const notices = [...packages].sort().map((folder) => {
+    const licence = fs.readdirSync(at(folder)).find((name) => /^licen[cs]e/i.test(name));
+    if (licence === undefined) throw new Error(`${folder} goes into the package, and has no licence`);
+    const { name, version } = JSON.parse(fs.readFileSync(at(folder, 'package.json'), 'utf8'));
+    return `${name} ${version}\n\n${fs.readFileSync(at(folder, licence), 'utf8').trim()}\n`;
+  });
+  fs.writeFileSync(at('dist', 'mcp.LICENSES.txt'), `mcp.js carries these packages.\n\n${notices.join('\n---\n\n')}`);
+}
+
 /** The extension's own code, in vscode/dist/. */
 async function bundleExtension() {
   fs.rmSync(at('vscode', 'dist'), { recursive: true, force: true });
   await esbuild.build({ ...commonJs('vscode/src/extension.mts', 'vscode/dist/extension.cjs'), minifySyntax: true });
-  fs.copyFileSync(at('dist', 'gate-worker.cjs'), at('vscode', 'dist', 'gate-worker.cjs'));
+  for (const name of ['gate-worker.cjs', 'mcp.js', 'mcp.LICENSES.txt']) fs.copyFileSync(at('dist', name), at('vscode', 'dist', name));
+  // The extension's own manifest says nothing of modules, and without a word one of these would be taken for CommonJS.
+  fs.writeFileSync(at('vscode', 'dist', 'package.json'), '{ "type": "module" }\n');
 }
 
 /** Writes the declarations that the entry points need, once for each module system. */

@@ -106,6 +106,24 @@ impl Gate {
 
     /// Makes an intent the session's only active one. Calls under way stay with the one they were ruled under.
     pub fn select(&mut self, session: &str, intent: &str) -> Result<Intent, Refusal> {
+        let (found, intents) = self.find(intent)?;
+        if !found.status.is_open() {
+            return Err(Refusal::IntentClosed {
+                intent: found.to_string(),
+                status: found.status.to_string(),
+                open: intents.open_ones(),
+            });
+        }
+        self.change(session, |selection| selection.intent = Some(found.id.clone())).map_err(Refusal::NotKept)?;
+        // A session begins here, and there is a moment to clear away what others left.
+        let now = self.ports.clock.now();
+        pending::sweep(now, &self.ports);
+        lease::sweep(now, &self.ports);
+        Ok(found)
+    }
+
+    /// An intent, and those that it stands among.
+    fn find(&mut self, intent: &str) -> Result<(Intent, Rc<Intents>), Refusal> {
         let intents = match self.governance() {
             Governance::By(intents) => intents,
             Governance::Unreadable(why) => return Err(Refusal::NotGoverned(why)),
@@ -114,22 +132,11 @@ impl Gate {
                 return Err(Refusal::NotGoverned(why));
             }
         };
-        let unknown = || Refusal::UnknownIntent { asked: intent.to_owned(), open: intents.open_ones() };
-        let id = IntentId::try_from(intent.to_owned()).map_err(|_| unknown())?;
-        let found = intents.find(&id).ok_or_else(unknown)?;
-        if !found.status.is_open() {
-            return Err(Refusal::IntentClosed {
-                intent: found.to_string(),
-                status: found.status.to_string(),
-                open: intents.open_ones(),
-            });
+        let id = IntentId::try_from(intent.to_owned()).ok();
+        match id.and_then(|id| intents.find(&id).cloned()) {
+            Some(found) => Ok((found, intents)),
+            None => Err(Refusal::UnknownIntent { asked: intent.to_owned(), open: intents.open_ones() }),
         }
-        self.change(session, |selection| selection.intent = Some(id)).map_err(Refusal::NotKept)?;
-        // A session begins here, and there is a moment to clear away what others left.
-        let now = self.ports.clock.now();
-        pending::sweep(now, &self.ports);
-        lease::sweep(now, &self.ports);
-        Ok(found.clone())
     }
 
     /// Leaves the session without an intent, its parent's included.
@@ -157,11 +164,20 @@ impl Gate {
 
     /// What the model should know about the session's intent; empty where there is none.
     pub fn context(&mut self, session: &str, limit_chars: usize) -> String {
-        let Some(intent) = self.current(session) else { return String::new() };
-        let files = context::files_in_scope(&intent, self.ports.workspace.as_ref());
+        self.current(session).map_or_else(String::new, |intent| self.told_of(&intent, limit_chars))
+    }
+
+    /// What a model should know about an intent, whoever works for it.
+    pub fn context_of(&mut self, intent: &str, limit_chars: usize) -> Result<String, Refusal> {
+        let (intent, _) = self.find(intent)?;
+        Ok(self.told_of(&intent, limit_chars))
+    }
+
+    fn told_of(&self, intent: &Intent, limit_chars: usize) -> String {
+        let files = context::files_in_scope(intent, self.ports.workspace.as_ref());
         let recent = reading::newest(&Filter::of_intent(intent.id.as_str()), MOST_RECENT, None, RECENT_BYTES, &self.ports);
         let recent: Vec<String> = recent.unwrap_or_default().entries.iter().map(Entry::summary).collect();
-        context::context(&intent, &files, &recent, limit_chars)
+        context::context(intent, &files, &recent, limit_chars)
     }
 
     /// Which concepts a call names, and what to look up about them.

@@ -15,6 +15,8 @@ use std::cell::RefCell;
 use std::ops::Range;
 use std::rc::Rc;
 
+use serde_json::Value;
+
 use bytes::{from, is_name};
 pub use pattern::{Pattern, PatternFault};
 
@@ -33,36 +35,62 @@ impl Secrets {
 
     /// The text without its secrets.
     pub fn redact<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        match without(text, &self.0.borrow()) {
-            Cow::Borrowed(text) => redact(text),
-            Cow::Owned(text) => Cow::Owned(redact(&text).into_owned()),
+        self.redact_with(text, &[])
+    }
+
+    /// The same, with more patterns.
+    pub fn redact_with<'t>(&self, text: &'t str, more: &[Pattern]) -> Cow<'t, str> {
+        let own = self.0.borrow();
+        // All look at the text as it is: what one hides must not keep another from knowing its own.
+        let mut hidden = hidden(text);
+        for pattern in own.iter().chain(more) {
+            hidden.extend(pattern.covers(text));
+        }
+        without(text, hidden)
+    }
+
+    /// The same for every text in a JSON value.
+    pub fn redact_value(&self, value: &mut Value, more: &[Pattern]) {
+        match value {
+            Value::String(text) => {
+                if let Cow::Owned(clean) = self.redact_with(text, more) {
+                    *text = clean;
+                }
+            }
+            Value::Array(items) => items.iter_mut().for_each(|item| self.redact_value(item, more)),
+            Value::Object(fields) => fields.values_mut().for_each(|field| self.redact_value(field, more)),
+            _ => {}
         }
     }
 }
 
-/// The text without what some patterns cover.
-pub fn without<'t>(text: &'t str, patterns: &[Pattern]) -> Cow<'t, str> {
-    let mut clean = Cow::Borrowed(text);
-    for pattern in patterns {
-        let covered = pattern.covers(&clean);
-        if !covered.is_empty() {
-            let (mut kept, mut at) = (String::new(), 0);
-            for Range { start, end } in covered {
-                kept.push_str(clean.get(at..start).unwrap_or_default());
-                kept.push_str(MARK);
-                at = end;
-            }
-            kept.push_str(clean.get(at..).unwrap_or_default());
-            clean = Cow::Owned(kept);
-        }
+/// The text with a mark for each part, of which some may overlap.
+fn without(text: &str, mut parts: Vec<Range<usize>>) -> Cow<'_, str> {
+    if parts.is_empty() {
+        return Cow::Borrowed(text);
     }
-    clean
+    parts.sort_unstable_by_key(|part| part.start);
+    let (mut clean, mut copied) = (String::new(), 0);
+    for Range { start, end } in parts {
+        if start >= copied && (start > copied || copied == 0) {
+            clean.push_str(text.get(copied..start).unwrap_or_default());
+            clean.push_str(MARK);
+        }
+        copied = copied.max(end);
+    }
+    clean.push_str(text.get(copied..).unwrap_or_default());
+    Cow::Owned(clean)
 }
 
 /// Replaces secrets by `[REDACTED]`; labels, quotes and user names stay.
 pub fn redact(text: &str) -> Cow<'_, str> {
+    without(text, hidden(text))
+}
+
+/// Where secrets stand, in order.
+fn hidden(text: &str) -> Vec<Range<usize>> {
     let bytes = text.as_bytes();
-    let mut clean = String::new();
+    let mut hidden = Vec::new();
     let mut copied = 0;
     // The value that a label has announced. What lies before it is still looked at.
     let mut announced: Option<Range<usize>> = None;
@@ -86,18 +114,13 @@ pub fn redact(text: &str) -> Cow<'_, str> {
         let value = announced.as_ref().filter(|value| value.start <= at).map_or(at, |value| value.end);
         let end = value.max(at + shape::length(rest, starts).unwrap_or_default());
         if end > at {
-            clean.push_str(text.get(copied..at).unwrap_or_default());
-            clean.push_str(MARK);
+            hidden.push(at..end);
             copied = end;
             announced = announced.filter(|value| value.end > end);
         }
         at = end.max(at + 1);
     }
-    if copied == 0 {
-        return Cow::Borrowed(text);
-    }
-    clean.push_str(text.get(copied..).unwrap_or_default());
-    Cow::Owned(clean)
+    hidden
 }
 
 /// Whether a word may start behind this. What `\n`, `%3D` and terminal colours leave behind is no part of it.

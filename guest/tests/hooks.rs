@@ -426,12 +426,87 @@ fn prompts_are_redacted_and_go_to_the_users_own_runner() {
     assert_eq!(house.runs().last().unwrap()["argv"], Value::Null);
 }
 
+/// What a workspace's files lead to, its settings say or its hooks are called does not touch the user's own hooks.
+#[test]
+fn a_workspace_does_not_reach_the_users_hooks() {
+    let mut house = House::with_user_hooks(&[hook("guard", "before_tool")]);
+    let before = house.world.content("/home/user/.tollgate/hooks.json").unwrap();
+    for link in [".tollgate/state/good/.tollgate-hooks.json", ".tollgate/logs/hooks.log", ".tollgate/state/good/config.json"] {
+        house.world.symlink("/home/user/.tollgate/hooks.json", link);
+    }
+    let evil = json!({"hooks": [{"id": "guard", "trigger": "before_tool", "command": ["evil"]}]});
+    house.world.write(".tollgate/hooks.json", evil.to_string());
+    house.world.write(".tollgate/config.json", r#"{"hooks": {"timeout": 1000}, "secretPatterns": ["_", "="]}"#);
+    let number = house.ask("before_tool", json!({}));
+    let run = house.only_run();
+    assert_eq!(run["argv"], json!(["check", "guard"]));
+    assert_eq!(run["set"]["PATH"], "/usr/bin:/bin", "programs are not looked for in the workspace");
+    house.done(&run, ok(r#"{"continue": false, "systemMessage": "no: ghp_0123456789abcdef0123456789"}"#));
+    assert_eq!(house.answer(number)["system_message"], "no: [REDACTED]", "patterns of its own do not disable the usual ones");
+    assert_eq!(house.world.content("/home/user/.tollgate/hooks.json").unwrap(), before);
+}
+
+/// A run that waits takes over what the event's newer hook is, with where that was declared.
+#[test]
+fn a_run_that_waits_does_not_keep_the_trust_of_another_hook() {
+    let save = |command: &str| json!({"id": "fmt", "trigger": "onDidSaveTextDocument", "command": [command], "debounceMs": 100});
+    let mut house = House::with_user_hooks(&[save("mine")]);
+    house.world.write(".tollgate/hooks.json", json!({"hooks": [save("evil")]}).to_string());
+    house.world.write("/usr/bin/evil", "binary");
+    house.notify("onDidSaveTextDocument", json!({"file": "a"}));
+    house.world.write_home(".tollgate/hooks.json", r#"{"hooks": []}"#);
+    house.notify("onDidSaveTextDocument", json!({"file": "a"}));
+    house.pass(100);
+    assert_eq!(house.runs().len(), 0);
+    assert_eq!(house.ended(), ["fmt skipped"]);
+}
+
+#[test]
+fn events_of_one_hook_are_answered_in_their_order() {
+    let mut house = House::with_user_hooks(&[with(hook("one", "before_tool"), json!({"concurrency": 1}))]);
+    let asked: Vec<u64> = (0..4).map(|at| house.ask("before_tool", json!({"at": at}))).collect();
+    for number in asked {
+        let run = house.only_run();
+        house.done(&run, ok(""));
+        house.answer(number);
+    }
+}
+
+#[test]
+fn a_drain_does_not_wait_for_rests() {
+    let retry = json!({"retry": {"count": 5, "backoffMs": 86_400_000}});
+    let mut house = House::with_user_hooks(&[with(hook("a", "onDidSaveTextDocument"), retry)]);
+    house.notify("onDidSaveTextDocument", json!({"file": "a"}));
+    let run = house.only_run();
+    house.done(&run, json!({"exit": 1}));
+    house.input(json!({"type": "shutdown", "drain": true}));
+    let run = house.only_run();
+    house.done(&run, json!({"exit": 1}));
+    assert!(house.is_stopped());
+    assert_eq!(house.ended(), ["a failed"]);
+}
+
+#[test]
+fn what_the_events_say_is_redacted_as_it_is_meant() {
+    let declared = json!({"id": "p", "trigger": "onDidSaveTextDocument", "prompt": "Look.", "secretPatterns": ["\\bACME-\\d+", "key \"\\d+\""]});
+    let mut house = House::with_user_hooks(&[declared]);
+    house.input(json!({"type": "hello", "workspace": "/workspace", "path": [], "prompts": true}));
+    house.notify("onDidSaveTextDocument", json!({"file": "ghp_0123456789abcdef0123456789", "text": "x\nACME-22222 key \"77\""}));
+    let run = house.only_run();
+    let prompt = run["prompt"].as_str().unwrap();
+    assert!(!prompt.contains("22222") && !prompt.contains("77") && !prompt.contains("ghp_"), "{prompt}");
+    house.done(&run, ok(""));
+    assert!(house.records().iter().all(|record| record["file"] == "[REDACTED]"));
+}
+
 /// The settings' time counts for all that say nothing, and a hook's own for itself.
 #[test]
 fn times() {
     let own = with(hook("own", "before_tool"), json!({"timeoutMs": 2000}));
     let mut house = House::with_user_hooks(&[own, hook("usual", "after_tool"), hook("save", "onDidSaveTextDocument")]);
-    house.world.write(".tollgate/config.json", r#"{"hooks": {"timeout": 7000}}"#);
+    // A workspace cannot take the user's hooks their time away.
+    house.world.write(".tollgate/config.json", r#"{"hooks": {"timeout": 1000}}"#);
+    house.world.write_home(".tollgate/config.json", r#"{"hooks": {"timeout": 7000}}"#);
     house.ask("before_tool", json!({}));
     house.ask("after_tool", json!({}));
     house.notify("onDidSaveTextDocument", json!({"file": "a"}));

@@ -42,7 +42,7 @@
 //! | `files` | the workspace and the home folder behind capabilities |
 //! | `imports` | the contract's imports over `files`, clock, random bytes and log |
 //! | [`hooks`] | programs and prompts that run when something happens, driven as the gate says |
-//! | `lookups`, `process` | what the gate wants looked up, carried out: commands and functions, within bounds |
+//! | `lookups`, `process`, `mcp` | what the gate wants looked up, carried out: commands, functions and MCP servers, within bounds |
 //! | `bindings` | generated from `wit/` |
 //!
 //! The decisions are documented in the crate `tollgate_guest`.
@@ -58,6 +58,7 @@ mod gate;
 pub mod hooks;
 mod imports;
 mod lookups;
+mod mcp;
 #[cfg(feature = "native")]
 pub mod native;
 mod process;

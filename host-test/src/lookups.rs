@@ -2,33 +2,44 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, mpsc};
+use std::sync::{Arc, Weak, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
 use crate::bindings::exports::tollgate::hooks::augment::{Answer, Finding, Lookup, Plan};
-use crate::process::{self, ENVIRONMENT, Ending, MOST_OUTPUT, Program};
+use crate::mcp::Servers;
+use crate::process::{self, Ending, MOST_OUTPUT, Program};
 
 /// What an embedder knows about a concept, as Markdown; nothing where it knows nothing; a text where it failed.
 pub type Function = dyn Fn(&str) -> Result<Option<String>, String> + Send + Sync;
 
-/// Calls a tool of an MCP server that the embedder is connected to: the server, the tool, its arguments.
+/// Calls a tool of an MCP server for the embedder: the server, the tool, its arguments.
 pub type McpTool = dyn Fn(&str, &str, &Value) -> Result<Option<String>, String> + Send + Sync;
 
-/// Who can be asked outside the gate: commands, functions of the embedder, MCP servers that it is connected to.
+/// Who can be asked outside the gate: commands, functions of the embedder, MCP servers.
+///
+/// A server is started when it is first asked, and kept for this and its clones; when the last of them goes, so does the server.
 #[derive(Clone)]
 pub struct Lookups {
+    callers: Callers,
+    servers: Arc<Servers>,
+}
+
+/// Who is asked in a thread of its own, which may go on when nobody waits for it any more.
+#[derive(Clone)]
+struct Callers {
     folder: PathBuf,
     functions: HashMap<String, Arc<Function>>,
     mcp: Option<Arc<McpTool>>,
 }
 
 impl Lookups {
-    /// Commands are run in a folder, usually the workspace.
+    /// Commands and MCP servers are run in a folder, usually the workspace.
     pub fn new(folder: impl Into<PathBuf>) -> Self {
-        Self { folder: folder.into(), functions: HashMap::new(), mcp: None }
+        let callers = Callers { folder: folder.into(), functions: HashMap::new(), mcp: None };
+        Self { callers, servers: Arc::default() }
     }
 
     /// Gives a function under the name of a source that the settings declare with `"function": true`.
@@ -38,14 +49,15 @@ impl Lookups {
         source: &str,
         function: impl Fn(&str) -> Result<Option<String>, String> + Send + Sync + 'static,
     ) -> Self {
-        self.functions.insert(source.to_owned(), Arc::new(function));
+        self.callers.functions.insert(source.to_owned(), Arc::new(function));
         self
     }
 
-    /// Says how a tool of an MCP server is called. Without it, such sources are not there.
+    /// Says how a tool of an MCP server is called. Without it, the servers that the user's settings name are started here, and
+    /// others are not there.
     #[must_use]
     pub fn mcp(mut self, call: impl Fn(&str, &str, &Value) -> Result<Option<String>, String> + Send + Sync + 'static) -> Self {
-        self.mcp = Some(Arc::new(call));
+        self.callers.mcp = Some(Arc::new(call));
         self
     }
 
@@ -54,11 +66,13 @@ impl Lookups {
         let deadline = Instant::now() + Duration::from_millis(plan.total_ms.into());
         let (sender, receiver) = mpsc::channel();
         for (number, lookup) in plan.lookups.iter().enumerate() {
-            let (sender, lookup, this) = (sender.clone(), lookup.clone(), self.clone());
+            let (sender, lookup, callers) = (sender.clone(), lookup.clone(), self.callers.clone());
+            // A function that never comes back must not keep the servers.
+            let servers = Arc::downgrade(&self.servers);
             thread::spawn(move || {
                 let most =
                     Duration::from_millis(lookup.timeout_ms.into()).min(deadline.saturating_duration_since(Instant::now()));
-                let _ = sender.send((number, this.ask(&lookup, most)));
+                let _ = sender.send((number, callers.ask(&lookup, &servers, most)));
             });
         }
         drop(sender);
@@ -76,19 +90,26 @@ impl Lookups {
         };
         plan.lookups.iter().zip(answers).map(finding).collect()
     }
+}
 
-    fn ask(&self, lookup: &Lookup, most: Duration) -> Answer {
+impl Callers {
+    fn ask(&self, lookup: &Lookup, servers: &Weak<Servers>, most: Duration) -> Answer {
         let request: Value = serde_json::from_slice(&lookup.request).unwrap_or_default();
         if let Some(run) = request.get("run") {
             return command(run, &self.folder, most);
         }
-        let known = if request.get("function").is_some() {
-            self.functions.get(&lookup.source).map(|function| function(&lookup.concept))
-        } else {
-            self.mcp.as_ref().zip(request.get("mcp")).map(|(call, asked)| {
+        let known = match (request.get("mcp"), &self.mcp) {
+            (Some(asked), Some(call)) => {
                 let text = |key: &str| asked.get(key).and_then(Value::as_str).unwrap_or_default();
-                call(text("server"), text("tool"), asked.get("arguments").unwrap_or(&Value::Null))
-            })
+                Some(call(text("server"), text("tool"), asked.get("arguments").unwrap_or(&Value::Null)))
+            }
+            (Some(asked), None) => {
+                return servers.upgrade().map_or(Answer::Late, |servers| servers.ask(asked, &self.folder, most));
+            }
+            (None, _) => {
+                let function = request.get("function").and_then(|_| self.functions.get(&lookup.source));
+                function.map(|function| function(&lookup.concept))
+            }
         };
         match known {
             Some(Ok(Some(text))) => Answer::Text(text),
@@ -100,11 +121,12 @@ impl Lookups {
 }
 
 fn command(run: &Value, folder: &Path, most: Duration) -> Answer {
-    let words = run.get("argv").and_then(Value::as_array).into_iter().flatten();
-    let argv: Vec<String> = words.filter_map(|word| word.as_str().map(str::to_owned)).collect();
+    let words = |key: &str| run.get(key).map(process::words).unwrap_or_default();
     let input = run.get("stdin").and_then(Value::as_str).unwrap_or_default();
+    let (argv, inherit) = (words("argv"), words("inherit"));
+    let inherit: Vec<&str> = inherit.iter().map(String::as_str).collect();
     let program =
-        Program { argv: &argv, input: input.as_bytes(), folder, inherit: ENVIRONMENT, set: &[], output_bytes: MOST_OUTPUT };
+        Program { argv: &argv, input: input.as_bytes(), folder, inherit: &inherit, set: &[], output_bytes: MOST_OUTPUT };
     match process::run(&program, most) {
         Ending::Ended { status, output, .. } if status.success() => Answer::Text(String::from_utf8_lossy(&output).into_owned()),
         Ending::Ended { status, complaint, .. } => {
@@ -147,11 +169,11 @@ mod tests {
         let start = Instant::now();
         let found = lookups.carry_out(&plan(
             &[
-                ("said", r#"{"run":{"argv":["echo","hello"],"stdin":null}}"#),
-                ("garbage", r#"{"run":{"argv":["printf","\\377\\000x"],"stdin":null}}"#),
-                ("failing", r#"{"run":{"argv":["sh","-c","echo why >&2; exit 3"],"stdin":null}}"#),
-                ("hanging", r#"{"run":{"argv":["sleep","60"],"stdin":null}}"#),
-                ("absent", r#"{"run":{"argv":["no-such-program-here"],"stdin":null}}"#),
+                ("said", r#"{"run":{"argv":["echo","hello"],"stdin":null,"inherit":["PATH"]}}"#),
+                ("garbage", r#"{"run":{"argv":["printf","\\377\\000x"],"stdin":null,"inherit":["PATH"]}}"#),
+                ("failing", r#"{"run":{"argv":["sh","-c","echo why >&2; exit 3"],"stdin":null,"inherit":["PATH"]}}"#),
+                ("hanging", r#"{"run":{"argv":["sleep","60"],"stdin":null,"inherit":["PATH"]}}"#),
+                ("absent", r#"{"run":{"argv":["no-such-program-here"],"stdin":null,"inherit":["PATH"]}}"#),
                 ("known", r#"{"function":{"name":"known","concept":"auth"}}"#),
                 ("ignorant", r#"{"function":{}}"#),
                 ("broken", r#"{"function":{}}"#),

@@ -32,6 +32,8 @@ enum Command {
     Hooks(commands::hooks::Options),
     /// Run hooks outside an editor: at saved, created, deleted and renamed files, and at commits
     Watch(commands::watch::Options),
+    /// Offer intents and ledger to an agent as tools of an MCP server, on standard input and output
+    McpServe(commands::mcp_serve::Options),
     /// Show, check, export and archive what the agents changed, and take changes back
     Trace(Box<commands::trace::Options>),
 }
@@ -44,6 +46,7 @@ fn main() -> ExitCode {
         Command::Hooks(options) => commands::hooks::run(&options),
         Command::Watch(options) => commands::watch::run(&options),
         Command::Intents(options) => commands::intents::run(&options),
+        Command::McpServe(options) => commands::mcp_serve::run(&options),
         Command::Trace(options) => commands::trace::run(&options),
     }
 }

@@ -11,9 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// What a program inherits of the environment where nobody says otherwise. Secrets in the rest are none of its business.
-pub(crate) const ENVIRONMENT: &[&str] =
-    &["PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR", "TEMP", "SystemRoot", "MAENIFOLD_ROOT"];
+use serde_json::Value;
 
 /// Of its output so much is kept where nobody says otherwise; the rest is read and dropped.
 pub(crate) const MOST_OUTPUT: usize = 1 << 20;
@@ -203,16 +201,30 @@ pub(crate) fn run(program: &Program<'_>, most: Duration) -> Ending {
     Run::new().carry_out(program, Some(Instant::now() + most))
 }
 
-fn start(program: &Program<'_>) -> Result<Child, Ending> {
-    let Some((name, arguments)) = program.argv.split_first() else {
-        return Err(Ending::Failed(io::Error::new(io::ErrorKind::InvalidInput, "no program is named")));
+/// A list of words in a request of the gate.
+pub(crate) fn words(list: &Value) -> Vec<String> {
+    let words = list.as_array().into_iter().flatten();
+    words.filter_map(|word| word.as_str().map(str::to_owned)).collect()
+}
+
+/// A program in a group of its own, with pipes to it, and of the environment only the variables that it may inherit. No shell:
+/// the words are the arguments.
+pub(crate) fn command<S: AsRef<str>>(argv: &[String], inherit: &[S], folder: &Path) -> io::Result<Command> {
+    let Some((program, arguments)) = argv.split_first() else {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "no program is named"));
     };
-    let mut command = Command::new(name);
-    command.args(arguments).current_dir(program.folder).env_clear();
-    command.envs(program.inherit.iter().filter_map(|name| Some((name, std::env::var_os(name)?))));
-    command.envs(program.set.iter().copied());
+    let mut command = Command::new(program);
+    command.args(arguments).current_dir(folder).env_clear();
+    command.envs(inherit.iter().filter_map(|name| Some((name.as_ref(), std::env::var_os(name.as_ref())?))));
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     own_group(&mut command);
+    Ok(command)
+}
+
+fn start(program: &Program<'_>) -> Result<Child, Ending> {
+    let mut command = command(program.argv, program.inherit, program.folder).map_err(Ending::Failed)?;
+    command.envs(program.set.iter().copied());
+    let name = program.argv.first().map_or("", String::as_str);
     let mut tries = 0;
     loop {
         match command.spawn() {
@@ -291,9 +303,16 @@ fn own_group(command: &mut Command) {
     command.process_group(0);
 }
 
-#[cfg(unix)]
 fn kill_group(child: &mut Child) {
     if let Some(pid) = pid(child) {
+        let _ = rustix::process::kill_process_group(pid, rustix::process::Signal::KILL);
+    }
+}
+
+/// Ends a group by the id of the program that it was made for.
+#[cfg(unix)]
+pub(crate) fn kill(program: u32) {
+    if let Some(pid) = i32::try_from(program).ok().and_then(rustix::process::Pid::from_raw) {
         let _ = rustix::process::kill_process_group(pid, rustix::process::Signal::KILL);
     }
 }
@@ -317,6 +336,10 @@ fn kill_group(child: &mut Child) {
     let _ = child.kill();
 }
 
+/// Elsewhere only the program itself is ended, by whoever has it.
+#[cfg(not(unix))]
+pub(crate) fn kill(_program: u32) {}
+
 #[cfg(not(unix))]
 fn over(child: &mut Child) -> bool {
     !matches!(child.try_wait(), Ok(None))
@@ -333,7 +356,7 @@ mod tests {
     use super::*;
 
     fn program<'a>(argv: &'a [String], input: &'a [u8], folder: &'a Path) -> Program<'a> {
-        Program { argv, input, folder, inherit: ENVIRONMENT, set: &[("GIVEN", "yes")], output_bytes: 5_000 }
+        Program { argv, input, folder, inherit: &["PATH"], set: &[("GIVEN", "yes")], output_bytes: 5_000 }
     }
 
     fn sh(script: &str, input: &[u8], millis: u64) -> Ending {

@@ -18,3 +18,5 @@ declare const TOLLGATE_DIGEST: string;
 
 /** The core modules by name, compressed and in Base64; only in the bundle that is one file. */
 declare const TOLLGATE_MODULES: Record<string, string>;
+/** The MCP client's types want it, though nothing here speaks HTTP. */
+type HeadersInit = Record<string, string>;

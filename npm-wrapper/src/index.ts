@@ -12,7 +12,7 @@ export * from './calls.js';
 export { type ErrorCode, TollgateError } from './error.js';
 export * from './hook_types.js';
 export { Hooks } from './hooks.js';
-export { carryOut, type LookupOptions } from './lookups.js';
+export { carryOut, closeMcpServers, type LookupOptions } from './lookups.js';
 export type { Tollgate } from './tollgate.js';
 
 /** How much a log line matters. */

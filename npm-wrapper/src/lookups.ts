@@ -1,23 +1,32 @@
 import type { Finding, Lookup, LookupPlan } from './calls.js';
 import { run } from './process.js';
-
-/** What a program inherits of the environment. Secrets in the rest are none of its business. */
-const ENVIRONMENT = ['PATH', 'HOME', 'USER', 'LOGNAME', 'LANG', 'LC_ALL', 'LC_CTYPE', 'TZ', 'TMPDIR', 'TEMP', 'SystemRoot', 'MAENIFOLD_ROOT'];
+import { texts } from './programs.js';
 
 /** Of a program's output so much is kept; the rest is read and dropped. */
 const MOST_OUTPUT = 1 << 20;
 
 /** Who can be asked outside the gate. */
 export interface LookupOptions {
-  /** Where commands are run. Without it, the current folder. */
+  /** Where commands and MCP servers are run. Without it, the current folder. */
   folder?: string;
   /** Functions for the sources that the settings declare with `"function": true`; they answer with Markdown, or nothing. */
   functions?: Record<string, (concept: string, signal: AbortSignal) => Promise<string | undefined> | string | undefined>;
-  /** Calls a tool of an MCP server that you are connected to. Without it, such sources are not there. */
+  /**
+   * Calls a tool of an MCP server that you are connected to. Without it, the servers that the user's settings name are started
+   * when they are first asked, and kept until the process ends; others are not there.
+   */
   mcpTool?: (server: string, tool: string, args: unknown, signal: AbortSignal) => Promise<string | undefined> | string | undefined;
 }
 
 type Answer = Finding['answer'];
+
+/** Loaded when the first MCP server is asked. */
+let mcp: Promise<typeof import('./mcp.js')> | undefined;
+
+/** Ends the MCP servers that lookups have started. The next lookup starts them anew. */
+export async function closeMcpServers(): Promise<void> {
+  await (await mcp)?.close();
+}
 
 /** Looks everything up at once, each within its time and all within the plan's. What is late is reported as late. */
 export async function carryOut(plan: LookupPlan, options: LookupOptions = {}): Promise<Finding[]> {
@@ -48,7 +57,11 @@ async function inTime(most: number, work: (signal: AbortSignal) => Promise<Answe
 
 async function ask(lookup: Lookup, options: LookupOptions, signal: AbortSignal): Promise<Answer> {
   const request = (lookup.request ?? {}) as Record<string, Record<string, unknown>>;
-  if (request.run !== undefined) return ended(request.run, options.folder ?? process.cwd(), signal);
+  const folder = options.folder ?? process.cwd();
+  if (request.run !== undefined) return ended(request.run, folder, signal);
+  if (request.mcp !== undefined && options.mcpTool === undefined) {
+    return (await (mcp ??= import('./mcp.js'))).ask(request.mcp, folder, signal);
+  }
   let known: Promise<string | undefined> | string | undefined;
   if (request.function !== undefined) {
     const answer = options.functions?.[lookup.source];
@@ -63,17 +76,9 @@ async function ask(lookup: Lookup, options: LookupOptions, signal: AbortSignal):
 }
 
 /** Runs a program within the signal's time. */
-async function ended({ argv, stdin }: Record<string, unknown>, folder: string, signal: AbortSignal): Promise<Answer> {
-  const ending = await run(
-    {
-      argv: Array.isArray(argv) ? argv.map(String) : [],
-      input: typeof stdin === 'string' ? stdin : '',
-      folder,
-      inherit: ENVIRONMENT,
-      outputBytes: MOST_OUTPUT,
-    },
-    signal,
-  );
+async function ended({ argv, inherit, stdin }: Record<string, unknown>, folder: string, signal: AbortSignal): Promise<Answer> {
+  const input = typeof stdin === 'string' ? stdin : '';
+  const ending = await run({ argv: texts(argv), input, folder, inherit: texts(inherit), outputBytes: MOST_OUTPUT }, signal);
   switch (ending.how) {
     case 'ended':
       if (ending.code === 0) return { text: ending.stdout };

@@ -30,11 +30,10 @@ export function recordsImport(roots: Roots, log: LogSink): typeof contract {
   function allowed(root: contract.Root, path: string, use: (target: Target) => void): void {
     const { real, found } = roots.walk(root, path);
     if (real === undefined) throw new Fault('other');
-    const owner = roots.writable(real);
-    if (owner === undefined || found === 'unreadable') throw new Fault('denied');
+    if (!roots.writable(root, real) || found === 'unreadable') throw new Fault('denied');
     const standing = found === 'missing' ? 'nothing' : found.isFile() ? 'file' : 'something else';
     const cut = real.lastIndexOf('/');
-    const mode = owner === 'home' || roots.isPrivate(real) ? 0o600 : 0o666;
+    const mode = roots.isPrivate(real) ? 0o600 : 0o666;
     try {
       use({ path: real, folder: real.slice(0, cut), name: real.slice(cut + 1), mode, standing });
     } catch (error) {

@@ -41,16 +41,18 @@ export class Roots {
     return root === 'project' ? this.inProject(real) : liesIn(this.home.folder, LENT_OF_HOME, real);
   }
 
-  /** The root in whose writable folders an absolute path lies; none where it lies in neither. */
-  writable(real: string): Root | undefined {
-    // The home folder first: where it is the workspace too, what is written there stays private.
-    if (isBelow(this.home.folder, WRITABLE_OF_HOME, real)) return 'home';
-    return isBelow(this.project.folder, WRITABLE_OF_PROJECT, real) ? 'project' : undefined;
+  /**
+   * Whether an absolute path lies in the writable folders of the root that was named. A link in the workspace must not lead to
+   * what the user keeps at home.
+   */
+  writable(root: Root, real: string): boolean {
+    if (root === 'home') return isBelow(this.home.folder, WRITABLE_OF_HOME, real);
+    return isBelow(this.project.folder, WRITABLE_OF_PROJECT, real);
   }
 
-  /** Whether an absolute path lies where copies of the user's files are kept, whoever may read those. */
+  /** Whether an absolute path lies at the user's home, or where copies of the user's files are kept, whoever may read those. */
   isPrivate(real: string): boolean {
-    return isBelow(this.project.folder, [PRIVATE_OF_PROJECT], real);
+    return isBelow(this.home.folder, WRITABLE_OF_HOME, real) || isBelow(this.project.folder, [PRIVATE_OF_PROJECT], real);
   }
 
   /** A path as the guest sees it: relative to the workspace where it lies in it, else absolute. */

@@ -98,8 +98,10 @@ async function start(context: vscode.ExtensionContext, ended: () => void): Promi
     onDidChange: (listener, self, disposables) => editor.onDidRefresh((folder) => listener.call(self, folder.at), undefined, disposables),
     preTool: async (call, where) => at(where).call('preTool', whole(call)),
     postTool: async (call, outcome, where) => at(where).call('postTool', whole(call), outcome),
-    augment: async (call, options = {}, where) => {
+    augment: async (call, options, where) => {
       const folder = at(where);
+      if (options === undefined) return folder.call('augmentWith', whole(call), folder.at.uri.fsPath);
+      // Functions of the embedder's cannot go to another thread.
       const plan = await folder.call<LookupPlan>('planLookups', whole(call));
       const findings = await carryOut(plan, { folder: folder.at.uri.fsPath, ...options });
       return folder.call('augment', whole(call), findings);

@@ -11,7 +11,7 @@ const plan = (requests, totalMs = 2000, timeoutMs = 300) => ({
   lookups: Object.entries(requests).map(([source, request]) => ({ concept: 'auth', source, request, timeoutMs })),
 });
 
-const run = (...argv) => ({ run: { argv, stdin: null } });
+const run = (...argv) => ({ run: { argv, stdin: null, inherit: ['PATH'] } });
 
 test('sources that answer, know nothing, print garbage, fail, hang, or are not there, all at once', async () => {
   const options = {

@@ -39,6 +39,7 @@ test('calls are answered as the gate answers them', async () => {
   assert.equal((await thread.call('f', 'preTool', write('src/auth/login.ts'))).code, 'in_scope');
   assert.equal((await thread.call('f', 'preTool', write('src/pay.ts'))).code, 'out_of_scope');
   assert.match(await thread.call('f', 'context', 's1'), /Login hardening/);
+  assert.equal((await thread.call('f', 'augmentWith', write('src/auth/login.ts'), '.')).args.path, 'src/auth/login.ts');
   assert.equal((await thread.call('f', 'perform', { op: 'verify' })).done, true);
   assert.deepEqual(await thread.call('f', 'event', 'before_model', 's1', { a: 1 }), { continue: true, systemMessage: null, data: { a: 1 } });
   await thread.end();

@@ -17,7 +17,7 @@ function contents() {
     ['media/icon.png', at('media', 'icon.png')],
     ['media/tollgate.svg', at('media', 'tollgate.svg')],
   ]);
-  const wanted = { schemas: /\.schema\.json$/, dist: /\.(cjs|wasm)$/ };
+  const wanted = { schemas: /\.schema\.json$/, dist: /\.(cjs|js|json|txt|wasm)$/ };
   for (const [folder, from] of [['schemas', at('..', 'schemas')], ['dist', at('dist')]]) {
     for (const name of fs.readdirSync(from).sort()) if (wanted[folder].test(name)) files.set(`${folder}/${name}`, path.join(from, name));
   }
@@ -26,7 +26,7 @@ function contents() {
 
 /** The types of all files by the ends of their names, which the archive's form asks for. */
 function contentTypes(names) {
-  const known = { json: 'application/json', md: 'text/markdown', png: 'image/png', svg: 'image/svg+xml', cjs: 'application/javascript', wasm: 'application/wasm' };
+  const known = { json: 'application/json', md: 'text/markdown', png: 'image/png', svg: 'image/svg+xml', cjs: 'application/javascript', js: 'application/javascript', txt: 'text/plain', wasm: 'application/wasm' };
   const ends = [...new Set(names.map((name) => path.extname(name)).filter(Boolean))].sort();
   const row = (end) => `<Default Extension="${end}" ContentType="${known[end.slice(1)] ?? 'application/octet-stream'}"/>`;
   const plain = names.filter((name) => path.extname(name) === '').map((name) => `<Override PartName="/extension/${name}" ContentType="text/plain"/>`);

@@ -43,6 +43,11 @@ pub(crate) fn runtimes() -> Result<Vec<Runtime>> {
     Ok(runtimes)
 }
 
+/// Installs the MCP server that the hosts' clients are tried with; their tests find it below the target folder.
+pub(crate) fn mcp_servers() -> Result<()> {
+    pinned("mcp-servers").map(drop)
+}
+
 /// Installs the packages that a folder beside this crate's sources pins, below the target folder, and returns where.
 pub(crate) fn pinned(name: &str) -> Result<PathBuf> {
     let folder = target().join(name);

@@ -15,6 +15,7 @@ pub(crate) fn test() -> Result<()> {
     check::check()?;
     // Debug assertions and overflow checks on, for the gate's own logic.
     run(&mut cargo(&["test", "--locked", "--package", "tollgate-guest"]))?;
+    npm::mcp_servers()?;
     // Some tests run both hosts side by side; the package for Node has been built by the checks.
     let mut hosts = cargo(&["test", "--release", "--locked", "--package", "tollgate", "--package", "xtask"]);
     run(hosts.env("TOLLGATE_NODE", "node"))?;

@@ -6,7 +6,8 @@ use super::block::{Section, block, is_augmented};
 use super::concept;
 use super::notes::Shelf;
 use super::place::placed;
-use super::settings::{self, Kind, Settings, Source, object};
+use super::programs;
+use super::settings::{Kind, Settings, Source, object};
 use super::{Answer, Directions, Finding, Listed, Listing, Lookup, Plan};
 use crate::call::{Reader, ToolCall};
 use crate::ports::{Level, Ports};
@@ -87,7 +88,7 @@ impl Knowledge {
                     && lookups.len() < MOST_LOOKUPS
                     && self.may_be_asked(source, begun, ports)
                 {
-                    let request = source.request(concept);
+                    let request = source.request(concept, self.start(source, begun, ports));
                     lookups.push(Lookup { concept: concept.clone(), source: source.name.clone(), request });
                 }
             }
@@ -98,9 +99,9 @@ impl Knowledge {
     /// A repository runs nothing unasked: a command that the workspace names is run only if the user's own settings have it.
     fn may_be_asked(&mut self, source: &Source, now: u64, ports: &Ports) -> bool {
         let Some(words) = source.command_of_workspace() else { return true };
-        let allowed = settings::is_allowed_by_user(words, ports);
+        let allowed = programs::is_allowed_by_user(words, ports);
         if !allowed {
-            let (name, own) = (&source.name, settings::OF_USER);
+            let (name, own) = (&source.name, programs::SETTINGS);
             let line = serde_json::Value::from(words.to_vec());
             ports.warn(&format!(
                 "the source `{name}` is not asked: it runs a command that the workspace names; to allow it, add {line} to `augment.commands` in `~/{own}`"
@@ -108,6 +109,21 @@ impl Knowledge {
             remember(&mut self.absences, key(name, ""), now + FORGET_MS);
         }
         allowed
+    }
+
+    /// How the server of an MCP source is started; null where it is not. Then the embedder may still be connected to it, so it
+    /// is asked for all the same.
+    fn start(&mut self, source: &Source, now: u64, ports: &Ports) -> Value {
+        let Kind::Mcp { server, .. } = &source.kind else { return Value::Null };
+        programs::start(server, ports).unwrap_or_else(|why| {
+            // No source and no concept is called that.
+            let told = key("\0", server);
+            if !self.absences.iter().any(|(key, until)| *until > now && *key == told) {
+                ports.warn(&why);
+                remember(&mut self.absences, told, now + FORGET_MS);
+            }
+            Value::Null
+        })
     }
 
     /// What is known, from the gate's own sources and from what the host found elsewhere, and where it goes.

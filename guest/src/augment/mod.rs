@@ -9,6 +9,7 @@ mod concept;
 mod knowledge;
 mod notes;
 mod place;
+mod programs;
 pub mod settings;
 
 use serde_json::Value;

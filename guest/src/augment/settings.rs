@@ -13,13 +13,14 @@
 //!     ],
 //!     "literal": false,
 //!     "budget_chars": 8000
-//!   }
+//!   },
+//!   "mcpServers": {"graph": {"command": "graph-server", "args": ["--stdio"], "env": {"GRAPH": "main"}}}
 //! }
 //! ```
 
 use serde_json::{Map, Value};
 
-use crate::ports::{Ports, Root};
+use super::programs::inherited;
 
 /// The folder of the built-in source.
 const FOLDER: &str = ".tollgate/concepts";
@@ -82,22 +83,6 @@ pub enum Kind {
     Function,
 }
 
-/// The user's own settings, below the home folder.
-pub(super) const OF_USER: &str = ".tollgate/config.json";
-
-/// Whether the user's own settings have a command, word by word: `{"augment": {"commands": [["wiki", "--about", "{concept}"]]}}`. A
-/// program that is named by a path relative to the workspace is the workspace's own, whatever the user allowed elsewhere.
-pub(super) fn is_allowed_by_user(words: &[String], ports: &Ports) -> bool {
-    let program = words.first().map_or("", String::as_str);
-    if program.contains(['/', '\\']) && !program.starts_with('/') {
-        return false;
-    }
-    let text = ports.workspace.read(Root::Home, OF_USER, 1 << 20).unwrap_or_default();
-    let settings: Value = serde_json::from_slice(&text).unwrap_or_default();
-    let commands = settings.pointer("/augment/commands").and_then(Value::as_array);
-    commands.is_some_and(|commands| commands.contains(&Value::from(words.to_vec())))
-}
-
 /// What [`MAENIFOLD`] is asked: the concept, its direct neighbours with their content, and no more than five of them.
 fn payload(concept: &str) -> Value {
     object(&mut [
@@ -106,15 +91,6 @@ fn payload(concept: &str) -> Value {
         ("includeContent", true.into()),
         ("maxEntities", 5.into()),
     ])
-}
-
-/// A JSON object. The macro that makes one takes ten times the room in the component.
-pub(super) fn object(fields: &mut [(&str, Value)]) -> Value {
-    let mut object = Map::new();
-    for (key, value) in fields {
-        object.insert((*key).to_owned(), value.take());
-    }
-    Value::Object(object)
 }
 
 impl Source {
@@ -135,11 +111,14 @@ impl Source {
         }
     }
 
-    /// What the host shall do to ask about a concept; null where the source is the gate's own.
-    pub(super) fn request(&self, concept: &str) -> Value {
+    /// What the host shall do to ask about a concept; null where the source is the gate's own. `start` is how the server of an
+    /// MCP source is started.
+    pub(super) fn request(&self, concept: &str, start: Value) -> Value {
         let (doing, what) = match &self.kind {
             Kind::Notes(_) => return Value::Null,
-            Kind::Command(words) => ("run", object(&mut [("argv", filled(words, concept).into()), ("stdin", Value::Null)])),
+            Kind::Command(words) => {
+                ("run", object(&mut [("argv", filled(words, concept).into()), ("stdin", Value::Null), ("inherit", inherited())]))
+            }
             Kind::Mcp { server, tool, arguments } => {
                 let mut given = arguments.clone();
                 for value in given.values_mut() {
@@ -149,7 +128,7 @@ impl Source {
                 }
                 let given = if given.is_empty() { payload(concept) } else { Value::Object(given) };
                 let [server, tool] = [server, tool].map(|name| name.as_str().into());
-                ("mcp", object(&mut [("server", server), ("tool", tool), ("arguments", given)]))
+                ("mcp", object(&mut [("server", server), ("tool", tool), ("arguments", given), ("start", start)]))
             }
             Kind::Function => ("function", object(&mut [("name", self.name.as_str().into()), ("concept", concept.into())])),
         };
@@ -296,7 +275,9 @@ mod tests {
         ]}))
         .unwrap();
         let payload = r#"{"conceptName":"A \"b\"","depth":1,"includeContent":true,"maxEntities":5}"#;
-        let run = |argv: &[&str]| json!({"run": {"argv": argv, "stdin": null}});
+        let run = |argv: &[&str]| json!({"run": {"argv": argv, "stdin": null, "inherit": inherited()}});
+        let mcp =
+            |arguments: Value| json!({"mcp": {"server": "s", "tool": "t", "arguments": arguments, "start": {"argv": ["x"]}}});
         for (name, expected) in [
             ("notes", Value::Null),
             ("vault", Value::Null),
@@ -304,12 +285,12 @@ mod tests {
             ("own", run(&["/opt/maenifold.exe", "--tool", "x", &format!("--payload={payload}")])),
             ("wiki", run(&["wiki", "--about=A \"b\"", "-q"])),
             ("man", run(&["man", "A \"b\""])),
-            ("graph", json!({"mcp": {"server": "s", "tool": "t", "arguments": serde_json::from_str::<Value>(payload).unwrap()}})),
-            ("graph2", json!({"mcp": {"server": "s", "tool": "t", "arguments": {"q": "about A \"b\"", "n": 3}}})),
+            ("graph", mcp(serde_json::from_str(payload).unwrap())),
+            ("graph2", mcp(json!({"q": "about A \"b\"", "n": 3}))),
             ("mine", json!({"function": {"name": "mine", "concept": "A \"b\""}})),
         ] {
             let source = settings.sources.iter().find(|source| source.name == name).unwrap();
-            assert_eq!(source.request("A \"b\""), expected, "{name}");
+            assert_eq!(source.request("A \"b\"", json!({"argv": ["x"]})), expected, "{name}");
         }
         assert_eq!(settings.sources[2].kind, Kind::Notes("docs/wiki".to_owned()));
     }

@@ -54,7 +54,7 @@ impl Gate {
     }
 
     /// Tries once more what could not be entered.
-    pub(super) fn enter_again(&mut self) {
+    pub fn enter_again(&mut self) {
         if self.waiting.is_empty() {
             return;
         }
@@ -91,7 +91,7 @@ impl Gate {
     }
 
     /// How many milliseconds from now something is to be tried again.
-    pub(super) fn due_in(&self) -> Option<u64> {
+    pub fn due_in(&self) -> Option<u64> {
         let due = self.waiting.iter().map(|waiting| waiting.due).min()?;
         Some(due.saturating_sub(self.ports.clock.now().0).min(AGAIN_MS))
     }

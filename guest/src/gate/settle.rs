@@ -1,7 +1,5 @@
 //! After a tool ran: what is there to enter in the ledger?
 
-use serde_json::Value;
-
 use super::Gate;
 use super::entering::Unentered;
 use super::guard::MOST_LEASES;
@@ -302,8 +300,7 @@ pub(super) fn hashed(path: &str) -> Question {
 
 /// What the agent says its change is, where it says something we know.
 pub(super) fn claimed(call: &ToolCall) -> Option<MutationClass> {
-    let claim: &Value = call.args.get("mutation_class")?;
-    serde_json::from_value(claim.clone()).ok()
+    MutationClass::named(call.args.get("mutation_class")?.as_str()?)
 }
 
 /// Text from outside, without secrets.

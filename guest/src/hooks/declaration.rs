@@ -14,6 +14,9 @@ const SCHEMA_VERSION: u64 = 1;
 /// Longer files and ids are mistakes.
 const MOST_HOOKS: usize = 10_000;
 const LONGEST_ID: usize = 128;
+const MOST_FAULTS: usize = 20;
+/// All patterns of a file together.
+const MOST_STEPS: usize = 50_000;
 
 /// A hook.
 #[derive(Debug, Clone)]
@@ -130,7 +133,7 @@ fn plain(folder: &str) -> &str {
 
 /// Reads a file of declarations: all hooks, or everything that is wrong.
 pub fn read(document: &Value) -> Result<Vec<Hook>, Vec<Fault>> {
-    let mut reader = Reader { faults: Vec::new(), path: Vec::new() };
+    let mut reader = Reader { faults: Vec::new(), path: Vec::new(), steps: 0 };
     let mut hooks: Vec<Hook> = Vec::new();
     let list = match document {
         Value::Array(list) => Some(list),
@@ -169,7 +172,7 @@ pub fn read(document: &Value) -> Result<Vec<Hook>, Vec<Fault>> {
 
 /// Reads one declaration that was not written in a file.
 pub fn read_one(written: &Value) -> Result<Hook, Vec<Fault>> {
-    let mut reader = Reader { faults: Vec::new(), path: Vec::new() };
+    let mut reader = Reader { faults: Vec::new(), path: Vec::new(), steps: 0 };
     let hook = reader.hook(written);
     hook.filter(|_| reader.faults.is_empty()).ok_or(reader.faults)
 }
@@ -177,10 +180,15 @@ pub fn read_one(written: &Value) -> Result<Hook, Vec<Fault>> {
 struct Reader {
     faults: Vec<Fault>,
     path: Vec<Step>,
+    steps: usize,
 }
 
 impl Reader {
     fn fault(&mut self, message: &str) {
+        // Each is looked up in the text, and nobody reads more.
+        if self.faults.len() >= MOST_FAULTS {
+            return;
+        }
         self.faults.push(Fault { path: self.path.clone(), message: message.to_owned() });
     }
 
@@ -235,7 +243,13 @@ impl Reader {
             written: written.clone(),
         };
         match patterns(fields.get("secretPatterns").unwrap_or(&Value::Null)) {
-            Ok(patterns) => hook.secrets = patterns,
+            Ok(patterns) => {
+                self.steps += patterns.iter().map(Pattern::size).sum::<usize>();
+                if self.steps > MOST_STEPS {
+                    self.fault_at("secretPatterns", "make all patterns of this file too large together");
+                }
+                hook.secrets = patterns;
+            }
             Err(why) => self.fault_at("secretPatterns", &why),
         }
         let allow_git = self.flag(fields, "allowGit", false);
@@ -253,7 +267,7 @@ impl Reader {
                 self.fault_at(key, &format!("is not known; known are: {}", KEYS.join(", ")));
             }
         }
-        (self.faults.len() == faults).then_some(hook)
+        (self.faults.len() == faults && faults < MOST_FAULTS).then_some(hook)
     }
 
     /// A required name, under either of two keys.

@@ -58,7 +58,7 @@ pub struct Hooks {
     inbox: Vec<(Event, VecDeque<Registered>, Ask, bool)>,
     listening: Vec<String>,
     /// Approvals that were asked for: once for each hook and digest.
-    asked: Vec<String>,
+    asked: Vec<(String, String)>,
     counts: Counts,
     /// Draining, or calling everything off.
     closing: Option<bool>,
@@ -80,7 +80,7 @@ impl Hooks {
     /// Puts in an event whose answer somebody waits for; none where no hook waits for it.
     pub fn put(&mut self, event: Event) -> Option<u64> {
         let left: VecDeque<Registered> = self.registry.waiting_for(&event).cloned().collect();
-        if left.is_empty() || self.closing.is_some() {
+        if left.is_empty() {
             return None;
         }
         self.numbers += 1;
@@ -119,6 +119,9 @@ impl Hooks {
         for input in inputs {
             self.take_in(input, ports);
         }
+        if self.registry.take_changed() {
+            self.listen();
+        }
         for (event, left, ask, by_hand) in std::mem::take(&mut self.inbox) {
             self.open_chain(event, left, ask, by_hand, ports);
         }
@@ -145,16 +148,13 @@ impl Hooks {
         match json::text(input, "type").unwrap_or_default() {
             "hello" => {
                 let folders = input.get("path").and_then(Value::as_array).into_iter().flatten();
-                self.machine = Machine {
-                    workspace: json::text(input, "workspace").unwrap_or_default().to_owned(),
-                    path: folders.filter_map(|folder| folder.as_str().map(str::to_owned)).collect(),
-                };
+                let folders = folders.filter_map(|folder| folder.as_str().map(str::to_owned));
+                self.machine = Machine::new(json::text(input, "workspace").unwrap_or_default(), folders);
                 self.prompts_by_host = input.get("prompts") == Some(&Value::Bool(true));
-                self.listen();
             }
-            "reload" => self.listen(),
+            // Whoever calls has looked at the declarations.
+            "reload" => {}
             "event" => {
-                self.listen();
                 let text = |key: &str| json::text(input, key).map(Rc::<str>::from);
                 let data = input.get("data").cloned().unwrap_or_default();
                 let event = Event { name: text("event").unwrap_or_default(), session: text("session"), data: Rc::new(data) };

@@ -30,7 +30,15 @@ pub fn write(lines: &str, ports: &Ports) {
 
 /// Puts the log aside. Where somebody wrote to it meanwhile, it stays, and the next writer tries.
 fn turn_over(ports: &Ports) {
-    let Ok(full) = ports.workspace.read(Root::Project, PATH, 16 * MOST_BYTES) else { return };
+    let Ok(full) = ports.workspace.read(Root::Project, PATH, 16 * MOST_BYTES) else {
+        // Nobody of ours lets it grow so long.
+        let _ = ports.records.replace(Root::Project, PATH, b"", Expectation::Anything);
+        return;
+    };
+    // Somebody else has just turned it over.
+    if (full.len() as u64) < MOST_BYTES / 2 {
+        return;
+    }
     if ports.records.replace(Root::Project, BEFORE, &full, Expectation::Anything).is_ok() {
         let _ = ports.records.replace(Root::Project, PATH, b"", Expectation::Digest(Digest::of(&full)));
     }
@@ -40,9 +48,9 @@ fn turn_over(ports: &Ports) {
 pub fn newest(hook: Option<&str>, limit: usize, ports: &Ports) -> Result<Vec<Value>, FileFault> {
     let mut found = Vec::new();
     for path in [PATH, BEFORE] {
-        let text = match ports.workspace.read(Root::Project, path, 16 * MOST_BYTES) {
+        let text = match ports.workspace.read_tail(Root::Project, path, 2 * MOST_BYTES) {
             Err(FileFault::Missing) => continue,
-            text => text?,
+            tail => tail?.bytes,
         };
         for line in text.split(|byte| *byte == b'\n').rev().filter(|line| !line.is_empty()) {
             if found.len() == limit {

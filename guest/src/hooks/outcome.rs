@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::run::Status;
 use crate::json;
 use crate::ports::Ports;
-use crate::redact::{self, Pattern};
+use crate::redact::Pattern;
 
 /// Of a run's output so much is kept, in characters.
 const MOST_CHARS: usize = 8_000;
@@ -35,13 +35,13 @@ impl Outcome {
 
     /// Reads what the host reports about a run.
     pub(super) fn read(done: &Value, secrets: &[Pattern], ports: &Ports) -> Self {
-        let clean = |text: &str| ports.secrets.redact(&redact::without(text, secrets)).into_owned();
+        let clean = |text: &str| ports.secrets.redact_with(text, secrets).into_owned();
         let Some(exit) = done.get("exit") else {
             let said = |key: &str| json::text(done, key);
             return if let Some(path) = said("changed") {
                 Self::of(
                     Status::Skipped,
-                    &format!("`{path}` is no longer what was approved; look at it, then `tollgate hooks approve`"),
+                    &clean(&format!("`{path}` is no longer what was approved; look at it, then `tollgate hooks approve`")),
                 )
             } else if done.get("missing").is_some() {
                 Self::of(Status::Failed, "there is nobody to run it: the program, or the runner of prompts, is missing")
@@ -58,10 +58,11 @@ impl Outcome {
             Value::Object(answer) => Some(answer),
             _ => None,
         });
-        let both =
-            [printed.trim_end(), complained.trim_end()].join(if printed.is_empty() || complained.is_empty() { "" } else { "\n" });
-        let whole = if done.get("truncated") == Some(&Value::Bool(true)) { untorn(&both) } else { &both };
-        let mut output: String = clean(whole);
+        // Each stream was cut by itself.
+        let is_cut = done.get("truncated") == Some(&Value::Bool(true));
+        let [said, complaint] = [printed, complained].map(|text| if is_cut { untorn(text) } else { text }.trim_end());
+        let whole = [said, complaint].join(if said.is_empty() || complaint.is_empty() { "" } else { "\n" });
+        let mut output: String = clean(&whole);
         if let Some((cut, _)) = output.char_indices().nth(MOST_CHARS) {
             output.truncate(cut);
             output.push('…');

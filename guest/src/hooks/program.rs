@@ -19,6 +19,9 @@ const INLINE: &[&str] = &["-c", "-e", "-E", "-p", "-pe", "-ne", "--eval", "--pri
 /// Longer scripts are a mistake.
 const MOST_SCRIPT: u64 = 16 << 20;
 
+/// So are longer commands.
+const MOST_WORDS: usize = 256;
+
 /// What the host said about the machine.
 #[derive(Debug, Clone, Default)]
 pub struct Machine {
@@ -26,6 +29,35 @@ pub struct Machine {
     pub workspace: String,
     /// Where programs are looked for.
     pub path: Vec<String>,
+}
+
+impl Machine {
+    /// What the host says. Programs are looked for neither in the workspace nor wherever one happens to be.
+    pub fn new(workspace: &str, path: impl Iterator<Item = String>) -> Self {
+        let mut machine = Self { workspace: workspace.trim_end_matches('/').to_owned(), path: Vec::new() };
+        let installed = |folder: &String| {
+            let below = folder.strip_prefix(machine.workspace.as_str());
+            let within =
+                !machine.workspace.is_empty() && below.is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '\\']));
+            machine.is_absolute(folder) && !within
+        };
+        let path = path.filter(installed).collect();
+        machine.path = path;
+        machine
+    }
+
+    /// The folders of programs as a variable of the environment.
+    pub fn path_variable(&self) -> String {
+        self.path.join(if self.has_drives() { ";" } else { ":" })
+    }
+
+    fn has_drives(&self) -> bool {
+        self.workspace.get(1..2) == Some(":")
+    }
+
+    fn is_absolute(&self, path: &str) -> bool {
+        path.starts_with('/') || self.has_drives() && path.get(1..2) == Some(":")
+    }
 }
 
 /// What really runs.
@@ -39,6 +71,8 @@ pub struct Program {
     pub script: Option<(usize, String, Digest)>,
     /// Other files of the workspace that the words name.
     pub files: Vec<(String, Digest)>,
+    /// Whether it decides when it runs what else it reads and runs, so that nobody can vouch for it.
+    pub is_unchecked: bool,
 }
 
 impl Program {
@@ -51,6 +85,7 @@ impl Program {
             ("interpreter", self.real.as_str().into()),
             ("script", script.unwrap_or_default()),
             ("files", self.files.iter().map(file).collect()),
+            ("unchecked", self.is_unchecked.into()),
         ])
     }
 }
@@ -62,9 +97,9 @@ pub fn find(words: &[String], shell: bool, machine: &Machine, ports: &Ports) -> 
     let (name, arguments) = words.split_first().ok_or("it has no words")?;
     let found = located(name, machine, ports)?;
     if !found.is_own {
-        return Ok(with_files(found, name, arguments, ports));
+        return with_files(found, arguments, machine, ports);
     }
-    let digest = digest_of(&found.real, ports).ok_or_else(|| format!("`{name}` cannot be read"))?;
+    let (_, digest) = file(&found.real, machine, ports)?.ok_or_else(|| format!("`{name}` cannot be read"))?;
     let head = ports.workspace.read_range(Root::Project, &found.real, 0, 256).unwrap_or_default();
     let mut argv = Vec::new();
     let mut real = found.real.clone();
@@ -86,13 +121,14 @@ pub fn find(words: &[String], shell: bool, machine: &Machine, ports: &Ports) -> 
     let at = argv.len();
     argv.push(found.real.clone());
     argv.extend_from_slice(arguments);
-    Ok(Program { argv, real, script: Some((at, found.real, digest)), files: Vec::new() })
+    Ok(Program { argv, real, script: Some((at, found.real, digest)), files: Vec::new(), is_unchecked: false })
 }
 
-/// A script's text, as far as it can be shown.
-pub fn script_text(path: &str, ports: &Ports) -> Option<String> {
+/// A script's text, if it can be shown and is what was hashed.
+pub fn script_text(path: &str, digest: Digest, ports: &Ports) -> Option<String> {
     const SHOWN: u64 = 16 << 10;
-    ports.workspace.read_range(Root::Project, path, 0, SHOWN).ok().and_then(|bytes| String::from_utf8(bytes).ok())
+    let bytes = ports.workspace.read(Root::Project, path, SHOWN).ok()?;
+    String::from_utf8(bytes).ok().filter(|text| Digest::of(text.as_bytes()) == digest)
 }
 
 struct Found {
@@ -109,7 +145,7 @@ fn located(name: &str, machine: &Machine, ports: &Ports) -> Result<Found, String
     let candidates: Vec<String> = if name.contains('/') {
         vec![name.to_owned()]
     } else {
-        machine.path.iter().filter(|folder| is_absolute(folder)).map(|folder| format!("{folder}/{name}")).collect()
+        machine.path.iter().map(|folder| format!("{folder}/{name}")).collect()
     };
     let questions: Vec<Question> = candidates.iter().map(Question::project).collect();
     let is_file = |(_, facts): &(String, Facts)| facts.kind == Kind::File;
@@ -123,50 +159,65 @@ fn located(name: &str, machine: &Machine, ports: &Ports) -> Result<Found, String
     let real = facts.real_path.unwrap_or_default();
     let entry = facts.entry_path.unwrap_or_default();
     // Environments of a language are links; what a link in the workspace says is the workspace's word, so it is not taken.
-    let runs = if is_absolute(&entry) && is_absolute(&written) { written } else { real.clone() };
-    Ok(Found { runs, is_own: !is_absolute(&real), real })
-}
-
-fn is_absolute(path: &str) -> bool {
-    path.starts_with('/') || path.get(1..2) == Some(":")
+    let outside = machine.is_absolute(&entry) && machine.is_absolute(&written);
+    let runs = if outside { written } else { real.clone() };
+    Ok(Found { runs, is_own: !machine.is_absolute(&real), real })
 }
 
 /// A program that is installed, with the files of the workspace that it is told to run.
-fn with_files(found: Found, name: &str, arguments: &[String], ports: &Ports) -> Program {
+fn with_files(found: Found, arguments: &[String], machine: &Machine, ports: &Ports) -> Result<Program, String> {
+    let base = |path: &str| {
+        let base = path.rsplit('/').next().unwrap_or(path);
+        base.trim_end_matches(|last: char| last.is_ascii_digit() || last == '.').to_owned()
+    };
+    // Whatever a link calls it, it is what it leads to.
+    let names = [base(&found.runs), base(&found.real)];
+    let is_interpreter = INTERPRETERS.iter().any(|known| names.contains(&base(known)));
     let mut argv = vec![found.runs];
     argv.extend_from_slice(arguments);
-    let mut program = Program { argv, real: found.real, script: None, files: Vec::new() };
-    let base = name.rsplit('/').next().unwrap_or(name).trim_end_matches(|last: char| last.is_ascii_digit() || last == '.');
-    if !INTERPRETERS.iter().any(|known| known.trim_end_matches(|last: char| last.is_ascii_digit()) == base) {
-        return program;
+    let mut program = Program { argv, real: found.real, script: None, files: Vec::new(), is_unchecked: true };
+    if !is_interpreter {
+        return Ok(program);
     }
-    let mut inline = false;
+    let (mut inline, mut looked_at) = (false, 0);
     for (at, argument) in arguments.iter().enumerate() {
         inline |= INLINE.contains(&argument.as_str());
         // A text for a shell may name files anywhere; what is no file is no file.
         let parts = argument.split(|part: char| part.is_whitespace() || "=;&|<>()'\"`$".contains(part));
         for part in parts.filter(|part| !part.is_empty() && part.len() < 1_000) {
-            let Some((path, digest)) = file(part, ports) else { continue };
+            looked_at += 1;
+            if looked_at > MOST_WORDS {
+                return Err(format!("it has more than {MOST_WORDS} words; put them into a script"));
+            }
+            let Some((path, digest)) = file(part, machine, ports)? else { continue };
             if !inline && program.script.is_none() && part == argument {
                 program.script = Some((at + 1, path, digest));
-            } else {
+                program.is_unchecked = false;
+            } else if !program.files.iter().any(|(known, _)| *known == path) {
                 program.files.push((path, digest));
             }
         }
     }
-    program
+    Ok(program)
 }
 
-/// A file of the workspace.
-fn file(path: &str, ports: &Ports) -> Option<(String, Digest)> {
-    let question = Question { root: Root::Project, path: path.to_owned(), digest: true };
-    let facts = ports.workspace.inspect(&[question]).into_iter().next()?;
-    let real = facts.real_path.filter(|real| facts.kind == Kind::File && !is_absolute(real) && facts.size <= MOST_SCRIPT)?;
-    Some((real, facts.digest?))
-}
-
-fn digest_of(path: &str, ports: &Ports) -> Option<Digest> {
-    file(path, ports).map(|(_, digest)| digest)
+/// A file of the workspace; none where there is none. What nobody can vouch for is refused.
+fn file(path: &str, machine: &Machine, ports: &Ports) -> Result<Option<(String, Digest)>, String> {
+    let look = |digest| {
+        let question = Question { root: Root::Project, path: path.to_owned(), digest };
+        ports.workspace.inspect(&[question]).into_iter().next()
+    };
+    // A large file is not hashed only to be refused.
+    let Some(facts) = look(false).filter(|facts| facts.kind == Kind::File) else { return Ok(None) };
+    let (Some(real), Some(entry)) = (facts.real_path, facts.entry_path) else { return Ok(None) };
+    match (machine.is_absolute(&real), machine.is_absolute(&entry)) {
+        (true, true) => return Ok(None),
+        (true, false) => return Err(format!("`{path}` leads out of the workspace, so nobody can vouch for it")),
+        (false, _) if facts.size > MOST_SCRIPT => return Err(format!("`{path}` is larger than {} MiB", MOST_SCRIPT >> 20)),
+        (false, _) => {}
+    }
+    let digest = look(true).and_then(|facts| facts.digest).ok_or_else(|| format!("`{path}` cannot be read"))?;
+    Ok(Some((real, digest)))
 }
 
 #[cfg(test)]
@@ -189,14 +240,19 @@ mod tests {
         world.write("hooks/d", "\u{7f}ELF");
         world.write("hooks/evil", "#!hooks/d\n");
         world.symlink("/usr/bin/python3", "venv");
-        let machine = Machine { workspace: "/w".into(), path: ["hooks", "/bin", "/usr/bin"].map(str::to_owned).to_vec() };
+        world.symlink("/usr/bin/python3", "py");
+        world.write("c:x.sh", "x");
+        world.write("x:/run", "x");
+        world.symlink("/usr/bin/eslint", "hooks/out.sh");
+        let machine = Machine::new("/w", ["hooks", "/w/bin", "/bin", "/usr/bin"].into_iter().map(str::to_owned));
+        assert_eq!(machine.path, ["/bin", "/usr/bin"]);
         let run = |words: &str, shell: bool| {
             let words: Vec<String> = if shell { vec![words.to_owned()] } else { words.split(' ').map(str::to_owned).collect() };
             match find(&words, shell, &machine, &ports) {
-                Ok(Program { argv, real, script, files }) => {
+                Ok(Program { argv, real, script, files, is_unchecked }) => {
                     let script = script.map_or(String::new(), |(at, path, _)| format!(" {at}={path}"));
                     let files: String = files.iter().map(|(path, _)| format!(" +{path}")).collect();
-                    format!("{} ({real}){script}{files}", argv.join(" "))
+                    format!("{} ({real}){script}{files}{}", argv.join(" "), if is_unchecked { " ?" } else { "" })
                 }
                 Err(why) => why,
             }
@@ -207,14 +263,19 @@ mod tests {
                 "node --import ./hooks/a.js hooks/d",
                 "/usr/bin/node --import ./hooks/a.js hooks/d (/usr/bin/node22) 2=hooks/a.js +hooks/d",
             ),
-            ("node -e 1 hooks/a.js", "/usr/bin/node -e 1 hooks/a.js (/usr/bin/node22) +hooks/a.js"),
+            ("node -e 1 hooks/a.js", "/usr/bin/node -e 1 hooks/a.js (/usr/bin/node22) +hooks/a.js ?"),
             ("env A=1 node hooks/a.js", "/usr/bin/env A=1 node hooks/a.js (/usr/bin/env) 3=hooks/a.js"),
             ("./hooks/b.sh q", "/bin/sh -e hooks/b.sh q (/bin/sh) 2=hooks/b.sh"),
             ("hooks/c", "/usr/bin/node hooks/c (/usr/bin/node22) 1=hooks/c"),
             ("hooks/d hooks/a.js", "hooks/d hooks/a.js (hooks/d) 0=hooks/d"),
-            ("eslint hooks/a.js", "/usr/bin/eslint hooks/a.js (/usr/bin/eslint)"),
-            ("./venv x", "/usr/bin/python3 x (/usr/bin/python3)"),
+            ("eslint hooks/a.js", "/usr/bin/eslint hooks/a.js (/usr/bin/eslint) ?"),
+            ("./venv x", "/usr/bin/python3 x (/usr/bin/python3) ?"),
             ("hooks/evil", "the interpreter of `hooks/evil` stands in the workspace itself; use one that is installed"),
+            ("./py hooks/a.js", "/usr/bin/python3 hooks/a.js (/usr/bin/python3) 1=hooks/a.js"),
+            ("sh c:x.sh", "/bin/sh c:x.sh (/bin/sh) 1=c:x.sh"),
+            ("./x:/run", "x:/run (x:/run) 0=x:/run"),
+            ("sh hooks/out.sh", "`hooks/out.sh` leads out of the workspace, so nobody can vouch for it"),
+            ("node hooks/without", "/usr/bin/node hooks/without (/usr/bin/node22) ?"),
             ("nothing", "there is no program `nothing`"),
             ("./nothing", "there is no program `./nothing`"),
         ] {
@@ -222,7 +283,7 @@ mod tests {
         }
         assert_eq!(
             run("cd x && ./hooks/b.sh;node 'hooks/a.js'", true),
-            "/bin/sh -c cd x && ./hooks/b.sh;node 'hooks/a.js' (/bin/sh) +hooks/b.sh +hooks/a.js"
+            "/bin/sh -c cd x && ./hooks/b.sh;node 'hooks/a.js' (/bin/sh) +hooks/b.sh +hooks/a.js ?"
         );
     }
 }

@@ -6,8 +6,9 @@ use serde_json::Value;
 
 use super::declaration::{self, Fault, Hook};
 use super::event::{self, Event};
+use super::settings::{self, OfUser};
 use crate::json::place::{Step, place};
-use crate::ports::{Kind, Ports, Question, Root};
+use crate::ports::{Facts, Kind, Ports, Question, Root};
 use crate::state;
 
 /// A larger file is a mistake.
@@ -81,6 +82,8 @@ pub struct Registry {
     /// What was said about hooks since: run it though it is declared off, do not run it and why, forget it.
     said: Vec<(String, Said)>,
     all: Vec<Registered>,
+    of_user: (u64, OfUser),
+    changed: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -102,6 +105,8 @@ impl Default for Registry {
             ],
             said: Vec::new(),
             all: Vec::new(),
+            of_user: (0, OfUser::default()),
+            changed: false,
         }
     }
 }
@@ -110,19 +115,36 @@ impl Registry {
     /// Reads what has changed, and says whether anything did.
     pub fn refresh(&mut self, ports: &Ports) -> bool {
         let question = |sheet: &Sheet| Question { root: sheet.root, path: sheet.path.to_owned(), digest: false };
-        let questions: Vec<Question> = self.sheets.iter().map(question).collect();
+        let mut questions: Vec<Question> = self.sheets.iter().map(question).collect();
+        questions.push(Question { root: Root::Home, path: settings::OF_USER.to_owned(), digest: false });
+        let stamp = |facts: &Facts| if facts.kind == Kind::Missing { 0 } else { facts.stamp };
+        let looked_at = ports.workspace.inspect(&questions);
+        if let Some(stamp) = looked_at.last().map(stamp).filter(|stamp| *stamp != self.of_user.0) {
+            self.of_user = (stamp, OfUser::read(ports));
+        }
         let mut changed = false;
-        for (sheet, facts) in self.sheets.iter_mut().zip(ports.workspace.inspect(&questions)) {
-            let stamp = if facts.kind == Kind::Missing { 0 } else { facts.stamp };
+        for (sheet, facts) in self.sheets.iter_mut().zip(&looked_at) {
+            let stamp = stamp(facts);
             if sheet.stamp != stamp {
                 sheet.read(stamp, ports);
                 changed = true;
             }
         }
         if changed {
+            self.said.clear();
             self.arrange();
         }
         changed
+    }
+
+    /// What the user says, whatever the workspace.
+    pub fn of_user(&self) -> &OfUser {
+        &self.of_user.1
+    }
+
+    /// Whether anything has changed since this was last asked.
+    pub fn take_changed(&mut self) -> bool {
+        std::mem::take(&mut self.changed)
     }
 
     /// All hooks, in order.
@@ -182,6 +204,7 @@ impl Registry {
     }
 
     fn arrange(&mut self) {
+        self.changed = true;
         self.all.clear();
         let own = self.built_in.iter().map(|hook| (hook, Source::BuiltIn, ""));
         let declared = self.sheets.iter().flat_map(|sheet| {
@@ -219,7 +242,10 @@ impl Sheet {
         }
         let text = match ports.workspace.read(self.root, self.path, MOST_BYTES) {
             Ok(text) => text,
-            Err(fault) => return self.wrong(ports, String::new(), (1, 1), &format!("cannot be read: {fault}")),
+            Err(fault) => {
+                self.wrong(ports, String::new(), (1, 1), &format!("cannot be read: {fault}"));
+                return self.fall_back(first, ports);
+            }
         };
         match parse(&text) {
             Ok(hooks) => {
@@ -232,11 +258,18 @@ impl Sheet {
                 for (path, place, message) in faults {
                     self.wrong(ports, path, place, &message);
                 }
-                // A process that begins now has none yet.
-                if first && self.root == Root::Project {
-                    self.hooks = state::good(&self.copy(), ports).and_then(|text| parse(&text).ok()).unwrap_or_default();
-                }
+                self.fall_back(first, ports);
             }
+        }
+    }
+
+    /// A process that begins now has no last good version yet. That of the user's file is nowhere but in memory.
+    fn fall_back(&mut self, first: bool, ports: &Ports) {
+        if first && self.root == Root::Project {
+            self.hooks = state::good(&self.copy(), ports).and_then(|text| parse(&text).ok()).unwrap_or_default();
+        }
+        if self.hooks.is_empty() {
+            ports.warn(&format!("no hook of `{}` runs until it is mended", self.shown));
         }
     }
 
@@ -249,7 +282,7 @@ impl Sheet {
         let (line, column) = place;
         if self.faults.is_empty() {
             ports.warn(&format!(
-                "`{file}` cannot be used, line {line}, column {column}: `${path}` {message}; the last good hooks stay in force"
+                "`{file}` cannot be used, line {line}, column {column}: `${path}` {message}; what was last good stays in force"
             ));
         }
         self.faults.push(FileFault { file, path: format!("${path}"), place, message: message.to_owned() });
@@ -261,7 +294,7 @@ type Wrong = (String, (usize, usize), String);
 fn parse(text: &[u8]) -> Result<Vec<Rc<Hook>>, Vec<Wrong>> {
     let document: Value = match serde_json::from_slice(text) {
         Ok(document) => document,
-        Err(fault) => return Err(vec![(String::new(), (fault.line(), fault.column()), format!("is no JSON: {fault}"))]),
+        Err(fault) => return Err(vec![(String::new(), (fault.line(), fault.column().max(1)), format!("is no JSON: {fault}"))]),
     };
     let text = String::from_utf8_lossy(text);
     let wrong = |Fault { path, message }: Fault| {

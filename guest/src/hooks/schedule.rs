@@ -151,7 +151,7 @@ impl Schedule {
         let Some(run) = self.get_mut(key) else { return };
         run.events += 1;
         run.event = newer.event;
-        run.hook = newer.hook;
+        (run.hook, run.source) = (newer.hook, newer.source);
         if let Stage::Settling { since, .. } = run.stage {
             let quiet = run.hook.debounce_ms;
             let until = now.saturating_add(quiet).min(since.saturating_add(quiet.saturating_mul(MOST_SETTLING)));
@@ -262,13 +262,13 @@ impl Schedule {
         due
     }
 
-    /// Nobody waits for quiet any more.
+    /// Nobody waits for quiet or rest any more.
     pub fn hurry(&mut self, now: u64) {
         for key in self.keys() {
             if let Some(run) = self.get_mut(key)
-                && let Stage::Settling { since, .. } = run.stage
+                && matches!(run.stage, Stage::Settling { .. } | Stage::Resting { .. })
             {
-                run.stage = Stage::Settling { since, until: now };
+                run.stage = Stage::Resting { until: now };
                 self.times.push(Reverse((now, key)));
             }
         }
@@ -295,9 +295,8 @@ impl Schedule {
     }
 
     fn line_up(&mut self, key: Key, lane_number: usize) {
-        let awaited = self.get(key).is_some_and(|run| run.chain.is_some());
         if let Some(lane) = self.lanes.get_mut(lane_number) {
-            if awaited { lane.ready.push_front(key) } else { lane.ready.push_back(key) }
+            lane.ready.push_back(key);
         }
         self.take_turn(lane_number);
     }

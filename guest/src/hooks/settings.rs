@@ -6,13 +6,14 @@
 //!
 //! | setting | what it decides |
 //! | --- | --- |
-//! | `timeout` | how long a hook may take that says nothing about it, in milliseconds: 30,000 for commands of lifecycle events, 60,000 for others where it is not set |
+//! | `timeout` | how long a hook of the workspace may take that says nothing about it, in milliseconds: 30,000 for commands of lifecycle events, 60,000 for others where it is not set |
 //! | `concurrency` | how many runs may be under way at the same time, of all hooks together |
 //! | `queue` | how many runs may wait |
 //! | `when_full` | which run is left out when more want to wait: the newest (`refuse`) or the oldest that waits (`drop_oldest`) |
 //!
-//! Who answers prompts is the user's business alone, so `prompt_runner` (the words of a command that reads the prompt from
-//! its input) counts only in the user's own `~/.tollgate/config.json`.
+//! In the user's own `~/.tollgate/config.json`, `timeout` counts for the user's hooks, and for a workspace's where the workspace says
+//! nothing. Who answers prompts is the user's business alone, so `prompt_runner` (the words of a command that reads the prompt
+//! from its input) counts only there.
 
 use serde_json::Value;
 
@@ -28,8 +29,11 @@ pub const MOST_TIMEOUT_MS: u64 = 86_400_000;
 /// More patterns are a mistake.
 const MOST_PATTERNS: usize = 100;
 
+/// All patterns of a list together are no larger, because every character goes through each of them.
+const MOST_STEPS: usize = 10_000;
+
 /// The user's own settings, below the home folder.
-const OF_USER: &str = ".tollgate/config.json";
+pub(super) const OF_USER: &str = ".tollgate/config.json";
 
 /// The limits of hooks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,13 +85,28 @@ impl HookSettings {
     }
 }
 
-/// The words of the command that answers prompts, if the user named one.
-pub(super) fn prompt_runner(ports: &Ports) -> Option<Value> {
-    let text = ports.workspace.read(Root::Home, OF_USER, 1 << 20).ok()?;
-    let settings: Value = serde_json::from_slice(&text).ok()?;
-    let words = settings.pointer("/hooks/prompt_runner")?;
-    let listed = words.as_array().is_some_and(|words| !words.is_empty() && words.iter().all(Value::is_string));
-    listed.then(|| words.clone())
+/// What the user says about hooks, whatever the workspace.
+#[derive(Debug, Clone, Default)]
+pub struct OfUser {
+    /// How long a hook may take that says nothing about it.
+    pub timeout_ms: Option<u64>,
+    /// The words of the command that answers prompts.
+    pub prompt_runner: Option<Value>,
+}
+
+impl OfUser {
+    /// Reads it; what cannot be used is not there.
+    pub(super) fn read(ports: &Ports) -> Self {
+        let text = ports.workspace.read(Root::Home, OF_USER, 1 << 20).unwrap_or_default();
+        let settings: Value = serde_json::from_slice(&text).unwrap_or_default();
+        let hooks = settings.get("hooks").unwrap_or(&Value::Null);
+        let is_command =
+            |words: &&Value| words.as_array().is_some_and(|words| !words.is_empty() && words.iter().all(Value::is_string));
+        Self {
+            timeout_ms: HookSettings::parse(hooks).ok().and_then(|settings| settings.timeout_ms),
+            prompt_runner: hooks.get("prompt_runner").filter(is_command).cloned(),
+        }
+    }
 }
 
 /// Patterns of secrets, or what is wrong with them.
@@ -97,10 +116,14 @@ pub fn patterns(written: &Value) -> Result<Vec<Pattern>, String> {
         Value::Array(written) if written.len() <= MOST_PATTERNS => written,
         _ => return Err(format!("`secretPatterns` must be a list of at most {MOST_PATTERNS} regular expressions")),
     };
-    let mut patterns = Vec::new();
+    let (mut patterns, mut steps) = (Vec::new(), 0);
     for (at, pattern) in written.iter().enumerate() {
         let compiled = pattern.as_str().ok_or_else(|| "it is no text".to_owned());
         let compiled = compiled.and_then(|text| Pattern::compile(text).map_err(|fault| fault.to_string()));
+        let compiled = compiled.and_then(|compiled| {
+            steps += compiled.size();
+            if steps > MOST_STEPS { Err("together they are too large".to_owned()) } else { Ok(compiled) }
+        });
         patterns
             .push(compiled.map_err(|why| format!("`secretPatterns[{at}]` is no regular expression that can be used: {why}"))?);
     }

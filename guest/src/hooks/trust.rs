@@ -163,11 +163,8 @@ fn change(id: &str, deed: Option<&Deed>, machine: &Machine, ports: &Ports) -> Re
     }
     if let Some(deed) = deed {
         let mut shows = deed.shows.clone();
-        let text = deed
-            .program
-            .as_ref()
-            .and_then(|program| program.script.as_ref())
-            .and_then(|(_, path, _)| program::script_text(path, ports));
+        let script = deed.program.as_ref().and_then(|program| program.script.as_ref());
+        let text = script.and_then(|(_, path, digest)| program::script_text(path, *digest, ports));
         if let (Some(text), Some(fields)) = (text, shows.as_object_mut()) {
             fields.insert("script_text".to_owned(), text.into());
         }

@@ -3,7 +3,8 @@
 //! Taken when a write is allowed, given back when it is settled. A file per path below `.tollgate/state/leases/`, made only
 //! where there is none, so of two sessions one gets it. A session that died keeps it for a minute at most.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
+use serde_json::Value;
 
 use crate::digest::Digest;
 use crate::json;
@@ -14,7 +15,7 @@ use crate::state;
 const MOST_MS: u64 = 60_000;
 
 /// A lease on one file.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Lease {
     /// The file.
     pub path: String,
@@ -49,6 +50,13 @@ impl Lease {
         }
     }
 
+    fn read(content: &[u8]) -> Option<Self> {
+        let mut value: Value = serde_json::from_slice(content).ok()?;
+        let mut text = |key: &str| json::taken_text(&mut value, key);
+        let (path, session, call, tool) = (text("path")?, text("session")?, text("call")?, text("tool")?);
+        Some(Self { path, session, call, tool, until: value.get("until")?.as_u64()? })
+    }
+
     /// Takes it.
     pub fn take(&self, now: Timestamp, ports: &Ports) -> Result<(), Denial> {
         let at = at(&self.path);
@@ -62,8 +70,8 @@ impl Lease {
                 Err(fault) => return Err(Denial::Fault(fault)),
             }
             expected = match ports.workspace.read(Root::Project, &at, state::MOST_BYTES) {
-                Ok(found) => match json::parse::<Self>(&found) {
-                    Ok(lease) if lease.session != self.session && lease.holds(now) => return Err(Denial::Held(lease)),
+                Ok(found) => match Self::read(&found) {
+                    Some(lease) if lease.session != self.session && lease.holds(now) => return Err(Denial::Held(lease)),
                     _ => Expectation::Digest(Digest::of(&found)),
                 },
                 Err(FileFault::Missing) => Expectation::Absent,
@@ -98,12 +106,12 @@ pub fn give_back(path: &str, session: &str, call: &str, ports: &Ports) {
 
 /// Takes away leases that have run out.
 pub fn sweep(now: Timestamp, ports: &Ports) {
-    state::sweep("leases", |content| json::parse::<Lease>(content).map_or(true, |lease| !lease.holds(now)), ports);
+    state::sweep("leases", |content| Lease::read(content).is_none_or(|lease| !lease.holds(now)), ports);
 }
 
 fn read(path: &str, ports: &Ports) -> Option<Lease> {
     let bytes = ports.workspace.read(Root::Project, &at(path), state::MOST_BYTES).ok()?;
-    json::parse(&bytes).ok()
+    Lease::read(&bytes)
 }
 
 fn at(path: &str) -> String {

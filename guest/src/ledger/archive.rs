@@ -5,7 +5,8 @@
 //! there on it is part of what the chain protects. A line like that:
 //! `{"archive":{"file":"agent_trace-0001.jsonl","bytes":…,"sha256":"sha256:…"},"timestamp":…,"saw":[…]}`.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
+use serde_json::Value;
 
 use super::{ARCHIVE, PATH, writing};
 use crate::digest::Digest;
@@ -16,7 +17,7 @@ use crate::ports::{FileFault, Kind, Ports, Question, Reach, Root};
 const MOST_PARTS: u32 = 10_000;
 
 /// A part of the ledger that was put aside.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Archived {
     /// Its name in the archive.
     pub file: String,
@@ -26,19 +27,16 @@ pub struct Archived {
     pub sha256: Digest,
 }
 
-#[derive(Deserialize)]
-struct Line {
-    archive: Archived,
-}
-
 /// The part that a line names.
 pub fn named_on(line: &[u8]) -> Option<Archived> {
     if !line.starts_with(b"{\"archive\":") {
         return None;
     }
-    let line: Line = json::parse(line).ok()?;
-    let plain = !line.archive.file.contains(['/', '\\']);
-    plain.then_some(line.archive)
+    let mut line: Value = serde_json::from_slice(line).ok()?;
+    let part = line.get_mut("archive")?;
+    let (bytes, sha256) = (part.get("bytes")?.as_u64()?, part.get("sha256")?.as_str()?.parse().ok()?);
+    let file = json::taken_text(part, "file").filter(|file| !file.contains(['/', '\\']))?;
+    Some(Archived { file, bytes, sha256 })
 }
 
 /// The names of all parts there are, oldest first.

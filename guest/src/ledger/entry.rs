@@ -1,15 +1,17 @@
 //! One line of the ledger.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
+use serde_json::Value;
 
 use super::line_ranges::LineRange;
 use super::mutation::MutationClass;
 use crate::digest::Digest;
 use crate::intents::intent::IntentId;
+use crate::json;
 use crate::ports::Ports;
 
 /// Whether the change was within the intent's scope.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum ScopeValidation {
     /// It was.
@@ -21,7 +23,7 @@ pub enum ScopeValidation {
 }
 
 /// The file that an entry is about.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct FileChange {
     /// Relative to the workspace.
     pub relative_path: String,
@@ -30,12 +32,30 @@ pub struct FileChange {
     /// After; null where there is no file or it could not be hashed.
     pub post_hash: Option<Digest>,
     /// The lines of the new content that differ from the old; empty where that is not known.
-    #[serde(default)]
     pub line_ranges: Vec<LineRange>,
 }
 
+impl FileChange {
+    fn read(value: &mut Value) -> Option<Self> {
+        let line_ranges = match value.get("line_ranges") {
+            Some(ranges) => ranges.as_array()?.iter().map(LineRange::read).collect::<Option<_>>()?,
+            None => Vec::new(),
+        };
+        Some(Self {
+            relative_path: json::taken_text(value, "relative_path")?,
+            pre_hash: json::optional(value, "pre_hash", digest)?,
+            post_hash: json::optional(value, "post_hash", digest)?,
+            line_ranges,
+        })
+    }
+}
+
+fn digest(value: &mut Value) -> Option<Digest> {
+    value.as_str()?.parse().ok()
+}
+
 /// Somebody else's change to the same file, entered while the call was under way.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Concurrent {
     /// Who.
     pub session_id: String,
@@ -44,7 +64,7 @@ pub struct Concurrent {
 }
 
 /// One line of the ledger.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Entry {
     /// UUID v4.
     pub id: String,
@@ -55,7 +75,7 @@ pub struct Entry {
     /// The session that made the call.
     pub session_id: String,
     /// The sub-agent, where the host names one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
     /// The tool, as the host spells it.
     pub tool_name: String,
@@ -64,30 +84,61 @@ pub struct Entry {
     /// The file; null where no file is concerned.
     pub file: Option<FileChange>,
     /// The hash of the content after the change, wherever it stands.
-    #[serde(default)]
     pub content_hash: Option<Digest>,
     /// Whether it was in scope.
     pub scope_validation: ScopeValidation,
     /// Whether the tool succeeded.
     pub success: bool,
     /// What the tool said where it did not.
-    #[serde(default)]
     pub error: Option<String>,
     /// Set where the file was changed by two calls at once.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub concurrent: Option<Concurrent>,
     /// The entry whose change this one takes back.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub reverts: Option<String>,
     /// The tie of a write's first line; see [`chain`](super::chain).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub saw: Option<Vec<Digest>>,
     /// The tie of its other lines.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub follows: Option<Digest>,
 }
 
 impl Entry {
+    /// Reads one from the value of its line. By hand: derived, it takes some twenty kilobytes more.
+    pub(super) fn read(mut line: Value) -> Option<Self> {
+        let line = &mut line;
+        Some(Self {
+            id: json::taken_text(line, "id")?,
+            timestamp: json::taken_text(line, "timestamp")?,
+            intent_id: json::optional(line, "intent_id", |id| IntentId::try_from(id.as_str()?.to_owned()).ok())?,
+            session_id: json::taken_text(line, "session_id")?,
+            agent: json::optional_text(line, "agent")?,
+            tool_name: json::taken_text(line, "tool_name")?,
+            mutation_class: MutationClass::named(line.get("mutation_class")?.as_str()?)?,
+            file: json::optional(line, "file", FileChange::read)?,
+            content_hash: json::optional(line, "content_hash", digest)?,
+            scope_validation: match line.get("scope_validation")?.as_str()? {
+                "PASS" => ScopeValidation::Pass,
+                "FAIL" => ScopeValidation::Fail,
+                "EXEMPT" => ScopeValidation::Exempt,
+                _ => return None,
+            },
+            success: line.get("success")?.as_bool()?,
+            error: json::optional_text(line, "error")?,
+            concurrent: json::optional(line, "concurrent", |other| {
+                Some(Concurrent {
+                    session_id: json::taken_text(other, "session_id")?,
+                    entry_id: json::taken_text(other, "entry_id")?,
+                })
+            })?,
+            reverts: json::optional_text(line, "reverts")?,
+            saw: json::optional(line, "saw", |heads| heads.as_array_mut()?.iter_mut().map(digest).collect())?,
+            follows: json::optional(line, "follows", digest)?,
+        })
+    }
+
     /// On one line, for people and models.
     pub fn summary(&self) -> String {
         let mut text = format!("{} {} {}", self.timestamp, self.tool_name, self.path().unwrap_or("no file"));

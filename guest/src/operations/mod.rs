@@ -7,7 +7,7 @@
 //! | `inherit-intent` `{session, parent}` | `{"intent":…}` |
 //! | `pre-tool` `{session, call, tool, args, host?, cwd?, agent?}` | `{verdict, code, reason, effects, pre_hash}` |
 //! | `post-tool` `{…, success, error?}` | `{"entries":[…]}` and, where the agent should be told something, `notice` |
-//! | `context` `{session}` | `{"text":…}` |
+//! | `context` `{session}` or `{intent}` | `{"text":…}` |
 //! | `event` `{event, session, data}` | `{continue, system_message, data}`, or `{"waiting":N}` where hooks run first: then a step brings the answer |
 //!
 //! `augment.rs` has those behind `tollgate augment` and `tollgate concepts`, `hooks.rs` those behind `tollgate hooks`, `intents.rs` those behind `tollgate intents`,
@@ -26,6 +26,7 @@ use crate::call::ToolCall;
 use crate::call::effect::Effect;
 use crate::gate::{Gate, Outcome, Refusal};
 use crate::intents::intent::Intent;
+use crate::json;
 
 use crate::ruling::Ruling;
 
@@ -197,7 +198,7 @@ fn answer(gate: &mut Gate, op: &str, fields: Map<String, Value>) -> Result<Value
             let asked: Call = read(op, &["session", "call", "tool", "success"], fields)?;
             let outcome = if success { Outcome::Done } else { Outcome::Failed(error) };
             let settled = gate.settle(&asked.into(), &outcome);
-            let entries: Vec<Value> = settled.lines.iter().filter_map(|line| serde_json::from_str(line).ok()).collect();
+            let entries: Vec<Value> = settled.lines.iter().filter_map(|line| json::value(line).ok()).collect();
             let mut answer = json!({"entries": entries});
             if let (Some(notice), Some(answer)) = (settled.notice, answer.as_object_mut()) {
                 answer.insert("notice".to_owned(), notice.into());
@@ -205,8 +206,13 @@ fn answer(gate: &mut Gate, op: &str, fields: Map<String, Value>) -> Result<Value
             Ok(answer)
         }
         "context" => {
-            let asked: InSession = read(op, &["session"], fields)?;
-            Ok(json!({"text": gate.context(&asked.session, CONTEXT_CHARS)}))
+            let text = if let Some(Value::String(intent)) = fields.get("intent") {
+                gate.context_of(intent, CONTEXT_CHARS)?
+            } else {
+                let asked: InSession = read(op, &["session"], fields)?;
+                gate.context(&asked.session, CONTEXT_CHARS)
+            };
+            Ok(json!({"text": text}))
         }
         "augment" | "plan-lookups" | "concepts" => augment::answer(gate, op, fields),
         "event" | "hooks" => hooks::answer(gate, op, fields),

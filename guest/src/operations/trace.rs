@@ -17,6 +17,7 @@ use serde_json::{Map, Value, json};
 
 use super::{Fault, checked};
 use crate::gate::Gate;
+use crate::json;
 use crate::ledger::reading::{self, Files, Filter};
 use crate::ledger::revert::Action;
 use crate::ledger::verify::{Remark, Verification};
@@ -192,7 +193,7 @@ fn take_back(gate: &mut Gate, asked: &Asked) -> Result<Value, Fault> {
             let mut lines = Vec::new();
             writing::enter(std::slice::from_ref(&entry), &mut lines, ports)?;
             map::update(&[entry], ports);
-            let entries: Vec<Value> = lines.iter().filter_map(|line| serde_json::from_str(line).ok()).collect();
+            let entries: Vec<Value> = lines.iter().filter_map(|line| json::value(line).ok()).collect();
             Ok(json!({"entries": entries}))
         }
         _ => Err(invalid("revert", "step", "say `plan` or `record`".to_owned())),

@@ -341,7 +341,7 @@ impl Records for Memory {
 
     fn replace(&self, root: Root, path: &str, bytes: &[u8], expected: Expectation) -> Result<(), FileFault> {
         let real = self.walk(root, path).real.ok_or(FileFault::Other)?;
-        if !may_write(&real) {
+        if !may_write(root, &real) {
             return Err(FileFault::Denied);
         }
         if let Some(fault) = self.refusal.get() {
@@ -359,7 +359,7 @@ impl Records for Memory {
 
     fn remove(&self, root: Root, path: &str) -> Result<(), FileFault> {
         let real = self.walk(root, path).real.ok_or(FileFault::Other)?;
-        if !may_write(&real) {
+        if !may_write(root, &real) {
             return Err(FileFault::Denied);
         }
         self.nodes.borrow_mut().remove(&real).map(drop).ok_or(FileFault::Missing)

@@ -52,6 +52,10 @@ pub(super) fn announced(rest: &[u8], in_prose: bool) -> Option<Range<usize>> {
 
 fn after_scheme(rest: &[u8], length: usize) -> Option<Range<usize>> {
     let start = length + count(from(rest, length), is_blank);
+    // Told at once, because the word may stand in the text many times.
+    if start == length {
+        return None;
+    }
     let behind = from(rest, start);
     let token = shape::run(behind, |byte| is_name(byte) || matches!(byte, b'.' | b'~' | b'+' | b'/'));
     let padded = token + count(from(behind, token), |byte| byte == b'=');
@@ -61,7 +65,7 @@ fn after_scheme(rest: &[u8], length: usize) -> Option<Range<usize>> {
     let secret = base64 || is_mixed(token) || shape::within(token);
     // A sign that is no padding belongs to a label, so what it stands before goes too.
     let end = padded + if base64 { 0 } else { value::bare_end(from(behind, padded)) };
-    (start > length && padded >= SHORTEST_TOKEN && secret).then_some(start..start + end)
+    (padded >= SHORTEST_TOKEN && secret).then_some(start..start + end)
 }
 
 fn after_label(rest: &[u8], word: &[u8], in_prose: bool) -> Option<Range<usize>> {

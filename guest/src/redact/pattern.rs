@@ -10,7 +10,7 @@ use std::ops::Range;
 /// Longer patterns are a mistake.
 const LONGEST: usize = 1_000;
 /// Repetition makes patterns larger than they look.
-const MOST_STEPS: usize = 4_000;
+const MOST_STEPS: usize = 2_000;
 /// Groups in groups.
 const DEEPEST: usize = 40;
 
@@ -84,6 +84,11 @@ impl Pattern {
             Some(_) => Err(PatternFault("a `)` closes nothing; write `\\)` for the character")),
             None => Ok(Self { steps, classes: reader.classes }),
         }
+    }
+
+    /// How much work it is for every character.
+    pub fn size(&self) -> usize {
+        self.steps.len()
     }
 
     /// Everything that a match covers, in order, as ranges of bytes.
@@ -223,6 +228,9 @@ impl Reader<'_> {
             both.push(Step::Jump(ahead(other.len()) + 1));
             both.extend(other);
             steps = both;
+            if steps.len() > MOST_STEPS {
+                return Err(PatternFault("its repetitions make it too large"));
+            }
         }
         Ok(steps)
     }

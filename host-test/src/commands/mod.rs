@@ -11,6 +11,7 @@ pub(crate) mod concepts;
 pub(crate) mod eval;
 pub(crate) mod hooks;
 pub(crate) mod intents;
+pub(crate) mod mcp_serve;
 mod interrupt;
 mod person;
 mod place;

@@ -65,7 +65,8 @@ impl Place {
         self.home.clone().or_else(std::env::home_dir)
     }
 
-    fn open(&self) -> Result<Opened, Stop> {
+    /// Opens the gate, for a command that prints by itself.
+    pub(super) fn open(&self) -> Result<Opened, Stop> {
         let home = self.home();
         let root = match &self.workspace {
             Some(named) => named.clone(),

@@ -33,7 +33,7 @@ impl Files {
     pub(crate) fn append(&self, root: Root, path: &str, bytes: &[u8]) -> Result<(), FileError> {
         let walked = self.walk(root, path);
         let real = walked.real.ok_or(Fault::Other)?;
-        let spot = self.spot(&real)?;
+        let spot = self.spot(root, &real)?;
         // A pipe would wait for somebody to read.
         if matches!(&walked.found, Look::Found(metadata) if !metadata.is_file()) {
             return Err(Fault::Other.into());
@@ -57,7 +57,7 @@ impl Files {
     pub(crate) fn replace(&self, root: Root, path: &str, bytes: &[u8], expected: &Expectation) -> Result<(), FileError> {
         let walked = self.walk(root, path);
         let real = walked.real.ok_or(Fault::Other)?;
-        let spot = self.spot(&real)?;
+        let spot = self.spot(root, &real)?;
         let stands = matches!(walked.found, Look::Found(_));
         match expected {
             Expectation::Anything => {}
@@ -86,20 +86,25 @@ impl Files {
     /// Takes a file away.
     pub(crate) fn remove(&self, root: Root, path: &str) -> Result<(), FileError> {
         let real = self.walk(root, path).real.ok_or(Fault::Other)?;
-        let spot = self.spot(&real)?;
+        let spot = self.spot(root, &real)?;
         Ok(spot.dir.remove_file(joined(spot.folder).join(spot.name))?)
     }
 
-    /// Where a place may be written; `denied` for all but the gate's own folders, wherever the links led.
-    fn spot<'a>(&'a self, real: &'a Names) -> Result<Spot<'a>, FileError> {
-        let home = self.home.as_ref().map(|home| (home, OWN_OF_HOME, true));
-        for (lent, own, private) in std::iter::once((&self.project, OWN_OF_PROJECT, false)).chain(home) {
-            if let Some([folder @ .., name]) = real.below(&lent.real)
-                && folder.first().is_some_and(|first| own.contains(&first.as_str()))
-            {
-                let private = private || folder.iter().map(String::as_str).take(OWN_AND_PRIVATE.len()).eq(OWN_AND_PRIVATE);
-                return Ok(Spot { dir: &lent.dir, folder, name, private });
-            }
+    /// Where a place may be written; `denied` for all but the gate's own folders of the root that was named, wherever the links
+    /// led: a link in the workspace must not lead to what the user keeps at home.
+    fn spot<'a>(&'a self, root: Root, real: &'a Names) -> Result<Spot<'a>, FileError> {
+        let own = match root {
+            Root::Project => OWN_OF_PROJECT,
+            Root::Home => OWN_OF_HOME,
+        };
+        if let Some(lent) = self.lent(root)
+            && let Some([folder @ .., name]) = real.below(&lent.real)
+            && folder.first().is_some_and(|first| own.contains(&first.as_str()))
+        {
+            // The workspace may be the home folder itself.
+            let at_home = self.home.as_ref().is_some_and(|home| home.real == lent.real);
+            let kept = folder.iter().map(String::as_str).take(OWN_AND_PRIVATE.len()).eq(OWN_AND_PRIVATE);
+            return Ok(Spot { dir: &lent.dir, folder, name, private: at_home || kept });
         }
         Err(Fault::Denied.into())
     }

@@ -41,7 +41,7 @@ function packEmbedder() {
   const files = new Map(['package.json', 'extension.cjs'].map((name) => [name, path.join(here, 'embedder', name)]));
   const dist = path.join(wrapper, 'dist');
   for (const name of fs.readdirSync(dist)) {
-    if (name === 'vscode.cjs' || name === 'gate-worker.cjs' || name.endsWith('.wasm')) files.set(name, path.join(dist, name));
+    if (/^(vscode\.cjs|gate-worker\.cjs|mcp\.js|.*\.wasm)$/.test(name)) files.set(name, path.join(dist, name));
   }
   const file = path.join(shots, 'embedder.vsix');
   fs.writeFileSync(file, archive(files));

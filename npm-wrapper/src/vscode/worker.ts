@@ -109,6 +109,7 @@ const METHODS: Record<string, (place: Place, ...args: never[]) => unknown> = {
   postTool: ({ gate }, call: ToolCall, outcome: Outcome) => gate.postTool(call, outcome),
   planLookups: ({ gate }, call: ToolCall) => gate.planLookups(call),
   augment: ({ gate }, call: ToolCall, findings: Finding[]) => gate.augment(call, findings),
+  augmentWith: ({ gate }, call: ToolCall, folder: string) => gate.augmentWith(call, { folder }),
   selectIntent: ({ gate }, session: string, intent: string) => gate.selectIntent(session, intent),
   clearIntent: ({ gate }, session: string) => gate.clearIntent(session),
   inheritIntent: ({ gate }, session: string, parent: string) => gate.inheritIntent(session, parent),

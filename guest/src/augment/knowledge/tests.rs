@@ -252,3 +252,22 @@ fn a_source_may_say_anything() {
     }
     assert_eq!(TOTAL_MS, 5_000);
 }
+
+/// A server that may not be started is asked for all the same, because the embedder may be connected to it; and that it is not
+/// started is said once a minute.
+#[test]
+fn a_server_that_only_the_workspace_names_is_not_started() {
+    let mut house = House::new(json!({"sources": [{"name": "graph", "mcp": {"server": "s", "tool": "t"}}]}));
+    house.world.write(".tollgate/config.json", r#"{"mcpServers": {"s": {"command": "x"}}}"#);
+    for (wait, warnings) in [(0, 1), (50_000, 1), (20_000, 2)] {
+        house.world.pass(wait);
+        let plan = house.plan(&call("bash", json!({"command": "[[a]] [[b]]"})));
+        assert_eq!(asked(&plan), [("a", "graph"), ("b", "graph")]);
+        assert!(plan.lookups.iter().all(|lookup| lookup.request["mcp"]["start"].is_null()));
+        assert_eq!(house.said(&[Level::Warn]).len(), warnings, "warnings, {wait} ms later");
+    }
+    let own = r#"{"mcpServers": {"s": {"command": "x"}}}"#;
+    house.world.write("/home/user/.tollgate/config.json", own);
+    let plan = house.plan(&call("bash", json!({"command": "[[a]]"})));
+    assert_eq!(plan.lookups[0].request["mcp"]["start"]["argv"], json!(["x"]));
+}

@@ -4,6 +4,7 @@ use serde_json::{Map, Value};
 
 use super::super::CallFault;
 use super::words::words;
+use crate::json;
 
 /// How deep lists and objects are searched for paths.
 const DEEPEST: usize = 4;
@@ -155,7 +156,7 @@ fn take(argument: &str, value: &Value, keys: Keys<'_>, depth: usize, found: &mut
         Value::Null => Ok(()),
         Value::String(path) => {
             // A list that was sent as text; whoever reads it as a list sees other paths.
-            if let (true, Ok(Value::Array(list))) = (path.starts_with('['), serde_json::from_str(path)) {
+            if let (true, Ok(Value::Array(list))) = (path.starts_with('['), json::value(path)) {
                 return take(argument, &Value::Array(list), keys, depth, found);
             }
             found.push(Named { argument: argument.to_owned(), path: path.clone() });

@@ -17,6 +17,7 @@ use super::patch::{self, Change, Dialect, unified};
 use super::path::{places, written};
 use super::{CallFault, ToolCall};
 use crate::config::{Config, ToolEffect, ToolRule};
+use crate::json;
 use crate::ports::Workspace;
 use arguments::{Keys, Named, plain};
 pub(super) use reader::reader;
@@ -140,7 +141,10 @@ impl<'a> Meaning<'a> {
             None | Some(Value::Null) => Map::new(),
             Some(Value::Object(args)) => args.clone(),
             Some(Value::String(text)) if text.trim().is_empty() => Map::new(),
-            Some(Value::String(text)) => serde_json::from_str(text).map_err(|_| invalid())?,
+            Some(Value::String(text)) => match json::value(text) {
+                Ok(Value::Object(args)) => args,
+                _ => return Err(invalid()),
+            },
             Some(_) => return Err(invalid()),
         };
         let name = format!("mcp__{server}__{tool}");

@@ -50,7 +50,12 @@ impl Hooks {
             let run = self.new_run(&next, event, Some(number));
             match why_not {
                 None => return self.add(run, ports),
-                Some(why) => drop(self.ended(&run, Outcome::of(Status::Skipped, why), ports)),
+                Some(why) => {
+                    let record = self.ended(&run, Outcome::of(Status::Skipped, why), ports);
+                    if let Some(chain) = self.chains.get_mut(&number) {
+                        chain.record = record;
+                    }
+                }
             }
         }
         let Some(chain) = self.chains.remove(&number) else { return };

@@ -9,7 +9,6 @@ use super::super::schedule::Key;
 use super::Hooks;
 use crate::json::object;
 use crate::ports::Ports;
-use crate::redact;
 
 /// How runs ended, and how long they took.
 #[derive(Debug, Default)]
@@ -69,11 +68,9 @@ impl Hooks {
             for (key, value) in answer {
                 match key.as_str() {
                     "continue" => chain.goes_on &= value != Value::Bool(false),
-                    "systemMessage" => chain.messages.extend(
-                        value
-                            .as_str()
-                            .map(|message| ports.secrets.redact(&redact::without(message, &run.hook.secrets)).into_owned()),
-                    ),
+                    "systemMessage" => chain
+                        .messages
+                        .extend(value.as_str().map(|message| ports.secrets.redact_with(message, &run.hook.secrets).into_owned())),
                     _ => drop(chain.data.insert(key, value)),
                 }
             }
@@ -107,6 +104,7 @@ impl Hooks {
             // Runs of other processes are in the same log.
             self.name = ports.random.sixteen().iter().take(4).map(|byte| format!("{byte:02x}")).collect();
         }
+        let clean = |text: &str| Value::from(ports.secrets.redact_with(text, &run.hook.secrets));
         let mut fields = vec![
             ("id", self.run_id(run).into()),
             ("hook", run.hook.id.as_str().into()),
@@ -115,8 +113,8 @@ impl Hooks {
             ("attempts", run.attempts.into()),
         ];
         let optional = [
-            ("file", run.event.file().map(Value::from)),
-            ("session", run.event.session.as_deref().map(Value::from)),
+            ("file", run.event.file().map(clean)),
+            ("session", run.event.session.as_deref().map(clean)),
             ("events", (run.events > 1).then(|| run.events.into())),
             ("started", run.began.map(|(_, began)| began.to_string().into())),
         ];

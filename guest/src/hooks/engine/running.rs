@@ -11,16 +11,13 @@ use super::super::program::Program;
 use super::super::registry::Source;
 use super::super::run::{Run, Stage, Status};
 use super::super::schedule::Key;
-use super::super::settings;
 use super::super::trust::{self, Trust};
 use super::Hooks;
 use crate::json::object;
 use crate::ports::Ports;
-use crate::redact;
 
 /// What a program inherits of the environment. Secrets in the rest are none of its business.
-const ENVIRONMENT: &[&str] =
-    &["PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR", "TEMP", "SystemRoot"];
+const ENVIRONMENT: &[&str] = &["HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR", "TEMP", "SystemRoot"];
 
 /// Of a program's output the host keeps so much.
 const OUTPUT_BYTES: u64 = 1 << 20;
@@ -52,7 +49,14 @@ impl Hooks {
             ("hook", hook.id.as_str().into()),
             ("cwd", "".into()),
             ("env", ENVIRONMENT.to_vec().into()),
-            ("set", object(&mut [("TOLLGATE_EVENT", (*run.event.name).into()), ("TOLLGATE_HOOK", hook.id.as_str().into())])),
+            (
+                "set",
+                object(&mut [
+                    ("PATH", self.machine.path_variable().into()),
+                    ("TOLLGATE_EVENT", (*run.event.name).into()),
+                    ("TOLLGATE_HOOK", hook.id.as_str().into()),
+                ]),
+            ),
             ("output_bytes", OUTPUT_BYTES.into()),
         ]);
         let command = self.command(&mut body);
@@ -65,7 +69,8 @@ impl Hooks {
         if source != Source::Workspace {
             return Ok(None);
         }
-        let deed = trust::deed(hook, &self.machine, ports).map_err(|why| Outcome::of(Status::Failed, &why))?;
+        let deed = trust::deed(hook, &self.machine, ports)
+            .map_err(|why| Outcome::of(Status::Failed, &ports.secrets.redact_with(&why, &hook.secrets)))?;
         let trust = self.approvals.trust(hook, &deed, &self.machine, ports);
         let (why, before) = match trust {
             Trust::Approved => return Ok(deed.program),
@@ -77,9 +82,10 @@ impl Hooks {
             Status::Skipped,
             &format!("{why}; look at it with `tollgate hooks show {id}`, then `tollgate hooks approve {id}`"),
         );
-        let mark = format!("{id}\n{}", deed.digest);
-        if !self.asked.contains(&mark) {
-            self.asked.push(mark);
+        let digest = deed.digest.to_string();
+        if !self.asked.iter().any(|(known, asked)| known == id && *asked == digest) {
+            self.asked.retain(|(known, _)| known != id);
+            self.asked.push((id.clone(), digest));
             ports.warn(&format!("the hook `{id}` of this workspace does not run: {why}; `tollgate hooks show {id}` shows it"));
             let name = if before.is_null() { "new" } else { "changed" };
             let mut shows = deed.shows;
@@ -99,10 +105,11 @@ impl Hooks {
 
     /// What the host shall do for a run.
     fn errand(&self, run: &Run, program: Option<Program>, ports: &Ports) -> Result<Vec<(&'static str, Value)>, Outcome> {
+        let data = (*run.event.data).clone();
         let mut event = vec![("event", Value::from(&*run.event.name)), ("hook", run.hook.id.as_str().into())];
         event.push(("session_id", run.event.session.as_deref().map(Value::from).unwrap_or_default()));
-        event.push(("data", (*run.event.data).clone()));
-        let event = object(&mut event).to_string();
+        event.push(("data", data));
+        let mut event = object(&mut event);
         match &run.hook.action {
             Action::Command { words, shell } => {
                 let script = program.as_ref().and_then(|program| program.script.clone()).map(|(arg, path, digest)| {
@@ -116,19 +123,21 @@ impl Hooks {
                 Ok(vec![
                     ("type", "run".into()),
                     ("argv", argv.into()),
-                    ("stdin", event.into()),
+                    ("stdin", event.to_string().into()),
                     ("script", script.unwrap_or_default()),
                 ])
             }
             Action::Prompt(prompt) => {
-                let runner = if self.prompts_by_host { None } else { settings::prompt_runner(ports) };
+                let runner = self.registry.of_user().prompt_runner.clone().filter(|_| !self.prompts_by_host);
                 if runner.is_none() && !self.prompts_by_host {
                     let why =
                         "there is nobody to run prompts; name a command in `hooks.prompt_runner` of `~/.tollgate/config.json`";
                     return Err(Outcome::of(Status::Failed, why));
                 }
+                // Secrets are looked for in the texts themselves, before JSON writes line breaks and quotes in its own way.
+                ports.secrets.redact_value(&mut event, &run.hook.secrets);
                 let prompt = format!("{prompt}\n\nThis was set off by the event:\n{event}\n");
-                let prompt = ports.secrets.redact(&redact::without(&prompt, &run.hook.secrets)).into_owned();
+                let prompt = ports.secrets.redact_with(&prompt, &run.hook.secrets).into_owned();
                 Ok(vec![("type", "prompt".into()), ("prompt", prompt.into()), ("argv", runner.unwrap_or_default())])
             }
             Action::Component(_) => Err(Outcome::of(Status::Skipped, "hooks that are components do not run in this version")),
@@ -177,7 +186,11 @@ impl Hooks {
     fn time_ms(&self, run: &Run) -> u64 {
         let is_lifecycle = matches!(run.hook.action, Action::Command { .. }) && !event::is_background(&run.event.name);
         let usual = if is_lifecycle { LIFECYCLE_MS } else { BACKGROUND_MS };
-        run.hook.timeout_ms.or(self.settings.timeout_ms).unwrap_or(usual)
+        // A workspace does not say how long the user's own hooks may take: a guard that is out of time guards nothing.
+        let of_workspace = run.source == Source::Workspace;
+        let configured = if of_workspace { self.settings.timeout_ms } else { None };
+        let configured = configured.or(self.registry.of_user().timeout_ms);
+        run.hook.timeout_ms.or(configured).unwrap_or(usual)
     }
 
     /// Ends a run, or lets it rest before it is tried again.
@@ -185,7 +198,7 @@ impl Hooks {
         let Some(run) = self.schedule.get(key) else { return };
         let again = matches!(outcome.status, Some(Status::Failed | Status::Timeout))
             && run.attempts <= run.hook.retry.count
-            && self.closing != Some(false);
+            && self.closing.is_none();
         if again {
             let chance = if run.hook.retry.jitter {
                 ports.random.sixteen().iter().fold(0, |sum, byte| sum << 4 ^ u64::from(*byte))

@@ -44,8 +44,10 @@ pub(super) fn reported(path: &str) -> String {
     }
 }
 
-pub(super) fn may_write(path: &str) -> bool {
-    [(PROJECT, ".orchestration"), (PROJECT, ".tollgate"), (HOME, ".tollgate")]
-        .iter()
-        .any(|(root, folder)| path.starts_with(&format!("{root}/{folder}/")))
+pub(super) fn may_write(root: Root, path: &str) -> bool {
+    let own: &[&str] = match root {
+        Root::Project => &[".orchestration", ".tollgate"],
+        Root::Home => &[".tollgate"],
+    };
+    own.iter().any(|own| path.starts_with(&format!("{}/{own}/", folder(root))))
 }

@@ -1,0 +1,134 @@
+//! MCP servers as sources, real and broken, by the rows that the npm package is tried with too.
+
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
+#![cfg(unix)]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use tollgate::{Answer, Lookup, Lookups, Plan};
+
+/// A busy machine takes its time to start a server.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The real server, if `cargo xtask test` has installed it.
+fn everything() -> Option<PathBuf> {
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
+    let file = target.join("mcp-servers/node_modules/@modelcontextprotocol/server-everything/dist/index.js");
+    file.exists().then_some(file)
+}
+
+fn rows() -> Vec<Value> {
+    let text = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../fixtures/mcp/lookups.jsonl")).unwrap();
+    let text = everything().map_or(text.clone(), |file| text.replace("{everything}", file.to_str().unwrap()));
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+fn asked(lookups: &Lookups, row: &Value) -> Answer {
+    let mcp = json!({"server": row["name"], "tool": row["tool"], "arguments": row["arguments"], "start": row["start"]});
+    let request = json!({"mcp": mcp}).to_string().into_bytes();
+    let lookup = Lookup { concept: "auth".into(), source: "graph".into(), request, timeout_ms: 500 };
+    let plan = Plan { concepts: vec!["auth".into()], lookups: vec![lookup], total_ms: 5_000, skipped: None };
+    let begin = Instant::now();
+    let answer = lookups.carry_out(&plan).remove(0).answer;
+    assert!(begin.elapsed() < Duration::from_secs(4), "{row}: {:?}", begin.elapsed());
+    answer
+}
+
+/// Whoever has ended may still wait to be noticed by its parent.
+fn is_gone(pid: &str) -> bool {
+    let begin = Instant::now();
+    loop {
+        let state = Command::new("ps").args(["-o", "stat=", "-p", pid.trim()]).output().unwrap().stdout;
+        if state.trim_ascii().is_empty() || state.starts_with(b"Z") {
+            return true;
+        }
+        if begin.elapsed() > Duration::from_secs(10) {
+            return false;
+        }
+        thread::sleep(Duration::from_millis(50));
+    }
+}
+
+#[test]
+fn every_server_is_asked_and_none_holds_anybody_up() {
+    let mut tried = 0;
+    for row in rows() {
+        if row.to_string().contains("{everything}") {
+            println!("skipped, because `cargo xtask test` has not installed the server: {}", row["name"]);
+            continue;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let lookups = Lookups::new(folder.path());
+        let expected = row["expect"].as_str().unwrap();
+        let until = row["until"].as_str().map(|name| folder.path().join(name));
+        let begin = Instant::now();
+        // The connection goes on being made, so that a later lookup is answered.
+        let answer = loop {
+            let answer = asked(&lookups, &row);
+            let there = until.as_ref().is_none_or(|file| file.exists());
+            if (answer != Answer::Late || expected == "late") && there || begin.elapsed() > PATIENCE {
+                break answer;
+            }
+        };
+        let (kind, text) = match answer {
+            Answer::Text(text) => ("text", text),
+            Answer::Failed(why) => ("failed", why),
+            Answer::Unknown => ("unknown", String::new()),
+            Answer::Unavailable => ("unavailable", String::new()),
+            Answer::Late => ("late", String::new()),
+        };
+        assert_eq!(kind, expected, "{}: {text}", row["name"]);
+        assert!(text.contains(row["says"].as_str().unwrap_or_default()), "{}: {text}", row["name"]);
+        assert!(!text.contains("CARGO_MANIFEST_DIR"), "{}: {text}", row["name"]);
+        let begin = Instant::now();
+        drop(lookups);
+        assert!(begin.elapsed() < Duration::from_secs(4), "{}: ending took {:?}", row["name"], begin.elapsed());
+        for file in ["pid", "child", "called"] {
+            let Ok(pid) = fs::read_to_string(folder.path().join(file)) else { continue };
+            assert!(is_gone(&pid), "{}: {file} {pid} is still there", row["name"]);
+        }
+        tried += 1;
+    }
+    assert!(tried >= 10, "{tried}");
+}
+
+/// One connection serves many lookups, at once and one after the other, and a server that ended is started anew.
+#[test]
+fn a_server_is_kept_until_it_ends() {
+    let row = rows().into_iter().find(|row| row["name"] == "it dies in the call").unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let lookups = Lookups::new(folder.path());
+    let mut kept = row.clone();
+    let script = row["start"]["argv"][2].as_str().unwrap();
+    let script = script.replace(
+        "process.exit(1)",
+        "params.name==='end'?process.exit(0):say(id,{content:[{type:'text',text:String(process.pid)}]})",
+    );
+    kept["start"]["argv"][2] = script.into();
+    let ask = |tool: &str| {
+        let mut row = kept.clone();
+        row["tool"] = tool.into();
+        let begin = Instant::now();
+        loop {
+            match asked(&lookups, &row) {
+                Answer::Late if begin.elapsed() < PATIENCE => {}
+                answer => break answer,
+            }
+        }
+    };
+    let first = ask("pid");
+    let again: Vec<Answer> = thread::scope(|scope| {
+        let asking: Vec<_> = (0..8).map(|_| scope.spawn(|| ask("pid"))).collect();
+        asking.into_iter().map(|asking| asking.join().unwrap()).collect()
+    });
+    assert!(matches!(&first, Answer::Text(_)), "{first:?}");
+    assert!(again.iter().all(|answer| *answer == first), "{again:?} after {first:?}");
+    assert_eq!(ask("end"), Answer::Failed("the server ended".into()));
+    let anew = ask("pid");
+    assert!(matches!(&anew, Answer::Text(_)) && anew != first, "{anew:?} after {first:?}");
+}

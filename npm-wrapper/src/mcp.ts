@@ -1,0 +1,152 @@
+// MCP servers that lookups ask. A file of its own in the package, because it carries a client that few need. Its timers keep no
+// process alive: `build.mjs` sees to that.
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
+import { ErrorCode, McpError } from '@modelcontextprotocol/sdk/types.js';
+import type { ChildProcessWithoutNullStreams } from 'node:child_process';
+import type { Socket } from 'node:net';
+import { Transform } from 'node:stream';
+import type { Finding } from './calls.js';
+import { end, keep, type Program, start } from './programs.js';
+
+/** A server that is not ready after so long is given up. A package may have to be fetched first. */
+const GET_READY_MS = 60_000;
+/** So long a server may take to end by itself once its input has ended. */
+const GRACE_MS = 200;
+/** Of what a server complains about, so much is kept. */
+const MOST_COMPLAINT = 4 << 10;
+
+/** Of what is no message, so much is read. The client makes an error of every line, which takes it minutes where there are many. */
+const MOST_GARBAGE = 1 << 20;
+/** The longest message. */
+const LONGEST_LINE = 10 << 20;
+
+const GONE = 'the server ended';
+
+type Answer = Finding['answer'];
+
+/** A connection, being made or in use. */
+interface Connection {
+  /** The client, or what every question gets. */
+  ready: Promise<Client | Answer>;
+  /** Ends the server. */
+  close: () => Promise<void>;
+  /** The same at once, where the process ends. */
+  kill: () => void;
+}
+
+const connections = new Map<string, Connection>();
+
+process.once('exit', () => connections.forEach((connection) => connection.kill()));
+
+/** Calls a tool as the gate asks for it. A server is started when it is first needed, and kept. */
+export async function ask(asked: Record<string, unknown>, folder: string, signal: AbortSignal): Promise<Answer> {
+  if (typeof asked.start !== 'object' || asked.start === null) return 'unavailable';
+  const key = JSON.stringify([folder, asked.server, asked.start]);
+  const connection = connections.get(key) ?? connect(key, asked.start, folder);
+  const client = await connection.ready;
+  if (!(client instanceof Client)) return client;
+  try {
+    const given = { name: String(asked.tool), arguments: asked.arguments as Record<string, unknown> };
+    return said(await client.callTool(given, undefined, { signal }));
+  } catch (error) {
+    return { failed: error instanceof McpError && error.code === ErrorCode.ConnectionClosed ? GONE : told(error) };
+  }
+}
+
+/** Ends every server, and comes back when they are gone. */
+export async function close(): Promise<void> {
+  await Promise.all([...connections.values()].map((connection) => connection.close()));
+}
+
+/** The text of a result. */
+function said({ content, isError }: Awaited<ReturnType<Client['callTool']>>): Answer {
+  const blocks = Array.isArray(content) ? content : [];
+  const text = blocks.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join('\n');
+  if (isError === true) return { failed: text };
+  return text === '' ? 'unknown' : { text };
+}
+
+function told(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** The messages among what a server prints. From one that prints too much else, nothing more is read. */
+function messages(): Transform {
+  let [rest, garbage] = ['', 0];
+  return new Transform({
+    decodeStrings: false,
+    transform(piece: string, _encoding, done) {
+      rest += piece;
+      if (piece.includes('\n')) {
+        const lines = rest.split('\n');
+        rest = lines.pop() ?? '';
+        let kept = '';
+        for (const line of lines) {
+          if (line.startsWith('{') && line.includes('"jsonrpc"')) kept += `${line}\n`;
+          else garbage += line.length + 1;
+        }
+        if (kept !== '') this.push(kept);
+      }
+      if (garbage <= MOST_GARBAGE && rest.length <= LONGEST_LINE) done();
+    },
+  });
+}
+
+/** A process and its pipes, each of which keeps ours. */
+function partsOf(child: ChildProcessWithoutNullStreams): { ref(): void; unref(): void }[] {
+  return [child, ...[child.stdin, child.stdout, child.stderr].map((pipe) => pipe as Socket)];
+}
+
+function connect(key: string, program: Program, folder: string): Connection {
+  let child: ChildProcessWithoutNullStreams;
+  try {
+    child = start(program, folder);
+  } catch (error) {
+    return { ready: Promise.resolve({ failed: told(error) }), close: async () => {}, kill: () => {} };
+  }
+  // A server that is kept must not keep the process.
+  for (const part of partsOf(child)) part.unref();
+  const complaint = keep(child.stderr, MOST_COMPLAINT);
+  // A server that does not read breaks the pipe, which the end of the server tells of.
+  child.stdin.on('error', () => {});
+  const client = new Client({ name: 'tollgate', version: TOLLGATE_VERSION });
+  const silence = () => [child.stdout, child.stderr].forEach((pipe) => pipe.destroy());
+  const over = new Promise<Answer>((resolve) => {
+    child.on('error', (error: NodeJS.ErrnoException) => resolve(error.code === 'ENOENT' ? 'unavailable' : { failed: error.message }));
+    // Its output ends where it ends, even if a child of its own stays.
+    child.on('exit', () => setTimeout(silence, GRACE_MS));
+    child.on('close', () => {
+      const [first] = complaint().split('\n').filter((line) => line.trim() !== '');
+      const why = 'the server ended before it was ready';
+      resolve({ failed: first === undefined ? why : `${why}: ${first.slice(0, 200)}` });
+    });
+  });
+  const forget = async () => {
+    if (connections.get(key) === connection) connections.delete(key);
+    end(child);
+    silence();
+    await client.close();
+  };
+  void over.then(forget);
+  // It is only a reader and a writer of lines; which end is the server's does not matter to it.
+  const lines = child.stdout.setEncoding('utf8').pipe(messages());
+  const connected = client.connect(new StdioServerTransport(lines, child.stdin), { timeout: GET_READY_MS });
+  const failed = async (error: unknown): Promise<Answer> => {
+    if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) return over;
+    await forget();
+    return { failed: `the server cannot be talked to: ${told(error)}` };
+  };
+  const close = async () => {
+    // Now somebody waits for it.
+    for (const part of partsOf(child)) part.ref();
+    child.stdin.end();
+    await Promise.race([over, new Promise((resolve) => setTimeout(resolve, GRACE_MS))]);
+    await forget();
+    await over;
+  };
+  const ready = Promise.race([over, connected.then(() => client).catch(failed)]);
+  const connection: Connection = { ready, close, kill: () => end(child) };
+  connections.set(key, connection);
+  return connection;
+}

@@ -1,0 +1,119 @@
+// MCP servers as sources, real and broken, by the rows that the wasmtime host is tried with too.
+import assert from 'node:assert/strict';
+import { execFileSync, spawnSync } from 'node:child_process';
+import * as fs from 'node:fs';
+import * as os from 'node:os';
+import * as path from 'node:path';
+import { after, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { carryOut, closeMcpServers } from '../dist/index.js';
+
+/** A busy machine takes its time to start a server. */
+const PATIENCE_MS = 60_000;
+
+const house = fileURLToPath(new URL('../..', import.meta.url));
+const servers = path.join(process.env.CARGO_TARGET_DIR ?? path.join(house, 'target'), 'mcp-servers');
+const everything = path.join(servers, 'node_modules/@modelcontextprotocol/server-everything/dist/index.js');
+const rows = fs
+  .readFileSync(path.join(house, 'fixtures/mcp/lookups.jsonl'), 'utf8')
+  .trim()
+  .split('\n')
+  .map((line) => JSON.parse(line));
+
+process.env.TOLLGATE_TEST_SECRET = 'x';
+after(closeMcpServers);
+
+function freshFolder() {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'tollgate-mcp-'));
+  after(() => fs.rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+async function asked({ name, start, tool, arguments: given }, folder, options = {}) {
+  const request = { mcp: { server: name, tool, arguments: given, start } };
+  const lookups = [{ concept: 'auth', source: 'graph', request, timeoutMs: 500 }];
+  const begin = Date.now();
+  const [{ answer }] = await carryOut({ concepts: ['auth'], lookups, totalMs: 5000 }, { folder, ...options });
+  assert.ok(Date.now() - begin < 4000, `${name}: ${Date.now() - begin} ms`);
+  return answer;
+}
+
+/** The connection goes on being made, so that a later lookup is answered. */
+async function answered(row, folder, expected, there = () => true) {
+  const begin = Date.now();
+  for (;;) {
+    const answer = await asked(row, folder);
+    if (((answer !== 'late' || expected === 'late') && there()) || Date.now() - begin > PATIENCE_MS) return answer;
+  }
+}
+
+/** Whoever has ended may still wait to be noticed by its parent. */
+async function isGone(pid) {
+  for (const begin = Date.now(); Date.now() - begin < 10_000; ) {
+    const { stdout } = spawnSync('ps', ['-o', 'stat=', '-p', pid.trim()], { encoding: 'utf8' });
+    if (stdout.trim() === '' || stdout.startsWith('Z')) return true;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  return false;
+}
+
+for (const row of rows) {
+  const real = JSON.stringify(row).includes('{everything}');
+  const skip = real && !fs.existsSync(everything) ? '`cargo xtask test` has not installed the server' : false;
+  test(row.name, { skip }, async () => {
+    const folder = freshFolder();
+    if (real) row.start.argv = row.start.argv.map((word) => word.replace('{everything}', everything));
+    const answer = await answered(row, folder, row.expect, () => row.until === undefined || fs.existsSync(path.join(folder, row.until)));
+    const [kind, text] = typeof answer === 'string' ? [answer, ''] : Object.entries(answer)[0];
+    assert.equal(kind, row.expect, text);
+    assert.ok(text.includes(row.says ?? ''), text);
+    assert.ok(!text.includes('TOLLGATE_TEST_SECRET'), text);
+    await closeMcpServers();
+    for (const name of ['pid', 'child', 'called']) {
+      const file = path.join(folder, name);
+      if (fs.existsSync(file)) assert.ok(await isGone(fs.readFileSync(file, 'utf8')), `${name} is still there`);
+    }
+  });
+}
+
+test('one connection serves many lookups, and a server that ended is started anew', async () => {
+  const row = structuredClone(rows.find(({ name }) => name === 'it dies in the call'));
+  const answer = "params.name==='end'?process.exit(0):say(id,{content:[{type:'text',text:String(process.pid)}]})";
+  row.start.argv[2] = row.start.argv[2].replace('process.exit(1)', answer);
+  const folder = freshFolder();
+  const ask = (tool) => answered({ ...row, tool }, folder);
+  const first = await ask('pid');
+  const again = await Promise.all(Array.from({ length: 8 }, () => ask('pid')));
+  assert.match(first.text, /^\d+$/);
+  assert.deepEqual(again, Array(8).fill(first));
+  assert.deepEqual(await ask('end'), { failed: 'the server ended' });
+  const anew = await ask('pid');
+  assert.match(anew.text, /^\d+$/);
+  assert.notDeepEqual(anew, first);
+});
+
+test('a caller of your own is asked instead', async () => {
+  const row = rows.find(({ name }) => name === 'the program is missing');
+  const mcpTool = (server, tool, given) => `${server} ${tool} ${JSON.stringify(given)}`;
+  assert.deepEqual(await asked(row, freshFolder(), { mcpTool }), { text: `${row.name} t {}` });
+});
+
+/** From both module systems, and with a server that hangs. */
+for (const [name, load] of [['import', "await import('tollgate')"], ['require', "require('tollgate')"]]) {
+  test(`${name}: a process ends in spite of its servers, and they with it`, async () => {
+    const folder = freshFolder();
+    const start = { argv: ['sh', '-c', 'echo $$ > pid; sleep 60'], env: null, inherit: ['PATH'] };
+    const lookup = { concept: 'a', source: 'b', request: { mcp: { server: 's', tool: 't', arguments: {}, start } }, timeoutMs: 500 };
+    const plan = JSON.stringify({ concepts: ['a'], lookups: [lookup], totalMs: 5000 });
+    const script = `(async () => {
+      const { carryOut } = ${load};
+      console.log((await carryOut(${plan}, { folder: ${JSON.stringify(folder)} }))[0].answer);
+    })();`;
+    const words = [name === 'import' ? '--input-type=module' : '--input-type=commonjs', '--eval', script];
+    const begin = Date.now();
+    const out = execFileSync(process.execPath, words, { cwd: path.join(house, 'npm-wrapper'), encoding: 'utf8', timeout: 30_000 });
+    assert.equal(out, 'late\n');
+    assert.ok(Date.now() - begin < 20_000);
+    assert.ok(await isGone(fs.readFileSync(path.join(folder, 'pid'), 'utf8')), 'the server is still there');
+  });
+}
