@@ -8,6 +8,7 @@ import { parseArgs } from 'node:util';
 import { brotliCompressSync, constants } from 'node:zlib';
 import { transpile } from '@bytecodealliance/jco';
 import * as esbuild from 'esbuild';
+import { pack } from './vscode/pack.mjs';
 
 const here = path.dirname(fileURLToPath(import.meta.url));
 const at = (...names) => path.join(here, ...names);
@@ -20,9 +21,11 @@ const { version } = JSON.parse(fs.readFileSync(at('package.json'), 'utf8'));
 const modules = await writeGlue(component);
 fs.rmSync(at('dist'), { recursive: true, force: true });
 await bundle();
-for (const name of modules) fs.copyFileSync(at('generated', name), at('dist', name));
+await bundleExtension();
+for (const name of modules) for (const folder of [at('dist'), at('vscode', 'dist')]) fs.copyFileSync(at('generated', name), path.join(folder, name));
 writeTypes();
 console.log(`dist/ holds tollgate ${version} (component ${digest})`);
+console.log(`vscode/dist/tollgate.vsix has ${Math.ceil(pack(version) / 1024)} KiB`);
 
 function readComponent(file) {
   try {
@@ -56,30 +59,51 @@ function keepingMarks(glue) {
   return patched;
 }
 
-async function bundle() {
-  const common = {
+function common() {
+  return {
     absWorkingDir: here,
     bundle: true,
     platform: 'node',
     target: 'node20',
+    // The editor gives its extensions the one; the other is a file of its own, loaded when it is first needed.
+    external: ['vscode', './mcp.js'],
     define: { TOLLGATE_VERSION: JSON.stringify(version), TOLLGATE_DIGEST: JSON.stringify(digest) },
     logLevel: 'warning',
   };
-  const external = ['./mcp.js'];
-  await esbuild.build({ ...common, entryPoints: ['src/index.ts'], format: 'esm', outfile: 'dist/index.js', external });
-  await bundleMcp(common);
-  await esbuild.build({ ...common, entryPoints: ['src/eval.ts'], format: 'esm', outfile: 'dist/eval.js', external: ['./index.js'] });
-  const cjs = {
+}
+
+/** CommonJS does not say where it stands in the way that the sources ask. */
+function commonJs(entry, outfile) {
+  const options = common();
+  return {
+    ...options,
+    entryPoints: [entry],
     format: 'cjs',
-    external,
-    define: { ...common.define, 'import.meta.url': 'bundleUrl' },
+    outfile,
+    define: { ...options.define, 'import.meta.url': 'bundleUrl' },
     banner: { js: "const bundleUrl = require('node:url').pathToFileURL(__filename).href;" },
   };
-  await esbuild.build({ ...common, ...cjs, entryPoints: ['src/index.ts'], outfile: 'dist/index.cjs' });
-  const opencode = { ...common, entryPoints: ['src/opencode.ts'], format: 'esm', external };
+}
+
+async function bundle() {
+  const esm = (entry, outfile, external = []) => ({
+    ...common(),
+    entryPoints: [entry],
+    format: 'esm',
+    outfile,
+    external: [...common().external, ...external],
+  });
+  await esbuild.build(esm('src/index.ts', 'dist/index.js'));
+  await bundleMcp();
+  await esbuild.build(esm('src/eval.ts', 'dist/eval.js', ['./index.js']));
+  await esbuild.build(esm('src/vscode.ts', 'dist/vscode.js'));
+  await esbuild.build(commonJs('src/index.ts', 'dist/index.cjs'));
+  await esbuild.build(commonJs('src/vscode.ts', 'dist/vscode.cjs'));
+  await esbuild.build(commonJs('src/vscode/worker.ts', 'dist/gate-worker.cjs'));
+  const opencode = { ...common(), entryPoints: ['src/opencode.ts'], format: 'esm' };
   await esbuild.build({ ...opencode, outfile: 'dist/opencode.js', plugins: [besides('./index.js')] });
   await esbuild.build({ ...opencode, format: 'cjs', outfile: 'dist/opencode.cjs', plugins: [besides('./index.cjs')] });
-  const define = { ...common.define, TOLLGATE_MODULES: JSON.stringify(packed()) };
+  const define = { ...opencode.define, TOLLGATE_MODULES: JSON.stringify(packed()) };
   await esbuild.build({ ...opencode, define, outfile: 'dist/opencode.bundle.js', plugins: [inline()], minifyWhitespace: true });
 }
 
@@ -102,10 +126,10 @@ function packed() {
   return Object.fromEntries(modules.map((name) => [name, pack(name)]));
 }
 
-/** The client for MCP servers, which both entry points load when they first need it, and the licences of what it carries. */
-async function bundleMcp(common) {
+/** The client for MCP servers, which the entry points load when they first need it, and the licences of what it carries. */
+async function bundleMcp() {
   const { metafile } = await esbuild.build({
-    ...common,
+    ...common(),
     entryPoints: ['src/mcp.ts'],
     format: 'esm',
     outfile: 'dist/mcp.js',
@@ -125,12 +149,21 @@ async function bundleMcp(common) {
   fs.writeFileSync(at('dist', 'mcp.LICENSES.txt'), `mcp.js carries these packages.\n\n${notices.join('\n---\n\n')}`);
 }
 
-/** Writes the declarations that the two entry points need, once for each module system. */
+/** The extension's own code, in vscode/dist/. */
+async function bundleExtension() {
+  fs.rmSync(at('vscode', 'dist'), { recursive: true, force: true });
+  await esbuild.build({ ...commonJs('vscode/src/extension.mts', 'vscode/dist/extension.cjs'), minifySyntax: true });
+  for (const name of ['gate-worker.cjs', 'mcp.js', 'mcp.LICENSES.txt']) fs.copyFileSync(at('dist', name), at('vscode', 'dist', name));
+  // The extension's own manifest says nothing of modules, and without a word one of these would be taken for CommonJS.
+  fs.writeFileSync(at('vscode', 'dist', 'package.json'), '{ "type": "module" }\n');
+}
+
+/** Writes the declarations that the entry points need, once for each module system. */
 function writeTypes() {
   const tsc = at('node_modules', 'typescript', 'bin', 'tsc');
   const emit = ['--noEmit', 'false', '--declaration', '--emitDeclarationOnly', '--stripInternal', '--outDir', 'generated/types'];
   execFileSync(process.execPath, [tsc, '--project', here, ...emit], { cwd: here, stdio: 'inherit' });
-  const queue = ['index', 'eval', 'opencode'];
+  const queue = ['index', 'eval', 'opencode', 'vscode'];
   for (const name of queue) {
     const text = fs.readFileSync(at('generated', 'types', 'src', `${name}.d.ts`), 'utf8');
     if (text.includes('generated/')) throw new Error(`the public types in src/${name}.ts depend on generated ones`);

@@ -15,8 +15,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use group::{kill_group, over, own_group, poll};
 pub(crate) use group::kill;
+use group::{kill_group, over, own_group, poll};
 
 /// Of its output so much is kept where nobody says otherwise; the rest is read and dropped.
 pub(crate) const MOST_OUTPUT: usize = 1 << 20;

@@ -28,7 +28,7 @@ pub(crate) fn e2e() -> Result<()> {
 }
 
 /// A command that runs the command behind it without a network, where the system can do that.
-fn alone() -> Command {
+pub(crate) fn alone() -> Command {
     let wrapped = |flags: &[&str]| {
         let mut unshare = Command::new("unshare");
         unshare.args(flags).args(["--", "sh", "-c", LOOPBACK, "sh"]);

@@ -4,6 +4,7 @@ mod build;
 mod check;
 mod demo;
 mod e2e;
+mod e2e_vscode;
 mod house;
 mod npm;
 mod test;
@@ -15,7 +16,7 @@ use anyhow::{Result, bail};
 const HELP: &str = "\
 cargo xtask build   target/release/tollgate, target/tollgate.wasm and npm-wrapper/dist/
 cargo xtask demo    build, then show calls allowed, blocked, traced and augmented
-cargo xtask test    check, then every test there is, natively, in wasmtime, in Node 20, 22 and 24, in Bun and in OpenCode
+cargo xtask test    check, then every test there is, natively, in wasmtime, in Node 20, 22 and 24, in Bun, OpenCode and VS Code
 cargo xtask bench   how long rulings, the ledger, hooks and augmentation take, as ratios in one run
 cargo xtask check   format, lints, docs, types, contract, imports and size
 ";

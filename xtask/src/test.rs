@@ -6,6 +6,7 @@ use anyhow::{Context as _, Result, ensure};
 
 use crate::check;
 use crate::e2e;
+use crate::e2e_vscode;
 use crate::house::{cargo, house, run, tollgate};
 use crate::npm;
 
@@ -26,6 +27,7 @@ pub(crate) fn test() -> Result<()> {
         same_digest(&runtime)?;
     }
     e2e::e2e()?;
+    e2e_vscode::test()?;
     println!("\nall tests passed");
     Ok(())
 }

@@ -1,0 +1,97 @@
+/** The answers of the operations that the editor shows, as far as it shows them. */
+
+export interface IntentDetails {
+  id: string;
+  name: string;
+  status: string;
+  open: boolean;
+  description: string | null;
+  owned_scope: string[];
+  constraints: string[];
+  acceptance_criteria: string[];
+}
+
+export interface Diagnosis {
+  severity: 'error' | 'warning';
+  line: number | null;
+  column: number | null;
+  message: string;
+}
+
+export interface IntentList {
+  governed: boolean;
+  intents: IntentDetails[];
+  diagnostics: Diagnosis[];
+}
+
+export interface Entry {
+  id: string;
+  timestamp: string;
+  intent_id: string | null;
+  session_id: string;
+  tool_name: string;
+  mutation_class: string;
+  file: { relative_path: string; line_ranges?: { start: number; end: number }[] } | null;
+  scope_validation: string;
+  success: boolean;
+}
+
+export interface TracePage {
+  entries: Entry[];
+  before: number | null;
+}
+
+export interface Remark {
+  file: string;
+  line: number | null;
+  what: string;
+}
+
+export interface Verification {
+  ok: boolean;
+  files: string[];
+  lines: number;
+  entries: number;
+  heads: string[];
+  faults: Remark[];
+  notes: Remark[];
+}
+
+export interface HookDetails {
+  id: string;
+  trigger: string;
+  source: 'user' | 'workspace';
+  file: string;
+  kind: string;
+  enabled: boolean;
+  disabled_reason?: string | null;
+  trust: 'trusted' | 'approved' | 'new' | 'changed';
+  digest?: string | null;
+  pattern?: string | null;
+}
+
+/** A run of a hook as the log keeps it. */
+export interface KeptRecord {
+  hook: string;
+  trigger: string;
+  file?: string;
+  started?: string;
+  ended?: string;
+  status: string;
+  attempts: number;
+  reason?: string;
+  duration_ms?: number;
+}
+
+export interface HookFault {
+  file: string;
+  path?: string;
+  line: number | null;
+  column: number | null;
+  message: string;
+}
+
+export interface HookList {
+  hooks: HookDetails[];
+  faults: HookFault[];
+}

@@ -1,0 +1,175 @@
+import * as vscode from 'vscode';
+import type { HookRecord } from '../hook_types.js';
+import type { HookDetails, IntentDetails, KeptRecord, Verification } from './answers.js';
+import { INTENTS } from './diagnostics.js';
+import type { Editor } from './editor.js';
+import type { Folder } from './folder.js';
+import { entriesText, historyText, hooksText, intentsText, verificationText } from './pages.js';
+
+/** How much of the ledger and of the hooks' history a page shows. */
+const MOST_ENTRIES = 500;
+
+/** A node of the tree, where a command was called on one. */
+interface OnIntent {
+  folder?: Folder;
+  intent?: IntentDetails;
+}
+
+/** Every command that the manifest declares, by its name after `tollgate.`. */
+export function commands(editor: Editor): Record<string, (on?: OnIntent) => Promise<unknown>> {
+  const { pages } = editor;
+
+  /** The folder that is meant: the one called on, the only one, or the one that is picked. */
+  async function inFolder(on: OnIntent | undefined, use: (folder: Folder) => Promise<unknown>): Promise<unknown> {
+    const folder = on?.folder ?? (await pickFolder(editor));
+    return folder === undefined ? undefined : use(folder);
+  }
+
+  async function onHook(what: string, fits: (hook: HookDetails) => boolean, use: (folder: Folder, hook: string) => Promise<unknown>) {
+    return inFolder(undefined, async (folder) => {
+      await folder.refresh();
+      const hooks = folder.hooks.filter(fits);
+      if (hooks.length === 0) return vscode.window.showInformationMessage(`Tollgate: there is no hook to ${what}.`);
+      const items = hooks.map(({ id, trigger, kind, trust }) => ({ label: id, description: trigger, detail: `${kind}, ${trust}` }));
+      const picked = await vscode.window.showQuickPick(items, { title: `Tollgate: ${what} a hook`, matchOnDescription: true });
+      if (picked === undefined) return undefined;
+      await use(folder, picked.label);
+      return editor.refresh(folder);
+    });
+  }
+
+  return {
+    selectIntent: (on) =>
+      inFolder(on, async (folder) => {
+        const intent = on?.intent?.id ?? (await pickIntent(folder));
+        if (intent === undefined) return;
+        if (intent === '') await folder.call('clearIntent', folder.session);
+        else await folder.call('selectIntent', folder.session, intent);
+        await editor.refresh(folder);
+      }),
+    clearIntent: (on) =>
+      inFolder(on, async (folder) => {
+        await folder.call('clearIntent', folder.session);
+        await editor.refresh(folder);
+      }),
+    listIntents: (on) =>
+      inFolder(on, async (folder) => {
+        await editor.refresh(folder);
+        await pages.show(`Intents of ${folder.name}`, intentsText(folder.intents.intents), 'md');
+      }),
+    showContext: (on) =>
+      inFolder(on, async (folder) => {
+        const text = await folder.call<string>('context', folder.session);
+        const none = 'No intent is selected, so an agent is told nothing.\n';
+        await pages.show(`Context of ${folder.current?.id ?? folder.name}`, text === '' ? none : text, 'md');
+      }),
+    showTrace: (on) =>
+      inFolder(on, async (folder) => {
+        const entries = await folder.entries(MOST_ENTRIES, on?.intent?.id);
+        await pages.show(`Ledger of ${on?.intent?.id ?? folder.name}`, entriesText(entries));
+      }),
+    verifyLedger: (on) =>
+      inFolder(on, async (folder) => {
+        const progress = { location: vscode.ProgressLocation.Window, title: 'Tollgate verifies the ledger' };
+        const report = await vscode.window.withProgress(progress, () => folder.perform<Verification>({ op: 'verify' }));
+        const text = verificationText(report);
+        editor.output[report.ok ? 'info' : 'warn'](`${folder.name}: ${text.split('\n', 1)[0]}`);
+        const show = report.ok ? vscode.window.showInformationMessage : vscode.window.showErrorMessage;
+        const more = 'Show Report';
+        const said = report.ok
+          ? `The ledger verifies: ${report.entries} entries.`
+          : `The ledger does not verify: ${report.faults[0]?.what ?? 'see the report'}`;
+        // Nobody has to answer for the command to be done.
+        void show(said, more).then((picked) => (picked === more ? pages.show(`Verification of ${folder.name}`, text) : undefined));
+      }),
+    openIntents: (on) =>
+      inFolder(on, async (folder) => {
+        const document = await vscode.workspace.openTextDocument(folder.uri(INTENTS));
+        const row = on?.intent === undefined ? -1 : lineOf(document, on.intent.id);
+        const selection = row < 0 ? {} : { selection: new vscode.Range(row, 0, row, 0) };
+        await vscode.window.showTextDocument(document, selection);
+      }),
+    refresh: () => editor.refreshAll(),
+    showOutput: async () => editor.output.show(),
+    'hooks.list': (on) =>
+      inFolder(on, async (folder) => {
+        await editor.refresh(folder);
+        await pages.show(`Hooks of ${folder.name}`, hooksText(folder.hooks));
+      }),
+    'hooks.approve': () =>
+      onHook(
+        'approve',
+        ({ trust }) => trust === 'new' || trust === 'changed',
+        (folder, id) => editor.approvals.review(folder, id),
+      ),
+    'hooks.revoke': () =>
+      onHook(
+        'revoke',
+        ({ trust }) => trust === 'approved',
+        (folder, id) => folder.perform({ op: 'hooks', do: 'revoke', id }),
+      ),
+    'hooks.run': () =>
+      onHook(
+        'run',
+        ({ enabled }) => enabled,
+        async (folder, id) => {
+          editor.output.show();
+          const file = vscode.window.activeTextEditor?.document.uri;
+          const relative = file === undefined ? undefined : folder.relative(file);
+          await folder.call<HookRecord>('run', id, relative === undefined ? {} : { file: relative });
+        },
+      ),
+    'hooks.history': (on) =>
+      inFolder(on, async (folder) => {
+        const asked = { op: 'hooks', do: 'history', limit: MOST_ENTRIES };
+        const { records } = await folder.perform<{ records: KeptRecord[] }>(asked);
+        await pages.show(`Hook history of ${folder.name}`, historyText(records));
+      }),
+  };
+}
+
+async function pickFolder(editor: Editor): Promise<Folder | undefined> {
+  const folders = editor.folders();
+  if (folders.length < 2) {
+    if (folders.length === 0) void vscode.window.showInformationMessage('Tollgate: open a folder first.');
+    return folders[0];
+  }
+  const shown = editor.shown();
+  const items = folders.map((folder) => ({ label: folder.name, folder, description: folder === shown ? 'of the active editor' : '' }));
+  return (await vscode.window.showQuickPick(items, { title: 'Tollgate: which folder?' }))?.folder;
+}
+
+/** @returns the id, nothing for none, or undefined where nothing was picked */
+async function pickIntent(folder: Folder): Promise<string | undefined> {
+  await folder.refresh();
+  const { current, intents } = folder;
+  const open = intents.intents.filter((intent) => intent.open);
+  if (open.length === 0) {
+    const said = intents.governed ? 'There is no open intent.' : 'There is no .orchestration/active_intents.yaml in this folder.';
+    void vscode.window.showInformationMessage(`Tollgate: ${said}`);
+    return undefined;
+  }
+  const items = open.map(({ id, name, status, owned_scope }) => ({
+    label: `$(${id === current?.id ? 'circle-filled' : 'circle-outline'}) ${id}`,
+    description: `${name} · ${status}`,
+    detail: owned_scope.join('  '),
+    id,
+  }));
+  const none = { label: '$(circle-slash) None', description: 'work for no intent', detail: '', id: '' };
+  const picked = await vscode.window.showQuickPick([...items, none], {
+    title: 'Tollgate: what is the work for?',
+    placeHolder: current === undefined ? 'No intent is selected' : `${current.id} is selected`,
+    matchOnDescription: true,
+    matchOnDetail: true,
+  });
+  return picked?.id;
+}
+
+/** Where an intent begins in the file. */
+function lineOf(document: vscode.TextDocument, id: string): number {
+  for (let row = 0; row < document.lineCount; row += 1) {
+    const { text } = document.lineAt(row);
+    if (/\bid\s*:/.test(text) && text.includes(id)) return row;
+  }
+  return -1;
+}

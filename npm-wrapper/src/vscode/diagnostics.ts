@@ -1,0 +1,60 @@
+import * as vscode from 'vscode';
+import type { Folder } from './folder.js';
+
+/** Where the intents stand. */
+export const INTENTS = '.orchestration/active_intents.yaml';
+
+interface Fault {
+  line: number | null;
+  column: number | null;
+  message: string;
+  severity: vscode.DiagnosticSeverity;
+}
+
+/** What is wrong with the files that govern the gate, where it is wrong. */
+export class Diagnostics implements vscode.Disposable {
+  readonly #collection = vscode.languages.createDiagnosticCollection('tollgate');
+  /** The files of each folder that have something wrong. */
+  readonly #files = new Map<string, vscode.Uri[]>();
+
+  show(folder: Folder): void {
+    const faults = new Map<string, Fault[]>();
+    const add = (file: string, fault: Fault) => faults.set(file, [...(faults.get(file) ?? []), fault]);
+    const { Error, Warning } = vscode.DiagnosticSeverity;
+    for (const { severity, ...fault } of folder.intents.diagnostics) {
+      add(INTENTS, { ...fault, severity: severity === 'error' ? Error : Warning });
+    }
+    for (const { file, line, column, message } of folder.faults) add(file, { line, column, message, severity: Error });
+
+    this.clear(folder);
+    const files: vscode.Uri[] = [];
+    for (const [file, found] of faults) {
+      const uri = folder.uri(file);
+      files.push(uri);
+      const document = vscode.workspace.textDocuments.find((open) => open.uri.toString() === uri.toString());
+      this.#collection.set(uri, found.map((fault) => diagnostic(fault, document)));
+    }
+    this.#files.set(folder.key, files);
+  }
+
+  clear(folder: Folder): void {
+    for (const uri of this.#files.get(folder.key) ?? []) this.#collection.delete(uri);
+    this.#files.delete(folder.key);
+  }
+
+  dispose(): void {
+    this.#collection.dispose();
+  }
+}
+
+function diagnostic({ line, column, message, severity }: Fault, document: vscode.TextDocument | undefined): vscode.Diagnostic {
+  const row = Math.max(0, (line ?? 1) - 1);
+  const text = document !== undefined && row < document.lineCount ? document.lineAt(row).text : undefined;
+  // The gate counts characters, the editor counts UTF-16 units.
+  const before = Math.max(0, (column ?? 1) - 1);
+  const start = text === undefined ? before : [...text].slice(0, before).join('').length;
+  const end = text === undefined ? start + 1 : Math.max(text.trimEnd().length, start + 1);
+  const shown = new vscode.Diagnostic(new vscode.Range(row, start, row, end), message, severity);
+  shown.source = 'tollgate';
+  return shown;
+}

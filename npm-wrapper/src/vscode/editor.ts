@@ -1,0 +1,261 @@
+import { randomBytes } from 'node:crypto';
+import { setImmediate } from 'node:timers/promises';
+import * as vscode from 'vscode';
+import { Approvals } from './approvals.js';
+import { commands } from './commands.js';
+import { Diagnostics, INTENTS } from './diagnostics.js';
+import { Folder } from './folder.js';
+import type { Commit } from './git.js';
+import { listen, triggers } from './listeners.js';
+import { hasModel, onModels, Prompts } from './models.js';
+import { Output } from './output.js';
+import { Pages } from './pages.js';
+import { Status } from './status.js';
+import { GateThread, type News } from './thread.js';
+import { registerTools } from './tools.js';
+import { IntentTree, VIEW } from './tree.js';
+
+/** Changes that come in a bunch are looked at once. */
+const SETTLE_MS = 150;
+
+/** The files whose change changes what is shown. */
+const WATCHED = [`{${INTENTS},.orchestration/agent_trace.jsonl}`, '.tollgate/{hooks,config}.json', '.akira/hooks.json'];
+
+const SESSION = 'tollgate.session';
+
+/** Everything of one editor window: its folders with their gates, and what is shown of them. */
+export class Editor implements vscode.Disposable {
+  readonly output = new Output();
+  readonly pages = new Pages();
+  readonly approvals = new Approvals(this.pages);
+  /** The window's own session. It outlives a restart of the editor. */
+  readonly session: string;
+  readonly #thread: GateThread;
+  readonly #folders = new Map<string, Folder>();
+  /** Per folder and trigger. */
+  readonly #listening = new Map<string, Map<string, vscode.Disposable>>();
+  readonly #watchers = new Map<string, vscode.Disposable>();
+  readonly #pending = new Map<string, NodeJS.Timeout>();
+  readonly #status = new Status();
+  readonly #diagnostics = new Diagnostics();
+  readonly #tree = new IntentTree(() => this.folders().filter(({ intents }) => intents.governed));
+  readonly #prompts = new Prompts();
+  readonly #changed = new vscode.EventEmitter<Folder>();
+  readonly #parts: vscode.Disposable[] = [];
+  #hasModel = false;
+
+  /** Fires when what is known of a folder was asked for again. */
+  readonly onDidRefresh = this.#changed.event;
+
+  constructor(context: vscode.ExtensionContext, worker: URL) {
+    this.session = sessionOf(context.workspaceState);
+    this.#thread = new GateThread(worker, (news) => this.#hear(news));
+    this.#parts.push(
+      this.output,
+      this.pages,
+      this.#status,
+      this.#diagnostics,
+      this.#prompts,
+      this.#changed,
+      vscode.window.onDidChangeActiveTextEditor(() => this.#showStatus()),
+      vscode.workspace.onDidChangeWorkspaceFolders(({ added, removed }) => {
+        for (const at of removed) void this.#close(at.uri.toString());
+        for (const at of added) void this.#open(at);
+      }),
+      vscode.workspace.onDidGrantWorkspaceTrust(() => this.#reopen()),
+      onModels(() => this.#modelsChanged()),
+      ...registerTools(context, () => this.shown(), (folder) => this.refresh(folder)),
+    );
+    const views: { id?: string }[] = Object.values(context.extension.packageJSON?.contributes?.views ?? {}).flat() as [];
+    if (views.some(({ id }) => id === VIEW)) this.#parts.push(vscode.window.createTreeView(VIEW, { treeDataProvider: this.#tree }));
+    for (const [name, command] of Object.entries(commands(this))) {
+      this.#parts.push(vscode.commands.registerCommand(`tollgate.${name}`, (on) => this.#said(command(on))));
+    }
+  }
+
+  /** Opens the gates of the window's folders. */
+  async start(): Promise<void> {
+    // The thread is started in a turn of its own, so that others wait for neither part of this at once.
+    await setImmediate();
+    await Promise.all((vscode.workspace.workspaceFolders ?? []).map((at) => this.#open(at)));
+    // The editor takes its time to say which models it has; where it has one, the gates are told afterwards.
+    void this.#modelsChanged();
+  }
+
+  folders(): Folder[] {
+    return [...this.#folders.values()];
+  }
+
+  /** The folder of a file; without one, that of the active editor, or else the first that is governed. */
+  folder(uri?: vscode.Uri): Folder | undefined {
+    if (uri === undefined) return this.shown() ?? this.folders()[0];
+    const at = vscode.workspace.getWorkspaceFolder(uri);
+    return at === undefined ? undefined : this.#folders.get(at.uri.toString());
+  }
+
+  /** The governed folder that the person looks at. */
+  shown(): Folder | undefined {
+    const governed = this.folders().filter(({ intents }) => intents.governed);
+    const active = vscode.window.activeTextEditor?.document.uri;
+    const at = active === undefined ? undefined : vscode.workspace.getWorkspaceFolder(active);
+    return governed.find(({ key }) => key === at?.uri.toString()) ?? governed[0];
+  }
+
+  async refreshAll(): Promise<void> {
+    await Promise.all(this.folders().map((folder) => this.refresh(folder)));
+  }
+
+  async refresh(folder: Folder): Promise<void> {
+    // What hooks are declared by now decides what has to be listened to.
+    await folder.call('reload');
+    await folder.refresh();
+    // It may have been closed meanwhile.
+    if (this.#folders.get(folder.key) !== folder) return;
+    this.#diagnostics.show(folder);
+    this.#tree.refresh();
+    this.#showStatus();
+    this.#changed.fire(folder);
+  }
+
+  /** Ends what runs, and waits until it has ended. */
+  async end(): Promise<void> {
+    this.#clear();
+    await this.#thread.end();
+  }
+
+  dispose(): void {
+    void this.end();
+  }
+
+  #clear(): void {
+    for (const timer of this.#pending.values()) clearTimeout(timer);
+    for (const key of [...this.#folders.keys()]) this.#forget(key);
+    for (const part of this.#parts.splice(0)) part.dispose();
+  }
+
+  async #open(at: vscode.WorkspaceFolder): Promise<void> {
+    // The gate looks at files of its own accord, which no other kind of folder has.
+    if (at.uri.scheme !== 'file') return;
+    const folder = new Folder(this.#thread, at, this.session);
+    this.#folders.set(folder.key, folder);
+    this.#thread.open({
+      folder: folder.key,
+      workspace: at.uri.fsPath,
+      hooks: vscode.workspace.isTrusted,
+      prompts: this.#hasModel,
+      triggers: triggers(),
+    });
+    this.#watchers.set(folder.key, this.#watch(folder));
+    const begun = performance.now();
+    await this.#said(this.refresh(folder));
+    const { intents, hooks } = folder;
+    const what = intents.governed ? `${intents.intents.length} intents` : 'not governed';
+    this.output.info(`${folder.name}: ${what}, ${hooks.length} hooks, session ${this.session} (${Math.round(performance.now() - begun)} ms)`);
+  }
+
+  /** Opens every gate again, because what they were told has changed. */
+  async #reopen(): Promise<void> {
+    for (const { key } of this.folders()) await this.#close(key);
+    await Promise.all((vscode.workspace.workspaceFolders ?? []).map((at) => this.#open(at)));
+  }
+
+  async #modelsChanged(): Promise<void> {
+    const has = await hasModel();
+    if (has === this.#hasModel) return;
+    this.#hasModel = has;
+    await this.#reopen();
+  }
+
+  async #close(key: string): Promise<void> {
+    this.#forget(key);
+    await this.#thread.close(key).catch(() => {});
+    this.#tree.refresh();
+    this.#showStatus();
+  }
+
+  #forget(key: string): void {
+    const folder = this.#folders.get(key);
+    if (folder !== undefined) this.#diagnostics.clear(folder);
+    this.#folders.delete(key);
+    this.#watchers.get(key)?.dispose();
+    this.#watchers.delete(key);
+    for (const listener of this.#listening.get(key)?.values() ?? []) listener.dispose();
+    this.#listening.delete(key);
+  }
+
+  #watch(folder: Folder): vscode.Disposable {
+    const soon = () => {
+      clearTimeout(this.#pending.get(folder.key));
+      this.#pending.set(folder.key, setTimeout(() => void this.#said(this.refresh(folder)), SETTLE_MS));
+    };
+    const watchers = WATCHED.flatMap((pattern) => {
+      const watcher = vscode.workspace.createFileSystemWatcher(new vscode.RelativePattern(folder.at, pattern));
+      return [watcher, watcher.onDidChange(soon), watcher.onDidCreate(soon), watcher.onDidDelete(soon)];
+    });
+    return vscode.Disposable.from(...watchers);
+  }
+
+  #hear(news: News): void {
+    if (news.type === 'unprompt') return this.#prompts.cancel(news.prompt);
+    const folder = this.#folders.get(news.folder);
+    if (news.type === 'log') return this.output.log(folder?.name ?? news.folder, news);
+    if (folder === undefined) return;
+    switch (news.type) {
+      case 'record':
+        return this.output.record(folder.name, news.record);
+      case 'listen':
+        return this.#listen(folder, news.trigger, news.on);
+      case 'approval':
+        void this.#said(this.approvals.ask(folder, news.approval).then((approved) => (approved ? this.refresh(folder) : undefined)));
+        return;
+      case 'prompt':
+        void this.#prompts.run(news.prompt, news.hook, news.text).then((done) => this.#thread.prompted(news.prompt, done));
+    }
+  }
+
+  #listen(folder: Folder, trigger: string, on: boolean): void {
+    const listening = this.#listening.get(folder.key) ?? new Map<string, vscode.Disposable>();
+    this.#listening.set(folder.key, listening);
+    listening.get(trigger)?.dispose();
+    listening.delete(trigger);
+    if (!on) return;
+    const notify = (data: object) => void folder.call('notify', trigger, data, this.session).catch(() => {});
+    const heard = (uri: vscode.Uri, details: Record<string, unknown>) => {
+      const file = folder.relative(uri);
+      if (file === undefined) return;
+      const from = details.from instanceof vscode.Uri ? { from: folder.relative(details.from) ?? details.from.fsPath } : {};
+      notify({ ...details, ...from, file });
+    };
+    const committed = ({ root, commit, branch }: Commit) => {
+      const repo = vscode.workspace.getWorkspaceFolder(root)?.uri.toString() === folder.key ? folder.relative(root) : undefined;
+      if (repo !== undefined) notify({ repo_root: repo === '' ? '.' : repo, commit, branch });
+    };
+    const failed = (why: string) => this.output.warn(`${folder.name}: cannot listen to ${trigger}: ${why}`);
+    listening.set(trigger, listen(trigger, heard, committed, failed));
+  }
+
+  #showStatus(): void {
+    const governed = this.folders().filter(({ intents }) => intents.governed);
+    this.#status.show(this.shown(), governed.length > 1);
+  }
+
+  /** What goes wrong is said, not thrown: a command that fails otherwise shows its stack. */
+  async #said<T>(work: Promise<T>): Promise<T | undefined> {
+    try {
+      return await work;
+    } catch (error) {
+      const message = error instanceof Error ? error.message : String(error);
+      this.output.warn(message);
+      void vscode.window.showErrorMessage(`Tollgate: ${message}`);
+      return undefined;
+    }
+  }
+}
+
+function sessionOf(state: vscode.Memento): string {
+  const kept = state.get<string>(SESSION);
+  if (kept !== undefined) return kept;
+  const session = `vscode-${randomBytes(4).toString('hex')}`;
+  void state.update(SESSION, session);
+  return session;
+}

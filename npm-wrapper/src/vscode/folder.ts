@@ -1,0 +1,100 @@
+import * as path from 'node:path';
+import * as vscode from 'vscode';
+import type { Intent } from '../calls.js';
+import { type ErrorCode, TollgateError } from '../error.js';
+import type { Entry, HookDetails, HookFault, HookList, IntentList, TracePage } from './answers.js';
+import type { GateThread } from './thread.js';
+
+/** Pages of the ledger that are looked through for one answer; each is a bounded part of the file. */
+const MOST_PAGES = 8;
+
+/** One workspace folder with its gate, and what the editor shows of it. */
+export class Folder {
+  /** Its name between the threads. */
+  readonly key: string;
+  #intents: IntentList = { governed: false, intents: [], diagnostics: [] };
+  #current: Intent | undefined;
+  #hooks: HookDetails[] = [];
+  #faults: HookFault[] = [];
+
+  constructor(
+    readonly thread: GateThread,
+    readonly at: vscode.WorkspaceFolder,
+    readonly session: string,
+  ) {
+    this.key = at.uri.toString();
+  }
+
+  get name(): string {
+    return this.at.name;
+  }
+
+  get intents(): IntentList {
+    return this.#intents;
+  }
+
+  /** What the editor's own session works for. */
+  get current(): Intent | undefined {
+    return this.#current;
+  }
+
+  get hooks(): readonly HookDetails[] {
+    return this.#hooks;
+  }
+
+  get faults(): readonly HookFault[] {
+    return this.#faults;
+  }
+
+  call<T>(method: string, ...args: unknown[]): Promise<T> {
+    return this.thread.call<T>(this.key, method, ...args);
+  }
+
+  /** Answers a JSON operation, or throws what the gate answers instead. */
+  async perform<T>(line: Record<string, unknown>): Promise<T> {
+    const answer = await this.call<T & { error?: { code: string; message: string } }>('perform', line);
+    if (answer.error !== undefined) throw new TollgateError(answer.error.code as ErrorCode, answer.error.message);
+    return answer;
+  }
+
+  /** Asks again for everything that is shown. */
+  async refresh(): Promise<void> {
+    const [intents, current, { hooks, faults }] = await Promise.all([
+      this.perform<IntentList>({ op: 'list-intents' }),
+      this.call<Intent | undefined>('currentIntent', this.session),
+      this.perform<HookList>({ op: 'hooks', do: 'list' }),
+    ]);
+    this.#intents = intents;
+    this.#current = current;
+    this.#hooks = hooks;
+    this.#faults = faults;
+  }
+
+  /** The newest entries of the ledger, newest first. */
+  async entries(limit: number, intent?: string): Promise<Entry[]> {
+    const found: Entry[] = [];
+    let before: number | null = null;
+    for (let page = 0; page < MOST_PAGES && found.length < limit; page += 1) {
+      const asked = { op: 'trace', limit: limit - found.length, ...(intent && { intent }), ...(before !== null && { before }) };
+      const answer: TracePage = await this.perform(asked);
+      found.push(...answer.entries.reverse());
+      before = answer.before;
+      if (before === null) break;
+    }
+    return found;
+  }
+
+  /** A path of the workspace as the editor names it; `~/` leads to the user's home. */
+  uri(relative: string): vscode.Uri {
+    const home = process.env.HOME ?? process.env.USERPROFILE;
+    if (relative.startsWith('~/') && home !== undefined) return vscode.Uri.file(path.join(home, relative.slice(2)));
+    if (path.isAbsolute(relative)) return vscode.Uri.file(relative);
+    return vscode.Uri.joinPath(this.at.uri, ...relative.split('/'));
+  }
+
+  /** A file as the gate names it; none where it is not in this folder. */
+  relative(uri: vscode.Uri): string | undefined {
+    if (uri.scheme !== 'file' || vscode.workspace.getWorkspaceFolder(uri)?.uri.toString() !== this.key) return undefined;
+    return path.relative(this.at.uri.fsPath, uri.fsPath).split(path.sep).join('/');
+  }
+}

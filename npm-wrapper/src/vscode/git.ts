@@ -1,0 +1,68 @@
+import * as vscode from 'vscode';
+
+/** What is used of the built-in Git extension's interface. */
+interface Repository {
+  readonly rootUri: vscode.Uri;
+  readonly state: { readonly HEAD: { readonly name?: string; readonly commit?: string } | undefined; readonly onDidChange: vscode.Event<void> };
+  getCommit(ref: string): Promise<{ parents: string[] }>;
+}
+
+interface Git {
+  readonly repositories: Repository[];
+  readonly onDidOpenRepository: vscode.Event<Repository>;
+  readonly onDidCloseRepository: vscode.Event<Repository>;
+}
+
+/** A commit that was made while the editor looked on. */
+export interface Commit {
+  root: vscode.Uri;
+  commit: string;
+  branch: string | undefined;
+}
+
+export function hasGit(): boolean {
+  return vscode.extensions.getExtension('vscode.git') !== undefined;
+}
+
+/** Tells of every new commit in the repositories that the editor knows. */
+export async function watchCommits(heard: (commit: Commit) => void): Promise<vscode.Disposable> {
+  const extension = vscode.extensions.getExtension<{ getAPI(version: 1): Git }>('vscode.git');
+  if (extension === undefined) throw new Error('the built-in Git extension is not there');
+  const git = (await extension.activate()).getAPI(1);
+  const watched = new Map<Repository, vscode.Disposable>();
+  const watch = (repository: Repository) => {
+    if (!watched.has(repository)) watched.set(repository, watchRepository(repository, heard));
+  };
+  git.repositories.forEach(watch);
+  const opened = git.onDidOpenRepository(watch);
+  const closed = git.onDidCloseRepository((repository) => {
+    watched.get(repository)?.dispose();
+    watched.delete(repository);
+  });
+  return new vscode.Disposable(() => [opened, closed, ...watched.values()].forEach((part) => part.dispose()));
+}
+
+function watchRepository(repository: Repository, heard: (commit: Commit) => void): vscode.Disposable {
+  let before = repository.state.HEAD;
+  return repository.state.onDidChange(async () => {
+    const [was, now] = [before, repository.state.HEAD];
+    before = now;
+    const commit = now?.commit;
+    // Another branch is a checkout, not a commit.
+    if (commit === undefined || commit === was?.commit || now?.name !== was?.name) return;
+    if (await follows(repository, commit, was?.commit)) heard({ root: repository.rootUri, commit, branch: now?.name });
+  });
+}
+
+/** Whether a commit continues, begins or amends the branch; otherwise the branch was moved, as by a reset. */
+async function follows(repository: Repository, commit: string, before: string | undefined): Promise<boolean> {
+  try {
+    const { parents } = await repository.getCommit(commit);
+    if (before === undefined) return parents.length === 0;
+    if (parents.includes(before)) return true;
+    const replaced = await repository.getCommit(before);
+    return parents.join() === replaced.parents.join();
+  } catch {
+    return false;
+  }
+}

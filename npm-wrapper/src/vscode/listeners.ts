@@ -1,0 +1,56 @@
+import * as vscode from 'vscode';
+import { type Commit, hasGit, watchCommits } from './git.js';
+
+/** What the editor can say of a file event beside the file. */
+type Details = Record<string, unknown>;
+
+/** Takes one event of one file. */
+type Heard = (uri: vscode.Uri, details: Details) => void;
+
+const REASONS: Record<vscode.TextDocumentSaveReason, string> = {
+  [vscode.TextDocumentSaveReason.Manual]: 'manual',
+  [vscode.TextDocumentSaveReason.AfterDelay]: 'afterDelay',
+  [vscode.TextDocumentSaveReason.FocusOut]: 'focusOut',
+};
+
+const { workspace } = vscode;
+
+const about = (document: vscode.TextDocument): Details => ({ language: document.languageId });
+
+/** The editor's own events, under the names that hooks know them by. */
+const EVENTS: Record<string, (heard: Heard) => vscode.Disposable> = {
+  onDidSaveTextDocument: (heard) => workspace.onDidSaveTextDocument((document) => heard(document.uri, about(document))),
+  onWillSaveTextDocument: (heard) =>
+    workspace.onWillSaveTextDocument(({ document, reason }) => heard(document.uri, { ...about(document), reason: REASONS[reason] })),
+  onDidOpenTextDocument: (heard) => workspace.onDidOpenTextDocument((document) => heard(document.uri, about(document))),
+  onDidCloseTextDocument: (heard) => workspace.onDidCloseTextDocument((document) => heard(document.uri, about(document))),
+  onDidCreateFiles: (heard) => workspace.onDidCreateFiles(({ files }) => files.forEach((uri) => heard(uri, {}))),
+  onDidDeleteFiles: (heard) => workspace.onDidDeleteFiles(({ files }) => files.forEach((uri) => heard(uri, {}))),
+  onDidRenameFiles: (heard) =>
+    workspace.onDidRenameFiles(({ files }) => files.forEach(({ oldUri, newUri }) => heard(newUri, { from: oldUri }))),
+};
+
+const COMMIT = 'gitCommit';
+
+/** The triggers that this editor can tell of. */
+export function triggers(): string[] {
+  return [...Object.keys(EVENTS), ...(hasGit() ? [COMMIT] : [])];
+}
+
+/** Listens to one trigger. What is neither the editor's nor Git's is left to whoever tells the gate of it. */
+export function listen(trigger: string, heard: Heard, committed: (commit: Commit) => void, failed: (why: string) => void): vscode.Disposable {
+  if (trigger !== COMMIT) return EVENTS[trigger]?.(heard) ?? new vscode.Disposable(() => {});
+  let gone = false;
+  let watching: vscode.Disposable | undefined;
+  watchCommits(committed).then(
+    (started) => {
+      watching = started;
+      if (gone) started.dispose();
+    },
+    (error: unknown) => failed(String(error)),
+  );
+  return new vscode.Disposable(() => {
+    gone = true;
+    watching?.dispose();
+  });
+}

@@ -1,0 +1,49 @@
+import * as vscode from 'vscode';
+import type { HookRecord } from '../hook_types.js';
+import type { Report } from './messages.js';
+
+type Log = Extract<Report, { type: 'log' }>;
+
+/** The output channel. What the gate says has its secrets taken out by the gate; nothing else is written that could hold one. */
+export class Output implements vscode.Disposable {
+  readonly #channel = vscode.window.createOutputChannel('Tollgate', { log: true });
+
+  show(): void {
+    this.#channel.show(true);
+  }
+
+  info(message: string): void {
+    this.#channel.info(message);
+  }
+
+  warn(message: string): void {
+    this.#channel.warn(message);
+  }
+
+  /** What the gate of a folder says. */
+  log(folder: string, { level, message, details }: Log): void {
+    const text = details === undefined ? `${folder}: ${message}` : `${folder}: ${message} ${JSON.stringify(details)}`;
+    this.#channel[level](text);
+  }
+
+  /** How a run of a hook stands. */
+  record(folder: string, record: HookRecord): void {
+    const { hook, trigger, file, status, attempts, durationMs, exitCode, reason, output } = record;
+    const facts = [
+      file === undefined ? trigger : `${trigger} ${file}`,
+      attempts > 1 ? `attempt ${attempts}` : '',
+      exitCode === undefined || exitCode === 0 ? '' : `exit code ${exitCode}`,
+      durationMs === undefined ? '' : `${durationMs} ms`,
+      reason ?? '',
+    ].filter((fact) => fact !== '');
+    const text = `${folder}: hook ${hook} ${status} (${facts.join(', ')})`;
+    if (status === 'queued' || status === 'running') this.#channel.debug(text);
+    else if (status === 'failed' || status === 'timeout') this.#channel.warn(text);
+    else this.#channel.info(text);
+    for (const line of (output ?? '').split('\n')) if (line.trim() !== '') this.#channel.info(`${folder}: hook ${hook} | ${line}`);
+  }
+
+  dispose(): void {
+    this.#channel.dispose();
+  }
+}

@@ -1,0 +1,101 @@
+import * as vscode from 'vscode';
+import type { Entry, HookDetails, IntentDetails, KeptRecord, Verification } from './answers.js';
+
+const SCHEME = 'tollgate';
+
+/** Texts to read, each in an editor of its own that cannot be saved by mistake. */
+export class Pages implements vscode.Disposable, vscode.TextDocumentContentProvider {
+  readonly #texts = new Map<string, string>();
+  readonly #changed = new vscode.EventEmitter<vscode.Uri>();
+  readonly onDidChange = this.#changed.event;
+  readonly #registration = vscode.workspace.registerTextDocumentContentProvider(SCHEME, this);
+  readonly #closed = vscode.workspace.onDidCloseTextDocument(({ uri }) => this.#texts.delete(uri.toString()));
+
+  provideTextDocumentContent(uri: vscode.Uri): string {
+    return this.#texts.get(uri.toString()) ?? '';
+  }
+
+  /** A text under a name, to be opened by whoever wants it. */
+  page(name: string, text: string): vscode.Uri {
+    const uri = vscode.Uri.from({ scheme: SCHEME, path: `/${name}` });
+    this.#texts.set(uri.toString(), text);
+    this.#changed.fire(uri);
+    return uri;
+  }
+
+  /** Shows a text under a title; the same title again replaces it. */
+  async show(title: string, text: string, extension = 'txt'): Promise<void> {
+    const uri = this.page(`${title}.${extension}`, text);
+    const document = await vscode.workspace.openTextDocument(uri);
+    await vscode.window.showTextDocument(document, { preview: true });
+  }
+
+  dispose(): void {
+    this.#closed.dispose();
+    this.#registration.dispose();
+    this.#changed.dispose();
+  }
+}
+
+/** Rows under a head, each column as wide as its widest cell. */
+export function table(head: string[], rows: string[][]): string {
+  const all = [head, ...rows];
+  const widths = head.map((_, column) => Math.max(...all.map((row) => (row[column] ?? '').length)));
+  const line = (row: string[]) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ').trimEnd();
+  return `${[line(head), line(widths.map((width) => '-'.repeat(width))), ...rows.map(line)].join('\n')}\n`;
+}
+
+export function intentsText(intents: IntentDetails[]): string {
+  if (intents.length === 0) return 'There are no intents. `.orchestration/active_intents.yaml` is where they stand.\n';
+  const list = (title: string, lines: string[]) => (lines.length === 0 ? [] : [`- ${title}:`, ...lines.map((line) => `  - ${line}`)]);
+  const about = (intent: IntentDetails) => [
+    `## ${intent.id}: ${intent.name}`,
+    '',
+    ...(intent.description === null ? [] : [intent.description, '']),
+    `- Status: ${intent.status}`,
+    ...list('Scope', intent.owned_scope.map((pattern) => `\`${pattern}\``)),
+    ...list('Constraints', intent.constraints),
+    ...list('Acceptance criteria', intent.acceptance_criteria),
+    '',
+  ];
+  return ['# Intents', '', ...intents.flatMap(about)].join('\n');
+}
+
+export function entriesText(entries: Entry[]): string {
+  if (entries.length === 0) return 'The ledger has no entries.\n';
+  const row = (entry: Entry) => {
+    const ranges = (entry.file?.line_ranges ?? []).map(({ start, end }) => (start === end ? `${start}` : `${start}-${end}`));
+    const file = entry.file === null ? '' : [entry.file.relative_path, ranges.join(',')].filter(Boolean).join(':');
+    const how = entry.success ? entry.scope_validation : `${entry.scope_validation}, failed`;
+    const time = entry.timestamp.slice(0, 19).replace('T', ' ');
+    return [time, file, entry.intent_id ?? '', entry.mutation_class, how, entry.tool_name, entry.session_id, entry.id];
+  };
+  return table(['time (UTC)', 'file', 'intent', 'class', 'scope', 'tool', 'session', 'id'], entries.map(row));
+}
+
+export function verificationText({ ok, files, lines, entries, heads, faults, notes }: Verification): string {
+  const remarks = [...faults, ...notes].map(({ file, line, what }) => `${line === null ? file : `${file}:${line}`}: ${what}`);
+  const counts = `${files.length} ${files.length === 1 ? 'file' : 'files'}, ${lines} lines, ${entries} entries`;
+  const keep = heads.length === 0 ? [] : ['', 'Keep this to prove later that nothing was cut off:', ...heads];
+  return `${[`${ok ? 'ok' : 'The ledger does not verify'}: ${counts}`, ...remarks, ...keep].join('\n')}\n`;
+}
+
+export function hooksText(hooks: readonly HookDetails[]): string {
+  if (hooks.length === 0) return 'There are no hooks. `.tollgate/hooks.json` is where they are declared.\n';
+  const row = (hook: HookDetails) => {
+    const state = hook.enabled ? 'enabled' : (hook.disabled_reason ?? 'disabled');
+    return [hook.id, hook.trigger, hook.pattern ?? '', hook.kind, hook.trust, state, hook.file];
+  };
+  return table(['hook', 'trigger', 'pattern', 'kind', 'trust', 'state', 'file'], hooks.map(row));
+}
+
+export function historyText(records: KeptRecord[]): string {
+  if (records.length === 0) return 'No hook has run.\n';
+  const row = (record: KeptRecord) => {
+    const took = record.duration_ms === undefined ? '' : `${record.duration_ms} ms`;
+    const on = [record.trigger, record.file].filter(Boolean).join(' ');
+    const started = (record.started ?? record.ended ?? '').slice(0, 19).replace('T', ' ');
+    return [started, record.hook, record.status, String(record.attempts), took, on, record.reason ?? ''];
+  };
+  return table(['time (UTC)', 'hook', 'status', 'attempts', 'took', 'on', 'reason'], records.map(row));
+}

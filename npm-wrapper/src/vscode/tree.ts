@@ -1,0 +1,155 @@
+import * as vscode from 'vscode';
+import type { Entry, IntentDetails } from './answers.js';
+import type { Folder } from './folder.js';
+
+/** The view that the manifest declares. */
+export const VIEW = 'tollgate.intents';
+
+/** Entries of an intent that are looked at for its files, and how many of them are shown. */
+const LOOKED_AT = 100;
+const SHOWN = 20;
+
+type Node =
+  | { kind: 'folder'; folder: Folder }
+  | { kind: 'intent'; folder: Folder; intent: IntentDetails }
+  | { kind: 'group'; label: string; icon: string; open: boolean; children: Node[] }
+  | { kind: 'text'; label: string; icon: string }
+  | { kind: 'file'; folder: Folder; path: string; changes: number }
+  | { kind: 'entry'; folder: Folder; entry: Entry };
+
+/** By status. */
+const ICONS: Record<string, string> = {
+  PLANNED: 'circle-outline',
+  IN_PROGRESS: 'play-circle',
+  BLOCKED: 'stop-circle',
+  COMPLETED: 'pass',
+  ABANDONED: 'circle-slash',
+};
+
+const { Collapsed, Expanded, None } = vscode.TreeItemCollapsibleState;
+
+/** The intents, with what they own, the files that were changed for them, and the last entries of the ledger. */
+export class IntentTree implements vscode.TreeDataProvider<Node> {
+  readonly #changed = new vscode.EventEmitter<void>();
+  readonly onDidChangeTreeData = this.#changed.event;
+
+  constructor(private readonly governed: () => Folder[]) {}
+
+  refresh(): void {
+    this.#changed.fire();
+  }
+
+  async getChildren(node?: Node): Promise<Node[]> {
+    if (node === undefined) {
+      const folders = this.governed();
+      const [only] = folders;
+      if (folders.length === 1 && only !== undefined) return intentsOf(only);
+      return folders.map((folder) => ({ kind: 'folder', folder }));
+    }
+    if (node.kind === 'folder') return intentsOf(node.folder);
+    if (node.kind === 'group') return node.children;
+    return node.kind === 'intent' ? partsOf(node.folder, node.intent) : [];
+  }
+
+  getTreeItem(node: Node): vscode.TreeItem {
+    switch (node.kind) {
+      case 'folder': {
+        const item = new vscode.TreeItem(node.folder.name, Expanded);
+        item.iconPath = vscode.ThemeIcon.Folder;
+        return item;
+      }
+      case 'intent':
+        return intentItem(node.folder, node.intent);
+      case 'group': {
+        const item = new vscode.TreeItem(node.label, node.open ? Expanded : Collapsed);
+        item.iconPath = new vscode.ThemeIcon(node.icon);
+        item.description = String(node.children.length);
+        return item;
+      }
+      case 'text': {
+        const item = new vscode.TreeItem(node.label, None);
+        item.iconPath = new vscode.ThemeIcon(node.icon);
+        item.tooltip = node.label;
+        return item;
+      }
+      case 'file': {
+        const item = new vscode.TreeItem(node.folder.uri(node.path), None);
+        item.description = `${folderOf(node.path)} · ${node.changes} ${node.changes === 1 ? 'change' : 'changes'}`;
+        item.command = { command: 'vscode.open', title: 'Open', arguments: [node.folder.uri(node.path)] };
+        item.iconPath = vscode.ThemeIcon.File;
+        return item;
+      }
+      case 'entry':
+        return entryItem(node.folder, node.entry);
+    }
+  }
+}
+
+function intentsOf(folder: Folder): Node[] {
+  return folder.intents.intents.map((intent) => ({ kind: 'intent', folder, intent }));
+}
+
+async function partsOf(folder: Folder, intent: IntentDetails): Promise<Node[]> {
+  const entries = await folder.entries(LOOKED_AT, intent.id).catch(() => []);
+  const changes = new Map<string, number>();
+  for (const { file, success } of entries) {
+    if (file !== null && success) changes.set(file.relative_path, (changes.get(file.relative_path) ?? 0) + 1);
+  }
+  const texts = (lines: string[], icon: string): Node[] => lines.map((label) => ({ kind: 'text', label, icon }));
+  const files: Node[] = [...changes].map(([path, count]) => ({ kind: 'file', folder, path, changes: count }));
+  const recent: Node[] = entries.slice(0, SHOWN).map((entry) => ({ kind: 'entry', folder, entry }));
+  const groups: Extract<Node, { kind: 'group' }>[] = [
+    { kind: 'group', label: 'Scope', icon: 'symbol-namespace', open: false, children: texts(intent.owned_scope, 'regex') },
+    { kind: 'group', label: 'Changed files', icon: 'files', open: true, children: files },
+    { kind: 'group', label: 'Recent entries', icon: 'history', open: true, children: recent },
+    { kind: 'group', label: 'Constraints', icon: 'law', open: false, children: texts(intent.constraints, 'dash') },
+    { kind: 'group', label: 'Acceptance criteria', icon: 'checklist', open: false, children: texts(intent.acceptance_criteria, 'dash') },
+  ];
+  return groups.filter(({ children }) => children.length > 0);
+}
+
+function intentItem(folder: Folder, intent: IntentDetails): vscode.TreeItem {
+  const active = folder.current?.id === intent.id;
+  const item = new vscode.TreeItem(intent.id, active ? Expanded : Collapsed);
+  item.description = active ? `${intent.name} · active` : intent.name;
+  const color = active ? new vscode.ThemeColor('charts.green') : undefined;
+  item.iconPath = new vscode.ThemeIcon(active ? 'circle-filled' : (ICONS[intent.status] ?? 'circle-outline'), color);
+  item.tooltip = [`${intent.id} (${intent.status})`, intent.name, intent.description ?? ''].filter(Boolean).join('\n');
+  item.contextValue = active ? 'activeIntent' : intent.open ? 'openIntent' : 'closedIntent';
+  return item;
+}
+
+function entryItem(folder: Folder, entry: Entry): vscode.TreeItem {
+  const { file } = entry;
+  const range = file?.line_ranges?.[0];
+  const lines = range === undefined ? '' : `:${range.start}`;
+  const name = file === null ? entry.tool_name : `${file.relative_path.split('/').at(-1)}${lines}`;
+  const item = new vscode.TreeItem(name, None);
+  item.description = `${when(entry.timestamp)} · ${entry.mutation_class}`;
+  const failed = entry.scope_validation === 'FAIL' || !entry.success;
+  item.iconPath = failed
+    ? new vscode.ThemeIcon('error', new vscode.ThemeColor('list.errorForeground'))
+    : new vscode.ThemeIcon('git-commit');
+  const facts = [entry.id, entry.timestamp, `session ${entry.session_id}`, `tool ${entry.tool_name}`, `scope ${entry.scope_validation}`];
+  item.tooltip = (file === null ? facts : [file.relative_path, ...facts]).join('\n');
+  if (file !== null) {
+    const start = Math.max(0, (range?.start ?? 1) - 1);
+    const options = { selection: new vscode.Range(start, 0, start, 0) };
+    item.command = { command: 'vscode.open', title: 'Open', arguments: [folder.uri(file.relative_path), options] };
+  }
+  return item;
+}
+
+function folderOf(path: string): string {
+  return path.includes('/') ? path.slice(0, path.lastIndexOf('/')) : '.';
+}
+
+/** A time in the person's own zone: of today the hour, else the day. */
+function when(timestamp: string): string {
+  const time = new Date(timestamp);
+  if (Number.isNaN(time.getTime())) return timestamp;
+  if (time.toDateString() === new Date().toDateString()) {
+    return time.toLocaleTimeString(undefined, { hour: '2-digit', minute: '2-digit', hour12: false });
+  }
+  return time.toLocaleDateString(undefined, { month: 'short', day: 'numeric' });
+}

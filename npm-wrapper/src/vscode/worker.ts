@@ -1,0 +1,157 @@
+/**
+ * The thread that the gates live in.
+ *
+ * The gate is synchronous. Compiling it takes tens of milliseconds, and so may a look at a large ledger or workspace; the
+ * extension host, which every other extension shares, must not wait for that.
+ */
+
+import { setImmediate } from 'node:timers/promises';
+import { parentPort } from 'node:worker_threads';
+import type { Finding, Outcome, ToolCall } from '../calls.js';
+import { TollgateError } from '../error.js';
+import type { HooksOptions, PromptAnswer } from '../hook_types.js';
+import { Hooks } from '../hooks.js';
+import { createTollgate, type Tollgate } from '../index.js';
+import type { Opening, Order, PromptResult, Report } from './messages.js';
+
+const port = parentPort;
+if (port === null) throw new Error('gate-worker is started by tollgate/vscode, as a thread');
+
+const report = (said: Report) => port.postMessage(said);
+
+interface Place {
+  gate: Tollgate;
+  hooks: Hooks | undefined;
+  /** The last of each operation that goes on over several answers; the next one waits for it. */
+  underWay: Map<string, Promise<unknown>>;
+}
+
+const places = new Map<string, Place>();
+const prompts = new Map<number, (done: PromptResult) => void>();
+let lastPrompt = 0;
+
+function open({ folder, workspace, home, hooks, prompts: asks, triggers }: Opening): void {
+  const log = (level: 'debug' | 'info' | 'warn' | 'error', message: string, details?: unknown) =>
+    report({ type: 'log', folder, level, message, ...(details === undefined ? {} : { details }) });
+  try {
+    const gate = createTollgate({ workspace, home, log });
+    const options: HooksOptions = {
+      onRecord: (record) => report({ type: 'record', folder, record }),
+      onApproval: (approval) => report({ type: 'approval', folder, approval }),
+      onListen: (trigger, on) => {
+        const why = unheard(trigger, triggers);
+        if (why === undefined) report({ type: 'listen', folder, trigger, on });
+        return why;
+      },
+    };
+    if (asks) options.runPrompt = (text, { hook, signal }) => ask(folder, hook, text, signal);
+    const place: Place = { gate, hooks: hooks ? new Hooks(gate, options) : undefined, underWay: new Map() };
+    places.set(folder, place);
+    place.hooks?.reload();
+  } catch (error) {
+    log('error', error instanceof Error ? error.message : String(error));
+  }
+}
+
+/** Why nobody will tell of a trigger. One that is not the editor's is left to whoever tells the gate of it. */
+function unheard(trigger: string, triggers: string[]): string | undefined {
+  const isTheEditors = /^on[A-Z]/.test(trigger) || trigger === 'gitCommit';
+  if (!isTheEditors || triggers.includes(trigger)) return undefined;
+  return `the editor does not tell of \`${trigger}\`; it tells of: ${triggers.join(', ')}`;
+}
+
+/** Has the editor run a prompt. */
+function ask(folder: string, hook: string, text: string, signal: AbortSignal): Promise<PromptAnswer> {
+  const prompt = ++lastPrompt;
+  return new Promise((resolve, reject) => {
+    const stop = () => {
+      prompts.delete(prompt);
+      report({ type: 'unprompt', prompt });
+      reject(new Error('canceled'));
+    };
+    if (signal.aborted) return stop();
+    signal.addEventListener('abort', stop, { once: true });
+    prompts.set(prompt, (done) => {
+      signal.removeEventListener('abort', stop);
+      if ('failed' in done) reject(new Error(done.failed));
+      else resolve(done);
+    });
+    report({ type: 'prompt', folder, prompt, hook, text });
+  });
+}
+
+type Line = Record<string, unknown>;
+
+/** Answers a line, also one whose answer is worked out in several turns. Other calls get their turn in between. */
+async function perform({ gate, underWay }: Place, line: Line): Promise<Line> {
+  const op = String(line.op);
+  const before = underWay.get(op);
+  const whole = async () => {
+    await before?.catch(() => {});
+    let answer = gate.perform(line);
+    while (answer.done === false) {
+      await setImmediate();
+      answer = gate.perform({ ...line, more: true });
+    }
+    return answer;
+  };
+  const answer = whole();
+  underWay.set(op, answer);
+  return answer;
+}
+
+/** A place that may not run hooks answers every event with leave to go on. */
+const quiet = { continue: true, systemMessage: null, data: {} };
+
+const METHODS: Record<string, (place: Place, ...args: never[]) => unknown> = {
+  perform,
+  preTool: ({ gate }, call: ToolCall) => gate.preTool(call),
+  postTool: ({ gate }, call: ToolCall, outcome: Outcome) => gate.postTool(call, outcome),
+  planLookups: ({ gate }, call: ToolCall) => gate.planLookups(call),
+  augment: ({ gate }, call: ToolCall, findings: Finding[]) => gate.augment(call, findings),
+  augmentWith: ({ gate }, call: ToolCall, folder: string) => gate.augmentWith(call, { folder }),
+  selectIntent: ({ gate }, session: string, intent: string) => gate.selectIntent(session, intent),
+  clearIntent: ({ gate }, session: string) => gate.clearIntent(session),
+  inheritIntent: ({ gate }, session: string, parent: string) => gate.inheritIntent(session, parent),
+  currentIntent: ({ gate }, session: string) => gate.currentIntent(session),
+  context: ({ gate }, session: string, limit?: number) => gate.context(session, limit),
+  event: ({ hooks }, event: string, session: string, data: object) => hooks?.event(event, session, data) ?? { ...quiet, data },
+  notify: ({ hooks }, event: string, data: object, session?: string) => hooks?.notify(event, data, session),
+  run: ({ hooks }, id: string, data?: object) => trusted(hooks).run(id, data),
+  reload: ({ hooks }) => hooks?.reload(),
+  cancel: ({ hooks }, run: string) => hooks?.cancel(run),
+};
+
+function trusted(hooks: Hooks | undefined): Hooks {
+  if (hooks !== undefined) return hooks;
+  throw new TollgateError('invalid_input', 'hooks do not run in a workspace that is not trusted; trust it first');
+}
+
+async function carryOut(order: Exclude<Order, { type: 'open' | 'prompted' }>): Promise<unknown> {
+  const place = places.get(order.folder);
+  if (order.type === 'close') {
+    places.delete(order.folder);
+    return place?.hooks?.shutdown({ drain: false });
+  }
+  const method = Object.hasOwn(METHODS, order.method) ? METHODS[order.method] : undefined;
+  if (place === undefined || method === undefined) {
+    throw new TollgateError('invalid_input', `the gate of \`${order.folder}\` is not open; the log says why`);
+  }
+  return method(place, ...(order.args as never[]));
+}
+
+port.on('message', (order: Order) => {
+  if (order.type === 'open') return open(order.opening);
+  if (order.type === 'prompted') {
+    prompts.get(order.prompt)?.(order.done);
+    prompts.delete(order.prompt);
+    return;
+  }
+  carryOut(order).then(
+    (value) => report({ type: 'answer', id: order.id, value }),
+    (error: unknown) => {
+      const [code, message] = error instanceof TollgateError ? [error.code, error.message] : ['internal', String(error)];
+      report({ type: 'refusal', id: order.id, code, message });
+    },
+  );
+});

@@ -1,0 +1,106 @@
+// The thread that the gates of an editor live in.
+import assert from 'node:assert/strict';
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { after, before, test } from 'node:test';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import * as esbuild from 'esbuild';
+import { freshFolder, governed } from './workspace_folder.js';
+
+const wrapper = fileURLToPath(new URL('..', import.meta.url));
+const worker = pathToFileURL(path.join(wrapper, 'dist/gate-worker.cjs'));
+const { folder, discard } = freshFolder();
+const discards = [discard];
+let GateThread;
+
+before(async () => {
+  const outfile = path.join(folder, 'thread.mjs');
+  const entry = path.join(wrapper, 'src/vscode/thread.ts');
+  await esbuild.build({ entryPoints: [entry], bundle: true, platform: 'node', format: 'esm', outfile });
+  ({ GateThread } = await import(pathToFileURL(outfile).href));
+});
+after(() => discards.forEach((discard) => discard()));
+
+/** A thread with the gate of a governed workspace open. */
+function opened() {
+  const { workspace, home, discard } = governed();
+  discards.push(discard);
+  const news = [];
+  const thread = new GateThread(worker, (said) => news.push(said));
+  thread.open({ folder: 'f', workspace, home, hooks: true, prompts: false, triggers: [] });
+  return { thread, workspace, news };
+}
+
+const write = (file) => ({ session: 's1', call: 'c1', tool: 'write_to_file', args: { path: file, content: 'x' } });
+
+test('calls are answered as the gate answers them', async () => {
+  const { thread } = opened();
+  assert.equal((await thread.call('f', 'selectIntent', 's1', 'INT-001')).id, 'INT-001');
+  assert.equal((await thread.call('f', 'preTool', write('src/auth/login.ts'))).code, 'in_scope');
+  assert.equal((await thread.call('f', 'preTool', write('src/pay.ts'))).code, 'out_of_scope');
+  assert.match(await thread.call('f', 'context', 's1'), /Login hardening/);
+  assert.equal((await thread.call('f', 'augmentWith', write('src/auth/login.ts'), '.')).args.path, 'src/auth/login.ts');
+  assert.equal((await thread.call('f', 'perform', { op: 'verify' })).done, true);
+  assert.deepEqual(await thread.call('f', 'event', 'before_model', 's1', { a: 1 }), { continue: true, systemMessage: null, data: { a: 1 } });
+  await thread.end();
+});
+
+test('what takes several turns is done to its end, also when it is asked for twice at once', async () => {
+  const { thread, workspace } = opened();
+  const entry = { id: 'x', timestamp: '2026-01-01T00:00:00Z', note: 'y'.repeat(1000) };
+  const ledger = path.join(workspace, '.orchestration/agent_trace.jsonl');
+  fs.writeFileSync(ledger, `${JSON.stringify(entry)}\n`.repeat(20_000));
+  const [one, two] = await Promise.all([thread.call('f', 'perform', { op: 'verify' }), thread.call('f', 'perform', { op: 'verify' })]);
+  assert.deepEqual([one.done, one.lines], [true, 20_000]);
+  assert.deepEqual(two, one);
+  await thread.end();
+});
+
+for (const [what, method, args, code] of [
+  ['an unknown intent', 'selectIntent', ['s1', 'INT-404'], 'unknown_intent'],
+  ['a call that is missing', 'preTool', [], 'invalid_input'],
+  ['a method that is none', 'constructor', [], 'invalid_input'],
+  ['what cannot be copied', 'preTool', [() => {}], 'invalid_input'],
+]) {
+  test(`${what} is refused as ${code}`, async () => {
+    const { thread } = opened();
+    await assert.rejects(thread.call('f', method, ...args), { name: 'TollgateError', code });
+    await thread.end();
+  });
+}
+
+test('a folder that cannot be opened is said in the log and refused', async () => {
+  const { thread, news } = opened();
+  thread.open({ folder: 'gone', workspace: path.join(folder, 'gone'), hooks: true, prompts: false, triggers: [] });
+  await assert.rejects(thread.call('gone', 'context', 's1'), { code: 'invalid_input' });
+  assert.match(news.find(({ type, folder }) => type === 'log' && folder === 'gone').message, /does not exist/);
+  await thread.end();
+});
+
+test('a folder without trust runs no hook and lets every event pass', async () => {
+  const { thread, workspace } = opened();
+  thread.open({ folder: 'f', workspace, hooks: false, prompts: false, triggers: [] });
+  assert.deepEqual(await thread.call('f', 'event', 'before_tool', 's1', { a: 1 }), { continue: true, systemMessage: null, data: { a: 1 } });
+  await assert.rejects(thread.call('f', 'run', 'any'), { code: 'invalid_input', message: /trust/ });
+  await thread.end();
+});
+
+test('a thread that dies fails the calls under way, and the next call has the same folders open', async () => {
+  const file = path.join(folder, 'mortal.cjs');
+  fs.writeFileSync(file, `const { parentPort } = require('node:worker_threads');
+const open = [];
+parentPort.on('message', ({ type, id, method, opening }) => {
+  if (type === 'open') open.push(opening.folder);
+  else if (method === 'die') process.exit(3);
+  else if (method === 'open') parentPort.postMessage({ type: 'answer', id, value: open });
+});`);
+  const thread = new GateThread(pathToFileURL(file), () => {});
+  thread.open({ folder: 'a' });
+  thread.open({ folder: 'b' });
+  const waiting = assert.rejects(thread.call('a', 'never'), { code: 'guest_trap', message: /exit code 3/ });
+  await assert.rejects(thread.call('a', 'die'), { code: 'guest_trap' });
+  await waiting;
+  assert.deepEqual(await thread.call('a', 'open'), ['a', 'b']);
+  // It never answers, and is ended all the same.
+  await thread.end();
+});
