@@ -114,6 +114,9 @@ pub struct Fault {
 impl Hook {
     /// Whether an event is one that it waits for.
     pub fn fits(&self, event: &event::Event) -> bool {
+        if *self.trigger != *event.name {
+            return false;
+        }
         let selected = match (&self.pattern, event.subject()) {
             (Some(pattern), Some(subject)) => pattern.matches(subject),
             _ => true,
@@ -121,7 +124,7 @@ impl Hook {
         let own_repository = self.repo_root.as_deref().is_none_or(|root| {
             !event::is_git(&self.trigger) || plain(root) == plain(crate::json::text(&event.data, "repo_root").unwrap_or_default())
         });
-        *self.trigger == *event.name && selected && own_repository
+        selected && own_repository
     }
 }
 

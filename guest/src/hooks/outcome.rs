@@ -33,6 +33,11 @@ impl Outcome {
         Self { status: Some(status), reason: Some(reason.to_owned()), ..Self::default() }
     }
 
+    /// The same for results, which are small where all is well.
+    pub(super) fn boxed(status: Status, reason: &str) -> Box<Self> {
+        Box::new(Self::of(status, reason))
+    }
+
     /// Reads what the host reports about a run.
     pub(super) fn read(done: &Value, secrets: &[Pattern], ports: &Ports) -> Self {
         let clean = |text: &str| ports.secrets.redact_with(text, secrets).into_owned();

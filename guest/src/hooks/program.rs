@@ -182,9 +182,16 @@ fn with_files(found: Found, arguments: &[String], machine: &Machine, ports: &Por
     let (mut inline, mut looked_at) = (false, 0);
     for (at, argument) in arguments.iter().enumerate() {
         inline |= INLINE.contains(&argument.as_str());
-        // A text for a shell may name files anywhere; what is no file is no file.
-        let parts = argument.split(|part: char| part.is_whitespace() || "=;&|<>()'\"`$".contains(part));
-        for part in parts.filter(|part| !part.is_empty() && part.len() < 1_000) {
+        // A text for a shell may name files anywhere; what is no file is no file, and what it writes it does not run.
+        let separates = |part: char| part.is_whitespace() || "=;&|<>()'\"`$".contains(part);
+        let mut written = false;
+        for piece in argument.split_inclusive(separates) {
+            let part = piece.trim_end_matches(separates);
+            let is_target = written && !part.is_empty();
+            written = piece.ends_with('>') || written && part.is_empty();
+            if part.is_empty() || is_target || part.len() >= 1_000 {
+                continue;
+            }
             looked_at += 1;
             if looked_at > MOST_WORDS {
                 return Err(format!("it has more than {MOST_WORDS} words; put them into a script"));
@@ -281,6 +288,8 @@ mod tests {
         ] {
             assert_eq!(run(words, false), expected, "{words}");
         }
+        let writes = "./hooks/b.sh > hooks/a.js 2>>hooks/d";
+        assert_eq!(run(writes, true), format!("/bin/sh -c {writes} (/bin/sh) +hooks/b.sh ?"));
         assert_eq!(
             run("cd x && ./hooks/b.sh;node 'hooks/a.js'", true),
             "/bin/sh -c cd x && ./hooks/b.sh;node 'hooks/a.js' (/bin/sh) +hooks/b.sh +hooks/a.js ?"

@@ -66,11 +66,10 @@ impl HookSettings {
                 "timeout" => number(LEAST_TIMEOUT_MS..=MOST_TIMEOUT_MS).map(|number| settings.timeout_ms = Some(number)),
                 "concurrency" => number(1..=256).map(|number| settings.concurrency = small(number)),
                 "queue" => number(1..=100_000).map(|number| settings.queue = small(number)),
-                "when_full" => match value.as_str() {
-                    Some("refuse") => Some(settings.drop_oldest = false),
-                    Some("drop_oldest") => Some(settings.drop_oldest = true),
-                    _ => None,
-                },
+                "when_full" => {
+                    settings.drop_oldest = value.as_str() == Some("drop_oldest");
+                    value.as_str().filter(|policy| ["refuse", "drop_oldest"].contains(policy)).map(drop)
+                }
                 // Read from the user's own file alone.
                 "prompt_runner" => Some(()),
                 _ => None,

@@ -450,7 +450,7 @@ mod tests {
         }
         for start in (0..text.len()).filter(|at| text.is_char_boundary(*at)) {
             for end in (start + 1..=text.len()).filter(|at| text.is_char_boundary(*at)) {
-                if whole.is_match(&text[start..end]) {
+                if whole.is_match(text.get(start..end).unwrap()) {
                     covered[start..end].fill(true);
                 }
             }

@@ -33,7 +33,7 @@ impl Hooks {
         let (hook, source) = (run.hook.clone(), run.source);
         let program = match self.permitted(&hook, source, ports) {
             Ok(program) => program,
-            Err(outcome) => return self.finish(key, outcome, ports),
+            Err(outcome) => return self.finish(key, *outcome, ports),
         };
         let now = (self.now, ports.clock.now());
         let Some(run) = self.schedule.get_mut(key) else { return };
@@ -42,7 +42,7 @@ impl Hooks {
         let run = run.clone();
         let mut body = match self.errand(&run, program, ports) {
             Ok(body) => body,
-            Err(outcome) => return self.finish(key, outcome, ports),
+            Err(outcome) => return self.finish(key, *outcome, ports),
         };
         body.extend([
             ("run", self.run_id(&run).into()),
@@ -65,12 +65,12 @@ impl Hooks {
     }
 
     /// What may run, where it may. A workspace's hook is looked at each time, so that what runs is what was approved.
-    fn permitted(&mut self, hook: &Rc<Hook>, source: Source, ports: &Ports) -> Result<Option<Program>, Outcome> {
+    fn permitted(&mut self, hook: &Rc<Hook>, source: Source, ports: &Ports) -> Result<Option<Program>, Box<Outcome>> {
         if source != Source::Workspace {
             return Ok(None);
         }
         let deed = trust::deed(hook, &self.machine, ports)
-            .map_err(|why| Outcome::of(Status::Failed, &ports.secrets.redact_with(&why, &hook.secrets)))?;
+            .map_err(|why| Outcome::boxed(Status::Failed, &ports.secrets.redact_with(&why, &hook.secrets)))?;
         let trust = self.approvals.trust(hook, &deed, &self.machine, ports);
         let (why, before) = match trust {
             Trust::Approved => return Ok(deed.program),
@@ -78,7 +78,7 @@ impl Hooks {
             Trust::Changed(before) => ("it is no longer what was approved", before),
         };
         let id = &hook.id;
-        let outcome = Outcome::of(
+        let outcome = Outcome::boxed(
             Status::Skipped,
             &format!("{why}; look at it with `tollgate hooks show {id}`, then `tollgate hooks approve {id}`"),
         );
@@ -104,7 +104,7 @@ impl Hooks {
     }
 
     /// What the host shall do for a run.
-    fn errand(&self, run: &Run, program: Option<Program>, ports: &Ports) -> Result<Vec<(&'static str, Value)>, Outcome> {
+    fn errand(&self, run: &Run, program: Option<Program>, ports: &Ports) -> Result<Vec<(&'static str, Value)>, Box<Outcome>> {
         let data = (*run.event.data).clone();
         let mut event = vec![("event", Value::from(&*run.event.name)), ("hook", run.hook.id.as_str().into())];
         event.push(("session_id", run.event.session.as_deref().map(Value::from).unwrap_or_default()));
@@ -132,7 +132,7 @@ impl Hooks {
                 if runner.is_none() && !self.prompts_by_host {
                     let why =
                         "there is nobody to run prompts; name a command in `hooks.prompt_runner` of `~/.tollgate/config.json`";
-                    return Err(Outcome::of(Status::Failed, why));
+                    return Err(Outcome::boxed(Status::Failed, why));
                 }
                 // Secrets are looked for in the texts themselves, before JSON writes line breaks and quotes in its own way.
                 ports.secrets.redact_value(&mut event, &run.hook.secrets);
@@ -140,7 +140,7 @@ impl Hooks {
                 let prompt = ports.secrets.redact_with(&prompt, &run.hook.secrets).into_owned();
                 Ok(vec![("type", "prompt".into()), ("prompt", prompt.into()), ("argv", runner.unwrap_or_default())])
             }
-            Action::Component(_) => Err(Outcome::of(Status::Skipped, "hooks that are components do not run in this version")),
+            Action::Component(_) => Err(Outcome::boxed(Status::Skipped, "hooks that are components do not run in this version")),
         }
     }
 

@@ -20,6 +20,6 @@ impl Default for Word {
 
 /// Tells the gate of one event: `session_start`, `session_end`, `before_agent`, `after_agent`, `before_tool`, `after_tool`.
 pub(super) fn lifecycle(gate: &mut Tollgate, event: &str, session: &str, data: &Value) -> Result<Word, Error> {
-    let answer = Hooks::new(gate, Options::new()).event(event, session, &data)?;
+    let answer = Hooks::new(gate, Options::new()).event(event, session, data)?;
     Ok(Word { goes_on: answer.go_on, message: answer.system_message.filter(|message| !message.is_empty()) })
 }

@@ -18,7 +18,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use serde_json::{Value, json};
+use serde_json::json;
 use tollgate::{Error, Outcome as Ending, Ruling, Tollgate, ToolCall, Verdict};
 
 use super::{log, say};
