@@ -62,6 +62,8 @@ export interface HookApproval {
     script?: [path: string, digest: string] | null | undefined;
     /** Other files of the workspace that the words name, and their digests. */
     files?: [path: string, digest: string][] | undefined;
+    /** Whether it decides when it runs what else it reads and runs, so that later changes of that run unasked. */
+    unchecked?: boolean | undefined;
     /** The same of what was approved before. */
     before: Record<string, unknown> | null;
   };

@@ -98,13 +98,14 @@ export function details(shows: Shows): string {
 }
 
 /** Everything that decides what runs, under a name for each. */
-function factsOf({ declaration, runs, interpreter, script, files }: Partial<Shows>): Map<string, string> {
+function factsOf({ declaration, runs, interpreter, script, files, unchecked }: Partial<Shows>): Map<string, string> {
   const facts = new Map<string, string>();
   if (runs !== undefined) facts.set('Runs', runs.map(quoted).join(' '));
   if (typeof declaration?.prompt === 'string') facts.set('Asks the language model', JSON.stringify(declaration.prompt));
   if (interpreter !== undefined) facts.set('Program', interpreter);
   if (script) facts.set('Script', file(script));
   for (const named of files ?? []) facts.set(`File ${named[0]}`, named[1].slice(0, DIGEST_CHARS));
+  if (unchecked === true) facts.set('Not checked', 'it decides itself what else it reads and runs; changes of that are not asked about again');
   for (const [key, value] of Object.entries(declaration ?? {})) facts.set(`declared ${key}`, JSON.stringify(value));
   return facts;
 }

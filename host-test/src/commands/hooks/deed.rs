@@ -40,6 +40,9 @@ pub(super) fn lines(hook: &Value, root: &Path, screen: &Screen<'_>) -> Vec<Strin
         let file: Vec<&str> = file.as_array().into_iter().flatten().filter_map(Value::as_str).collect();
         row("reads", &file.join(" "));
     }
+    if shows.get("unchecked") == Some(&Value::Bool(true)) {
+        row("not checked", "it decides itself what else it reads and runs; changes of that are not asked about again");
+    }
     row("digest", text(hook, "/digest"));
     row("problem", text(hook, "/problem"));
     row("off", text(hook, "/disabled_reason"));
