@@ -24,7 +24,7 @@
 //! | `unknown` | a call whose effects cannot be known: `allow`, `ask` or `deny` |
 //! | `strict` | whether a fault of the gate's own stops changes |
 //! | `record` | whether calls that failed, and calls that the gate rejected, are entered in the ledger |
-//! | `hooks` | limits of hooks, see [`settings`](crate::hooks::settings) |
+//! | `hooks` | limits of hooks, see [`HookSettings`] |
 //! | `secretPatterns` | what is hidden, besides common secrets, in everything the gate says and writes down |
 //! | `augment` | who is asked about the concepts that a call names, see [`settings`](crate::augment::settings) |
 //!
