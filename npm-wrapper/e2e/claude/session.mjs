@@ -15,6 +15,9 @@ const ALLOWED = ['Write', 'Edit', 'Read', 'Bash(*)', 'mcp__tollgate'];
 /** Traffic that is none of the test's business. */
 const OFF = ['DISABLE_TELEMETRY', 'DISABLE_AUTOUPDATER', 'DISABLE_ERROR_REPORTING', 'CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC'];
 
+/** It would not wait for its servers, or not for long, and a busy machine would have no `select_active_intent`. */
+const PATIENCE = { MCP_CONNECTION_NONBLOCKING: '0', MCP_CONNECT_TIMEOUT_MS: '60000', MCP_TIMEOUT: '60000' };
+
 /** Everything that happens, hooks too, as lines of JSON. */
 const TOLD = ['--output-format', 'stream-json', '--verbose', '--include-hook-events'];
 
@@ -39,7 +42,7 @@ export async function play({ files, scripts, prompts }) {
     const tollgate = (...words) => execFileSync(process.env.TOLLGATE, words, { cwd: workspace, env, encoding: 'utf8' });
     tollgate('init', '--host', 'claude-code', '--yes');
     for (const name of OFF) env[name] = '1';
-    Object.assign(env, { ANTHROPIC_BASE_URL: `http://127.0.0.1:${scripted.port}`, ANTHROPIC_API_KEY: 'none' });
+    Object.assign(env, PATIENCE, { ANTHROPIC_BASE_URL: `http://127.0.0.1:${scripted.port}`, ANTHROPIC_API_KEY: 'none' });
     const events = [];
     for (const [index, prompt] of prompts.entries()) {
       const words = ['-p', prompt, ...(index > 0 ? ['--continue'] : []), '--model', 'claude-sonnet-4-5', ...TOLD];
