@@ -1,5 +1,6 @@
 //! The adapters inside the real programs that they are made for.
 
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use anyhow::Result;
@@ -17,14 +18,27 @@ const LOOPBACK: &str = r#"ip link set lo up && exec "$@""#;
 /// Plays sessions in the real programs. What cannot be played here is said.
 pub(crate) fn e2e() -> Result<()> {
     if !cfg!(all(target_os = "linux", target_arch = "x86_64")) {
-        println!("skipped: the sessions in OpenCode are played on Linux on x86-64 only");
+        println!("skipped: the sessions in OpenCode and Claude Code are played on Linux on x86-64 only");
         return Ok(());
     }
     let programs = npm::pinned("e2e")?.canonicalize()?;
     println!("\nOpenCode: whole sessions with a scripted model");
-    let mut sessions = alone();
-    sessions.args(["node", "--test", "e2e/opencode/opencode.test.js"]).current_dir(house().join("npm-wrapper"));
-    run(sessions.env("TOLLGATE_E2E", programs).env("TOLLGATE", tollgate().canonicalize()?))
+    sessions(&programs, "e2e/opencode/opencode.test.js")?;
+    // It is a package of its own that npm leaves out where it does not fit, such as where the C library is musl.
+    let claude = "@anthropic-ai/claude-code-linux-x64";
+    if !programs.join("node_modules").join(claude).join("claude").exists() {
+        println!("skipped: npm did not install {claude}, so no session is played in Claude Code");
+        return Ok(());
+    }
+    println!("\nClaude Code: a whole session with a scripted model");
+    sessions(&programs, "e2e/claude/claude.test.js")
+}
+
+/// Runs a file of tests with the programs and the command.
+fn sessions(programs: &Path, file: &str) -> Result<()> {
+    let mut test = alone();
+    test.args(["node", "--test", file]).current_dir(house().join("npm-wrapper"));
+    run(test.env("TOLLGATE_E2E", programs).env("TOLLGATE", tollgate().canonicalize()?))
 }
 
 /// A command that runs the command behind it without a network, where the system can do that.

@@ -1,12 +1,12 @@
-// A model that follows a script, spoken to as OpenAI's chat interface, on loopback.
+// A model that follows a script, on loopback. It is spoken to as OpenAI's chat interface, unless told otherwise.
 import * as http from 'node:http';
 
 /**
  * Serves `scripts`, a list of `{ when, turns }`: a conversation follows the first one whose `when` stands in its first message
  * of the user. A turn is a text, or a list of calls `[tool, args]` to be made at once. Which turn it is follows from the
- * conversation itself, so a request that is made again gets the same answer.
+ * conversation itself, so a request that is made again gets the same answer. `speak` says it in the words of an interface.
  */
-export async function startModel(scripts) {
+export async function startModel(scripts, speak = chat) {
   const requests = [];
   const server = http.createServer(async (request, response) => {
     const pieces = [];
@@ -15,7 +15,7 @@ export async function startModel(scripts) {
     requests.push(asked);
     // What offers no tools is an errand of the program's own, such as finding a title.
     const turn = (asked.tools ?? []).length === 0 ? 'A title' : turnOf(scripts, asked.messages);
-    answer(response, typeof turn === 'string' ? { text: turn, calls: [] } : { text: '', calls: turn }, requests.length);
+    speak(response, typeof turn === 'string' ? { text: turn, calls: [] } : { text: '', calls: turn }, requests.length, asked);
   });
   await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
   return { port: server.address().port, requests, close: () => server.close() };
@@ -28,7 +28,7 @@ function turnOf(scripts, messages) {
   return script?.turns[done] ?? 'Nothing is left to do.';
 }
 
-function answer(response, { text, calls }, number) {
+function chat(response, { text, calls }, number) {
   response.writeHead(200, { 'content-type': 'text/event-stream' });
   const say = (choice, more = {}) => {
     const choices = choice === undefined ? [] : [{ index: 0, finish_reason: null, ...choice }];

@@ -9,7 +9,8 @@ import { startModel } from './model.mjs';
 /** The npm package. */
 export const wrapper = fileURLToPath(new URL('../..', import.meta.url));
 
-const programs = path.join(process.env.TOLLGATE_E2E, 'node_modules');
+/** The programs that were installed for these tests. */
+export const programs = path.join(process.env.TOLLGATE_E2E, 'node_modules');
 const opencode = path.join(programs, 'opencode-linux-x64-baseline/bin/opencode');
 
 /** Longer than this no run takes; one that hangs is ended. */
@@ -89,8 +90,13 @@ function run(workspace, home, tmp) {
   const env = { PATH: process.env.PATH, HOME: home, TMPDIR: tmp, TERM: 'dumb' };
   for (const name of off) env[`OPENCODE_DISABLE_${name}`] = '1';
   const words = ['run', '--print-logs', '--log-level', 'INFO', '--format', 'json', 'Please do the work'];
+  return finished(opencode, words, { cwd: workspace, env });
+}
+
+/** Runs a program to its end, and returns what it said. */
+export function finished(program, words, options) {
   return new Promise((resolve, reject) => {
-    const child = spawn(opencode, words, { cwd: workspace, env, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
+    const child = spawn(program, words, { ...options, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
     const texts = { stdout: '', stderr: '' };
     for (const name of ['stdout', 'stderr']) child[name].setEncoding('utf8').on('data', (text) => (texts[name] += text));
     const timer = setTimeout(() => process.kill(-child.pid, 'SIGKILL'), MOST_MS);
@@ -98,7 +104,7 @@ function run(workspace, home, tmp) {
     child.on('close', (code) => {
       clearTimeout(timer);
       if (code === 0) resolve({ output: texts.stdout, log: texts.stderr });
-      else reject(new Error(`opencode ended with ${code}:\n${texts.stdout.slice(-4000)}\n${texts.stderr.slice(-8000)}`));
+      else reject(new Error(`${path.basename(program)} ended with ${code}:\n${texts.stdout.slice(-4000)}\n${texts.stderr.slice(-8000)}`));
     });
   });
 }

@@ -1,0 +1,50 @@
+// What the scripted model says, in the words of Anthropic's Messages interface.
+
+const USAGE = { input_tokens: 1, output_tokens: 1, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 };
+
+/** Answers one request, in pieces if it wants them so. */
+export function messages(response, { text, calls }, number, asked) {
+  const content = calls.map(([name, input], index) => ({ type: 'tool_use', id: `toolu_${number}_${index}`, name, input }));
+  if (text !== '') content.unshift({ type: 'text', text });
+  const stop_reason = calls.length > 0 ? 'tool_use' : 'end_turn';
+  const message = { id: `msg_${number}`, type: 'message', role: 'assistant', model: asked.model, stop_sequence: null, usage: USAGE };
+  if (!asked.stream) {
+    response.writeHead(200, { 'content-type': 'application/json' });
+    // Who only wants to know how long it is reads the first field.
+    response.end(JSON.stringify({ input_tokens: 1, ...message, content, stop_reason }));
+    return;
+  }
+  response.writeHead(200, { 'content-type': 'text/event-stream' });
+  const say = (type, more) => response.write(`event: ${type}\ndata: ${JSON.stringify({ type, ...more })}\n\n`);
+  say('message_start', { message: { ...message, content: [], stop_reason: null } });
+  content.forEach((block, index) => {
+    const isText = block.type === 'text';
+    say('content_block_start', { index, content_block: isText ? { ...block, text: '' } : { ...block, input: {} } });
+    const delta = isText ? { type: 'text_delta', text } : { type: 'input_json_delta', partial_json: JSON.stringify(block.input) };
+    say('content_block_delta', { index, delta });
+    say('content_block_stop', { index });
+  });
+  say('message_delta', { delta: { stop_reason, stop_sequence: null }, usage: USAGE });
+  say('message_stop', {});
+  response.end();
+}
+
+/** The text of what a message or a result holds; results within a message count too. */
+function plain(content) {
+  return typeof content === 'string' ? content : content.map((part) => part.text ?? plain(part.content ?? '')).join('\n');
+}
+
+/** What the model was told came of each call: `{ text, failed }`, in the order of the calls. */
+export function resultsIn({ messages }) {
+  const parts = messages.filter(({ content }) => Array.isArray(content)).flatMap(({ content }) => content);
+  const results = new Map(parts.filter(({ type }) => type === 'tool_result').map((result) => [result.tool_use_id, result]));
+  return parts
+    .filter(({ type }) => type === 'tool_use')
+    .map(({ id }) => results.get(id))
+    .map((result) => ({ text: plain(result?.content ?? ''), failed: result?.is_error === true }));
+}
+
+/** Everything that the model was told. */
+export function textsIn({ messages }) {
+  return messages.filter(({ role }) => role === 'user').map(({ content }) => plain(content)).join('\n');
+}
