@@ -23,10 +23,11 @@ for (const [what, thrown] of [
   ['something that looks like the contract', Object.assign(new Error('broken'), { payload: { tag: 'internal', val: 'x' } })],
 ]) {
   test(`a clock that throws ${what} fails one call`, () => {
-    let broken = false;
+    let [broken, now] = [false, 0];
     const clock = () => {
       if (broken) throw thrown;
-      return 0;
+      now += 1000;
+      return now;
     };
     const { gate } = gateWith({ clock });
     gate.selectIntent('s1', 'INT-001');

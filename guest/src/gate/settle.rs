@@ -125,7 +125,8 @@ impl Gate {
             return Settlement { lines: Vec::new(), notice: Some(notice) };
         }
         let Some(pending) = self.recall(&key) else { return Settlement::default() };
-        if !pending::claim(&key, &pending, &self.ports) {
+        let now = self.ports.clock.now();
+        if !pending::claim(&key, &pending, now, &self.ports) {
             return Settlement::default();
         }
         // Whoever had it before may have been done in this moment.
@@ -139,7 +140,7 @@ impl Gate {
         if let Some(file) = facts.first() {
             self.config.refresh(file, &self.ports);
         }
-        let work = Work { call, pending: &pending, outcome, now: self.ports.clock.now() };
+        let work = Work { call, pending: &pending, outcome, now };
         let mut entries = self.entries(&work, facts.get(1..).unwrap_or_default());
         let mut notice = None;
         if let (Some(open), false) = (&pending.open_ended, matches!(outcome, Outcome::Refused(_))) {

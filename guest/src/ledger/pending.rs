@@ -73,14 +73,18 @@ pub fn recall(key: &str, ports: &Ports) -> Option<Pending> {
     }
 }
 
+/// Nobody takes longer to settle a call, unless they were killed.
+const CLAIM_MS: u64 = 10_000;
+
 /// Takes the settling of a call, and says whether nobody else has it: hosts that run each other's hooks tell of the same call
 /// in two processes at once.
-pub fn claim(key: &str, pending: &Pending, ports: &Ports) -> bool {
-    let (at, text) = (claim_of(key), json::line(pending));
+pub fn claim(key: &str, pending: &Pending, now: Timestamp, ports: &Ports) -> bool {
+    let now = now.0;
+    let (at, text) = (claim_of(key), format!("{} {now}", pending.since));
     let claimed = match ports.records.replace(Root::Project, &at, text.as_bytes(), Expectation::Absent) {
-        // One that was left behind belongs to an earlier call under the same id.
+        // One that was left behind belongs to an earlier call under the same id, or to somebody who was killed at it.
         Err(FileFault::Exists) => match ports.workspace.read(Root::Project, &at, state::MOST_BYTES) {
-            Ok(found) if json::parse::<Pending>(&found).is_ok_and(|other| other.since == pending.since) => return false,
+            Ok(found) if is_held(&found, pending.since, now) => return false,
             Ok(found) => {
                 let expected = Expectation::Digest(Digest::of(&found));
                 ports.records.replace(Root::Project, &at, text.as_bytes(), expected)
@@ -91,6 +95,13 @@ pub fn claim(key: &str, pending: &Pending, ports: &Ports) -> bool {
     };
     // Gone or changed meanwhile, it was somebody else's. Any other fault is our own, and a line too many is better than none.
     !matches!(claimed, Err(FileFault::Exists | FileFault::Changed | FileFault::Missing))
+}
+
+/// Whether somebody is settling just this call.
+fn is_held(claim: &[u8], since: u64, now: u64) -> bool {
+    let numbers = String::from_utf8_lossy(claim);
+    let held = numbers.split_once(' ').and_then(|(since, at)| Some((since.parse().ok()?, at.parse().ok()?)));
+    held.is_some_and(|(other, at): (u64, u64)| other == since && now.abs_diff(at) < CLAIM_MS)
 }
 
 /// Gives back what [`claim`] took. The call must be forgotten before.
