@@ -26,7 +26,7 @@ pub(crate) fn test() -> Result<()> {
     let mut test = e2e::alone();
     test.args(["node", "--test", "e2e/vscode/editor.test.mjs"]).current_dir(house().join("npm-wrapper"));
     let shots = editor.with_file_name("vscode");
-    run(test.env("TOLLGATE_EDITOR", editor).env("TOLLGATE_CHROMIUM", chromium).env("TOLLGATE_SHOTS", shots))
+    e2e::twice_at_most(test.env("TOLLGATE_EDITOR", editor).env("TOLLGATE_CHROMIUM", chromium).env("TOLLGATE_SHOTS", shots))
 }
 
 /// The browser.
