@@ -33,6 +33,27 @@ fn state_is_never_written_through_a_link_that_leads_out() {
     assert_eq!(fs::read_dir(&outside).unwrap().count(), 0);
 }
 
+/// A workspace ships links to the user's own files, and hooks that would be written there.
+#[test]
+fn a_link_in_the_workspace_does_not_reach_the_users_files() {
+    let place = tempfile::tempdir().unwrap();
+    let (root, home) = (place.path().join("repo"), place.path().join("home"));
+    let own = home.join(".tollgate/hooks.json");
+    for folder in [root.join(".tollgate/state/good"), root.join(".tollgate/logs"), home.join(".tollgate")] {
+        fs::create_dir_all(folder).unwrap();
+    }
+    fs::write(&own, r#"{"hooks":[{"id":"mine","trigger":"t","command":["true"]}]}"#).unwrap();
+    for link in [".tollgate/state/good/.tollgate-hooks.json", ".tollgate/logs/hooks.log"] {
+        symlink(&own, root.join(link)).unwrap();
+    }
+    let before = fs::read(&own).unwrap();
+    fs::write(root.join(".tollgate/hooks.json"), r#"{"hooks":[{"id":"evil","trigger":"t","command":["true"]}]}"#).unwrap();
+    let mut gate = Tollgate::builder().workspace(&root).home(&home).open().unwrap();
+    let listed = perform(&mut gate, r#"{"op":"hooks","do":"list"}"#);
+    assert!(listed.contains(r#""id":"mine""#) && listed.contains(r#""id":"evil""#), "{listed}");
+    assert_eq!(fs::read(&own).unwrap(), before);
+}
+
 #[test]
 fn a_pipe_is_neither_read_nor_waited_for() {
     let root = tempfile::tempdir().unwrap();

@@ -17,6 +17,7 @@ fs.mkdirSync(path.join(project, '.tollgate/folder'), { recursive: true });
 fs.symlinkSync('../src', path.join(project, '.tollgate/out'));
 fs.symlinkSync('../../outside/a', path.join(project, '.tollgate/leaf'));
 fs.symlinkSync('../../outside/new', path.join(project, '.tollgate/dangling'));
+fs.symlinkSync('../../home/.tollgate/hooks.json', path.join(project, '.tollgate/home'));
 fs.symlinkSync('target', path.join(project, '.tollgate/inner'));
 execFileSync('mkfifo', [path.join(project, '.tollgate/pipe')]);
 
@@ -45,6 +46,9 @@ for (const [root, asked, expected] of [
   ['project', '.tollgate/out/a', 'denied'],
   ['project', '.tollgate/leaf', 'denied'],
   ['project', '.tollgate/dangling', 'denied'],
+  // A workspace must not reach what the user keeps at home, though the gate may write there itself.
+  ['project', '.tollgate/home', 'denied'],
+  ['project', path.join(home, '.tollgate/hooks.json'), 'denied'],
   ['project', '.tollgate', 'denied'],
   ['project', '.tollgate-evil/a', 'denied'],
   ['project', '../outside/a', 'denied'],
