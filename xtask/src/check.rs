@@ -14,9 +14,10 @@ use crate::build;
 use crate::house::{cargo, command, component, house, run};
 use crate::npm;
 
-/// The component's size, as it is and compressed.
-const MOST_BYTES: usize = 1_200_000;
-const MOST_BYTES_COMPRESSED: usize = 450_000;
+/// The component's size as it is: what Node compiles once per process (about 1 ms per 100 KB) and every instance's code maps.
+const MAX_BYTES: usize = 3_000_000;
+/// Its size compressed: what the npm package adds to a download.
+const MAX_BYTES_COMPRESSED: usize = 1_100_000;
 
 /// Everything that the component may import, whatever the patch release of WASI. The names below `wasi:cli` and `wasi:io`
 /// come with Rust's standard library; no host gives them anything to do.
@@ -129,7 +130,7 @@ fn size(component: &[u8]) -> Result<()> {
     compressed.write_all(component)?;
     let compressed = compressed.finish()?.len();
     println!("size: {} bytes, {compressed} compressed", component.len());
-    ensure!(component.len() <= MOST_BYTES, "the component is larger than {MOST_BYTES} bytes");
-    ensure!(compressed <= MOST_BYTES_COMPRESSED, "the compressed component is larger than {MOST_BYTES_COMPRESSED} bytes");
+    ensure!(component.len() <= MAX_BYTES, "the component is larger than {MAX_BYTES} bytes");
+    ensure!(compressed <= MAX_BYTES_COMPRESSED, "the compressed component is larger than {MAX_BYTES_COMPRESSED} bytes");
     Ok(())
 }
