@@ -1,0 +1,116 @@
+//! What a shell knows at one point of one way through a command.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use super::arg::{Arg, Base};
+
+/// Which shell reads the text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub(in crate::call::shell) enum Dialect {
+    /// Bash, or a shell that reads the listed constructs the same way.
+    #[default]
+    Bash,
+    /// `sh`, which may be dash, busybox or Bash.
+    Posix,
+}
+
+/// What a variable holds.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(in crate::call::shell) enum Value {
+    /// Exactly this text.
+    Text(String),
+    /// An absolute path below a folder.
+    Below(Base, String),
+    /// Digits that are only known when the command runs.
+    Number,
+    /// Text that is only known when the command runs.
+    Unknown,
+}
+
+/// One way to this point.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::call::shell) struct State {
+    /// The working directory as a touch spells it (empty for the workspace, relative to it, absolute, or `~/…`); none where
+    /// it is not certain.
+    pub(in crate::call::shell) cwd: Option<String>,
+    variables: Rc<BTreeMap<String, Value>>,
+    /// The first exported variable that may change what programs do.
+    pub(in crate::call::shell) influence: Option<Rc<str>>,
+    pub(in crate::call::shell) dialect: Dialect,
+}
+
+impl State {
+    /// Where a command begins.
+    pub(in crate::call::shell) fn new(cwd: &str) -> Self {
+        let cwd = Some(cwd.trim_end_matches('/').to_owned()).map(|trimmed| if cwd == "/" { cwd.to_owned() } else { trimmed });
+        Self { cwd, variables: Rc::default(), influence: None, dialect: Dialect::Bash }
+    }
+
+    /// The state of a shell that a program of this one starts: its variables are whatever the environment holds.
+    pub(in crate::call::shell) fn child(&self, dialect: Dialect) -> Self {
+        Self { variables: Rc::default(), dialect, ..self.clone() }
+    }
+
+    pub(in crate::call::shell) fn variable(&self, name: &str) -> Option<&Value> {
+        self.variables.get(name)
+    }
+
+    pub(in crate::call::shell) fn set(&mut self, name: &str, value: Value) {
+        if self.variables.get(name) != Some(&value) {
+            Rc::make_mut(&mut self.variables).insert(name.to_owned(), value);
+        }
+    }
+
+    /// Nothing about the shell is certain any more.
+    pub(in crate::call::shell) fn forget(&mut self) {
+        self.cwd = None;
+        for value in Rc::make_mut(&mut self.variables).values_mut() {
+            *value = Value::Unknown;
+        }
+    }
+
+    /// `$PWD`.
+    pub(in crate::call::shell) fn working_directory(&self) -> Value {
+        match self.cwd.as_deref() {
+            None => Value::Unknown,
+            Some("") => Value::Below(Base::Workspace, String::new()),
+            Some(path) if path.starts_with('/') => Value::Text(path.to_owned()),
+            Some(path) => match path.strip_prefix('~') {
+                Some(rest) => Value::Below(Base::Home, rest.to_owned()),
+                None => Value::Below(Base::Workspace, format!("/{path}")),
+            },
+        }
+    }
+
+    /// An argument's path as a touch spells it: relative to the workspace, absolute, or `~/…`. None where it is not certain.
+    pub(in crate::call::shell) fn locate(&self, arg: &Arg) -> Option<String> {
+        match arg {
+            Arg::Known(path) => self.join(path),
+            Arg::Below(Base::Home, rest) => Some(format!("~{rest}")),
+            Arg::Below(Base::Workspace, rest) => match rest.trim_start_matches('/') {
+                "" => Some(".".to_owned()),
+                rest => Some(plain(rest)),
+            },
+            Arg::One(_) | Arg::Many(_) => None,
+        }
+    }
+
+    /// A path behind the working directory, `..` left in place for the host to walk.
+    pub(in crate::call::shell) fn join(&self, path: &str) -> Option<String> {
+        if path.starts_with('/') {
+            return Some(path.to_owned());
+        }
+        Some(match self.cwd.as_deref()? {
+            "" => plain(path),
+            cwd if path == "." => cwd.to_owned(),
+            "/" => format!("/{path}"),
+            cwd => format!("{cwd}/{path}"),
+        })
+    }
+}
+
+/// A relative name that begins with a tilde is not the home folder.
+fn plain(path: &str) -> String {
+    if path.starts_with('~') { format!("./{path}") } else { path.to_owned() }
+}
