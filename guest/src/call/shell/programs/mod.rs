@@ -6,6 +6,7 @@
 //! | a program of the table with anything else | *unknown* |
 //! | a build tool, a script, a program that is not in the table | that it runs ([`Deed::Execute`]); what it changed is seen afterwards |
 
+pub(super) mod environment;
 mod spec;
 
 use std::collections::BTreeMap;

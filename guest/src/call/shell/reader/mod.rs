@@ -5,15 +5,15 @@
 //! both cases.
 
 pub(super) mod arg;
-// mod builtins;
-// mod command;
-// mod expand;
+mod builtins;
+mod command;
+mod expand;
 pub(super) mod input;
-// mod names;
+mod names;
 pub(super) mod state;
-// mod test;
-// mod variables;
-// mod walk;
+mod test;
+mod variables;
+mod walk;
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -82,7 +82,7 @@ impl<'w> Reader<'w> {
             Ok(list) => {
                 self.shells += 1;
                 let (left, loops) = (std::mem::take(&mut self.left), std::mem::take(&mut self.loops));
-                let _ = (&list, input); // self.list(&list, vec![state.clone()], input);
+                self.list(&list, vec![state.clone()], input);
                 (self.left, self.loops) = (left, loops);
                 self.shells -= 1;
             }

@@ -34,6 +34,8 @@ pub(in crate::call::shell) struct State {
     /// The working directory as a touch spells it (empty for the workspace, relative to it, absolute, or `~/…`); none where
     /// it is not certain.
     pub(in crate::call::shell) cwd: Option<String>,
+    /// Whether a link leads to the working directory, so that `cd ..` does not go where the kernel would.
+    pub(in crate::call::shell) behind_link: bool,
     variables: Rc<BTreeMap<String, Value>>,
     /// The first exported variable that may change what programs do.
     pub(in crate::call::shell) influence: Option<Rc<str>>,
@@ -44,7 +46,7 @@ impl State {
     /// Where a command begins.
     pub(in crate::call::shell) fn new(cwd: &str) -> Self {
         let cwd = Some(cwd.trim_end_matches('/').to_owned()).map(|trimmed| if cwd == "/" { cwd.to_owned() } else { trimmed });
-        Self { cwd, variables: Rc::default(), influence: None, dialect: Dialect::Bash }
+        Self { cwd, behind_link: false, variables: Rc::default(), influence: None, dialect: Dialect::Bash }
     }
 
     /// The state of a shell that a program of this one starts: its variables are whatever the environment holds.
@@ -72,7 +74,7 @@ impl State {
 
     /// `$PWD`.
     pub(in crate::call::shell) fn working_directory(&self) -> Value {
-        match self.cwd.as_deref() {
+        match self.cwd.as_deref().filter(|_| !self.behind_link) {
             None => Value::Unknown,
             Some("") => Value::Below(Base::Workspace, String::new()),
             Some(path) if path.starts_with('/') => Value::Text(path.to_owned()),

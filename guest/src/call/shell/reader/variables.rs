@@ -1,0 +1,123 @@
+//! Assigning and exporting variables.
+
+use super::super::programs::environment;
+use super::Reader;
+use super::arg::display;
+use super::state::{State, Value};
+
+/// Variables of the shell itself, in Bash, dash or zsh: giving them a value changes what later text means.
+const SHELL_VARIABLES: &[&str] = &[
+    "CDPATH",
+    "COLUMNS",
+    "DIRSTACK",
+    "ENV",
+    "EUID",
+    "EXECIGNORE",
+    "FCEDIT",
+    "FIGNORE",
+    "FPATH",
+    "FUNCNAME",
+    "FUNCNEST",
+    "GLOBIGNORE",
+    "GROUPS",
+    "HOME",
+    "IFS",
+    "IGNOREEOF",
+    "INPUTRC",
+    "KEYTIMEOUT",
+    "LINENO",
+    "LINES",
+    "MAIL",
+    "MAILCHECK",
+    "MAILPATH",
+    "MAPFILE",
+    "NULLCMD",
+    "OLDPWD",
+    "OPTARG",
+    "OPTERR",
+    "OPTIND",
+    "PIPESTATUS",
+    "POSIXLY_CORRECT",
+    "PPID",
+    "PROMPT",
+    "PROMPT_COMMAND",
+    "PROMPT_DIRTRIM",
+    "PS0",
+    "PS1",
+    "PS2",
+    "PS3",
+    "PS4",
+    "PWD",
+    "RANDOM",
+    "READNULLCMD",
+    "REPLY",
+    "RPROMPT",
+    "SECONDS",
+    "SHELL",
+    "SHELLOPTS",
+    "SHLVL",
+    "SRANDOM",
+    "TIMEFORMAT",
+    "TMOUT",
+    "UID",
+    "ZDOTDIR",
+    "argv",
+    "auto_resume",
+    "cdpath",
+    "fignore",
+    "fpath",
+    "histchars",
+    "mailpath",
+    "manpath",
+    "module_path",
+    "options",
+    "path",
+    "prompt",
+    "psvar",
+    "status",
+    "watch",
+];
+
+/// Their families.
+const SHELL_PREFIXES: &[&str] = &["BASH", "COMP_", "COPROC", "EPOCH", "HIST", "READLINE_", "ZSH", "_"];
+
+impl Reader<'_> {
+    /// Whether a name is a plain variable; says why not.
+    pub(super) fn may_assign(&mut self, name: &str) -> bool {
+        let plain = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+            && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+            && !SHELL_VARIABLES.contains(&name)
+            && !SHELL_PREFIXES.iter().any(|prefix| name.starts_with(prefix) && (*prefix != "_" || name == "_"));
+        if !plain {
+            self.unknown(format!("`{}` is a variable that changes what the shell does", display(name)));
+        }
+        plain
+    }
+
+    /// `name=value`, by itself.
+    pub(super) fn assign(&mut self, name: &str, value: Value, state: &mut State) {
+        if !self.may_assign(name) {
+            return;
+        }
+        // It may be exported already.
+        if environment::may_influence(name) && !is_harmless(name, Some(&value)) {
+            state.influence = Some(name.into());
+        }
+        state.set(name, value);
+    }
+
+    /// A variable that programs get to see.
+    pub(super) fn export(&mut self, name: &str, value: Option<&Value>, state: &mut State) {
+        if self.may_assign(name) && !is_harmless(name, value) {
+            state.influence = Some(name.into());
+        }
+    }
+}
+
+fn is_harmless(name: &str, value: Option<&Value>) -> bool {
+    let text = match value {
+        Some(Value::Text(text)) => Some(text.as_str()),
+        _ => None,
+    };
+    environment::is_harmless(name, text)
+}
