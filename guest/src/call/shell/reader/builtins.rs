@@ -99,7 +99,10 @@ impl Reader<'_> {
     ) -> Option<Ways> {
         let call = Builtin { args, state, input, redirected };
         let follow: fn(&mut Self, &Builtin<'_>) -> Option<Ways> = match name {
-            ":" | "true" | "false" | "echo" | "pwd" | "type" | "wait" | "jobs" | "times" => Self::nothing,
+            ":" | "true" | "false" | "echo" | "pwd" | "type" | "times" => Self::nothing,
+            "jobs" if args.is_empty() => Self::nothing,
+            "jobs" => Self::nothing_known,
+            "wait" => Self::wait,
             "printf" => Self::printf,
             "test" | "[" => Self::test,
             "cd" => Self::cd,
@@ -134,16 +137,28 @@ impl Reader<'_> {
         None
     }
 
-    /// `printf -v name` assigns.
+    /// `-v name` and `%n` assign.
     fn printf(&mut self, call: &Builtin<'_>) -> Option<Ways> {
         let format = call.args.first()?;
         let plain = match format {
-            Arg::Known(text) => !text.starts_with('-'),
-            Arg::Below(..) => true,
-            Arg::One(start) => !start.is_empty() && !start.starts_with('-'),
-            Arg::Many(_) => false,
+            Arg::Known(text) => !text.starts_with('-') && !stores_count(text),
+            Arg::Below(_, rest) => !stores_count(rest),
+            Arg::One(_) | Arg::Many(_) => false,
         };
         plain.then(|| Ways::either(vec![call.state.clone()]))
+    }
+
+    /// `-p name` assigns.
+    fn wait(&mut self, call: &Builtin<'_>) -> Option<Ways> {
+        let mut state = call.state.clone();
+        for arg in call.args {
+            match arg {
+                Arg::Known(text) if !text.starts_with('-') => {}
+                Arg::One(_) => state.forget_variables(),
+                _ => return None,
+            }
+        }
+        Some(Ways::either(vec![state]))
     }
 
     fn test(&mut self, call: &Builtin<'_>) -> Option<Ways> {
@@ -319,4 +334,9 @@ impl Reader<'_> {
         self.run_program(call.args, call.state, call.input);
         Some(Ways::either(vec![call.state.clone()]))
     }
+}
+
+/// Whether a format of `printf` holds `%n`, with anything between.
+fn stores_count(format: &str) -> bool {
+    format.split('%').skip(1).any(|rest| rest.trim_start_matches(|c: char| !c.is_ascii_alphabetic() || "hlLjzt".contains(c)).starts_with('n'))
 }

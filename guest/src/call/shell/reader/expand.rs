@@ -6,8 +6,8 @@ use super::arg::{Arg, Base};
 use super::input::Input;
 use super::state::{State, Value};
 
-/// A word that braces turn into more words is not expanded.
-const MAX_EXPANDED: usize = 256;
+/// A word whose braces stand for more pieces than this is not expanded.
+const MAX_PIECES: usize = 4_096;
 /// Longer values are not kept.
 const MAX_VALUE: usize = 64 * 1024;
 
@@ -92,6 +92,9 @@ impl Reader<'_> {
     pub(super) fn expand(&mut self, word: &Word, state: &State) -> Vec<Arg> {
         let mut out = Vec::new();
         for pieces in self.alternatives(word) {
+            if !self.spend(pieces.len()) {
+                break;
+            }
             let draft = self.draft(&pieces, state);
             self.finish(draft, state, &mut out);
         }
@@ -100,10 +103,13 @@ impl Reader<'_> {
 
     /// What a word becomes where it stays one word and wildcards are plain: the value of an assignment, a here-document.
     pub(super) fn expand_value(&mut self, word: &Word, state: &State) -> Value {
-        let pieces: Vec<&Piece> = word.0.iter().collect();
         // Nothing is split there, so every piece counts as quoted.
         let mut draft = Draft::default();
-        for piece in pieces {
+        for piece in &word.0 {
+            if draft.text.len() > MAX_VALUE || !self.step() {
+                draft.end(false);
+                break;
+            }
             match piece {
                 Piece::Variable { name, form, .. } => {
                     let value = self.variable(name, form, state);
@@ -119,6 +125,7 @@ impl Reader<'_> {
                 piece => self.piece(piece, state, &mut draft),
             }
         }
+        self.spend(draft.text.len() / 256);
         match (draft.ended, draft.base) {
             _ if draft.text.len() > MAX_VALUE => Value::Unknown,
             (true, _) if self.is_digits(word, state) => Value::Number,
@@ -149,7 +156,7 @@ impl Reader<'_> {
         for piece in &word.0 {
             match piece {
                 Piece::Braces(texts) => {
-                    if all.len() * texts.len() > MAX_EXPANDED {
+                    if all.len() * texts.len() * word.0.len() > MAX_PIECES {
                         self.unknown("braces stand for too many words in `{…}`".to_owned());
                         return Vec::new();
                     }

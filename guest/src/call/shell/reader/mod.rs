@@ -46,7 +46,9 @@ pub(super) struct Reader<'w> {
     shells: usize,
     looked: RefCell<BTreeMap<String, Option<Facts>>>,
     /// Paths at which the command itself may have put a link, or from which it moved something away.
-    moved: Vec<String>,
+    moved: BTreeSet<String>,
+    /// How many names have been listed for wildcards.
+    listed: usize,
     /// States that leave the innermost loop early, until its end takes them up.
     left: Vec<State>,
     loops: usize,
@@ -62,7 +64,8 @@ impl<'w> Reader<'w> {
             steps: 0,
             shells: 0,
             looked: RefCell::default(),
-            moved: Vec::new(),
+            moved: BTreeSet::new(),
+            listed: 0,
             left: Vec::new(),
             loops: 0,
         }
@@ -111,9 +114,15 @@ impl<'w> Reader<'w> {
 
     /// Counts a step; false when the command is not worth any more of them.
     pub(super) fn step(&mut self) -> bool {
-        self.steps = self.steps.saturating_add(1);
-        if self.steps == MAX_STEPS {
-            self.unknown("the command takes too many steps to be followed".to_owned());
+        self.spend(1)
+    }
+
+    /// Counts several steps at once.
+    pub(super) fn spend(&mut self, steps: usize) -> bool {
+        let before = self.steps;
+        self.steps = before.saturating_add(u32::try_from(steps).unwrap_or(u32::MAX));
+        if before < MAX_STEPS && self.steps >= MAX_STEPS {
+            self.unknown("the command takes too many steps to be followed, beginning with `…`".to_owned());
         }
         self.steps < MAX_STEPS
     }
@@ -170,10 +179,7 @@ impl<'w> Reader<'w> {
 
     /// Remembers that a link may stand at a path from now on, or that what stood there is elsewhere.
     pub(super) fn move_or_link(&mut self, state: &State, arg: &Arg) {
-        match state.locate(arg) {
-            Some(path) => self.moved.push(lexical(&path)),
-            None => self.moved.push(".".to_owned()),
-        }
+        self.moved.insert(state.locate(arg).map_or_else(|| ".".to_owned(), |path| lexical(&path)));
     }
 
     /// Whether the command itself has moved or linked something on the way to a path, `..` taken step by step.
@@ -190,15 +196,17 @@ impl<'w> Reader<'w> {
         })
     }
 
-    /// Whether the command itself may have changed something at or below a path, or above it.
-    pub(super) fn is_touched(&self, path: &str) -> bool {
-        let path = lexical(path);
+    /// Whether the command itself may have changed which names stand in a folder.
+    pub(super) fn may_have_changed(&self, folder: &str) -> bool {
+        let folder = lexical(folder);
         self.touches.iter().any(|touch| {
             let at = lexical(&touch.path);
+            let parent = at.rsplit_once('/').map_or(if at.starts_with('/') { "/" } else { "." }, |(parent, _)| parent);
             match touch.deed {
-                Deed::Read => false,
+                Deed::Read | Deed::Touch | Deed::Alias => false,
                 Deed::Execute => true,
-                _ => at == path || is_below(&at, &path) || is_below(&path, &at),
+                Deed::MakeFolder | Deed::WriteTree if is_below(&at, &folder) => true,
+                _ => at == folder || parent == folder || is_below(&folder, &at),
             }
         })
     }

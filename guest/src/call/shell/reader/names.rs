@@ -1,14 +1,15 @@
 //! Wildcards in file names, matched against what stands in the workspace.
 
 use super::Reader;
+use super::arg::Arg;
 use super::expand::PatternPiece;
 use super::state::State;
 use crate::ports::{Kind, Reach, Root};
 
 /// A pattern that matches more names is not expanded.
 const MAX_NAMES: usize = 512;
-/// A folder with more names is not searched.
-const MAX_LISTED: u32 = 5_000;
+/// One command lists at most this many names.
+const MAX_LISTED: usize = 20_000;
 /// Steps that matching one pattern may take.
 const MAX_MATCHING: usize = 200_000;
 
@@ -35,12 +36,21 @@ impl Reader<'_> {
                     continue;
                 }
                 let at = state.join(if folder.is_empty() { "." } else { folder })?;
-                if at.starts_with(['/', '~']) || at.split('/').any(|name| name == "..") || self.is_touched(&at) || !self.step() {
+                if at.starts_with(['/', '~']) || at.split('/').any(|name| name == "..") || self.may_have_changed(&at) || !self.step() {
                     return None;
                 }
-                let reach = Reach { depth: 1, limit: MAX_LISTED, skip: Vec::new() };
+                let limit = MAX_LISTED.checked_sub(self.listed).and_then(|left| u32::try_from(left).ok()).filter(|left| *left > 0)?;
+                let reach = Reach { depth: 1, limit, skip: Vec::new() };
                 let at = if at.is_empty() { "." } else { at.trim_end_matches('/') };
-                let Ok(listing) = self.workspace.list(Root::Project, at, &reach) else { continue };
+                let Ok(listing) = self.workspace.list(Root::Project, at, &reach) else {
+                    // Behind a link the host does not list, but the shell does.
+                    let missing = self.kind(&State::new(""), &Arg::known(at)) == Some(Kind::Missing);
+                    if missing {
+                        continue;
+                    }
+                    return None;
+                };
+                self.listed += listing.entries.len().max(64);
                 if listing.truncated {
                     return None;
                 }
@@ -63,7 +73,7 @@ impl Reader<'_> {
         let mut names = Vec::new();
         for name in found {
             let name = name.trim_end_matches('/').to_owned();
-            let arg = super::arg::Arg::Known(name.clone());
+            let arg = Arg::Known(name.clone());
             if name.starts_with('-') {
                 return None;
             }

@@ -64,9 +64,19 @@ impl State {
         }
     }
 
+    /// How many variables have a value.
+    pub(in crate::call::shell) fn variables(&self) -> usize {
+        self.variables.len()
+    }
+
     /// Nothing about the shell is certain any more.
     pub(in crate::call::shell) fn forget(&mut self) {
         self.cwd = None;
+        self.forget_variables();
+    }
+
+    /// No variable's value is certain any more.
+    pub(in crate::call::shell) fn forget_variables(&mut self) {
         for value in Rc::make_mut(&mut self.variables).values_mut() {
             *value = Value::Unknown;
         }

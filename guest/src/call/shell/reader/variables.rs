@@ -78,6 +78,9 @@ const SHELL_VARIABLES: &[&str] = &[
     "watch",
 ];
 
+/// More variables are not followed.
+const MAX_VARIABLES: usize = 256;
+
 /// Their families.
 const SHELL_PREFIXES: &[&str] = &["BASH", "COMP_", "COPROC", "EPOCH", "HIST", "READLINE_", "ZSH", "_"];
 
@@ -98,6 +101,9 @@ impl Reader<'_> {
     pub(super) fn assign(&mut self, name: &str, value: Value, state: &mut State) {
         if !self.may_assign(name) {
             return;
+        }
+        if state.variables() >= MAX_VARIABLES {
+            return self.unknown(format!("`{name}` is one of more than {MAX_VARIABLES} variables"));
         }
         // It may be exported already.
         if environment::may_influence(name) && !is_harmless(name, Some(&value)) {

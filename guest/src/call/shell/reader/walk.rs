@@ -82,13 +82,17 @@ impl Reader<'_> {
             return Ways::default();
         }
         let mut ways = match pipeline.commands.as_slice() {
+            [] => Ways::either(states),
             [only] => self.command(only, states, input),
-            commands => {
-                for (nth, command) in commands.iter().enumerate() {
+            [before @ .., last] => {
+                for (nth, command) in before.iter().enumerate() {
                     let input = if nth == 0 { input.clone() } else { Input::Unknown };
                     self.apart(&states, |reader, states| drop(reader.command(command, states, &input)));
                 }
-                Ways::either(states)
+                // Some shells run the last command of a pipeline themselves, others apart.
+                let mut after = self.command(last, states.clone(), &Input::Unknown).all();
+                after.extend(states);
+                Ways::either(self.settle(after))
             }
         };
         if pipeline.negated {

@@ -174,7 +174,7 @@ impl Parser<'_> {
                     }
                     simple.words.push(Word(vec![Piece::Process(list)]));
                 }
-                _ => match self.assignment_name().filter(|_| simple.words.is_empty()) {
+                _ => match if simple.words.is_empty() { self.assignment_name() } else { None } {
                     Some(name) => {
                         let value = self.word(For::Value)?;
                         simple.assignments.push(Assignment { name, value });

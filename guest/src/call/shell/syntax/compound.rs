@@ -24,6 +24,7 @@ impl Parser<'_> {
             "case" => Self::choice,
             "[[" if self.posix => return Err(Unread::Construct("`[[` in `sh`")),
             "[[" => Self::test,
+            "!" | "time" => return Err(Unread::Construct("`!` or `time` here")),
             "function" | "select" | "coproc" | "foreach" | "repeat" => return Err(Unread::Construct("this compound command")),
             "then" | "else" | "elif" | "fi" | "do" | "done" | "esac" | "in" | "}" | "]]" => {
                 return Err(Unread::Expected("the beginning of the compound command"));

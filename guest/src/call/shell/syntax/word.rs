@@ -4,8 +4,8 @@ use super::Parser;
 use super::cursor::{Reading, Unread, is_operator};
 use super::tree::{Form, Piece, Word};
 
-/// How far a bracket or a brace is looked for its end.
-const MAX_BRACKET: usize = 4_096;
+/// How far the end of a bracket or a brace is looked for.
+const MAX_BRACKET: usize = 100;
 
 /// What a word is for: some characters mean more in one place than in another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -347,7 +347,7 @@ impl Parser<'_> {
         }
         let is_word = matches!(self.cursor.ahead(1), None | Some(' ' | '\t' | '\n'));
         self.cursor.advance(1);
-        if is_word || self.cursor.ahead(later - 1) != Some(']') {
+        if is_word || (later < MAX_BRACKET && self.cursor.ahead(later - 1) != Some(']')) {
             push(pieces, '[');
         } else {
             pieces.push(Piece::Wildcard('['));
