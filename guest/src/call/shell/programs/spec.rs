@@ -26,6 +26,10 @@ pub(in crate::call::shell) enum Role {
     Stamp,
     /// A program or a script that is run.
     Script,
+    /// A file that is rewritten, a folder whose files are, or a pattern that the program expands itself.
+    Rewrite,
+    /// Text that the program runs, in a language that is not read here.
+    Code,
 }
 
 /// What a program does with its operands, the arguments that are not options.
@@ -70,6 +74,8 @@ pub(in crate::call::shell) struct Program {
     pub(super) single_dash: bool,
     /// Whether options end at the first operand, as for programs that run another one.
     pub(super) ends_at_operand: bool,
+    /// Options behind which everything is an operand, as behind `python3 -m`.
+    pub(super) ends_behind: &'static [&'static str],
     /// What happens to operands.
     pub(super) operands: Operands,
     /// The first mode with a given option counts instead of `operands`.
@@ -79,6 +85,15 @@ pub(in crate::call::shell) struct Program {
     /// Whether it does more than its arguments say, as a build tool does: it is entered as run, and options that are not
     /// listed are its own affair.
     pub(super) opaque: bool,
+    /// Calls that only answer a question, by all their words (`--version`); `*` stands for any one word that is not an
+    /// option.
+    pub(super) answers: &'static [&'static str],
+    /// Files that change even what an answer does, in the working directory or in a folder above it.
+    pub(super) obeys: &'static [&'static str],
+    /// Why every other call is unknown: "`NAME` …".
+    pub(super) refused: Option<&'static str>,
+    /// Whether it governs the gate, so that what it does is judged whatever the variables around it say.
+    pub(super) governs: bool,
     /// What the table cannot say.
     pub(super) rule: Option<Rule>,
 }
@@ -94,10 +109,15 @@ impl Program {
             attached: &[],
             single_dash: false,
             ends_at_operand: false,
+            ends_behind: &[],
             operands: Operands::None,
             modes: &[],
             lenient: false,
             opaque: false,
+            answers: &[],
+            obeys: &[],
+            refused: None,
+            governs: false,
             rule: None,
         }
     }
@@ -111,6 +131,25 @@ impl Program {
     /// that writes or runs something.
     pub(super) const fn reader(names: &'static [&'static str]) -> Self {
         Self { operands: Operands::All(Role::Read), lenient: true, ..Self::new(names) }
+    }
+}
+
+impl Program {
+    /// A program whose effects cannot be told from its arguments: "`NAME` …".
+    pub(super) const fn refused(names: &'static [&'static str], why: &'static str) -> Self {
+        Self { refused: Some(why), lenient: true, operands: Operands::Rule, ..Self::new(names) }
+    }
+
+    /// Whether a call only answers a question, as far as its words tell.
+    pub(super) fn is_answer(&self, args: &[Arg]) -> bool {
+        self.answers.iter().any(|answer| {
+            let mut words = answer.split_whitespace();
+            args.iter().all(|arg| match (words.next(), arg.text()) {
+                (Some("*"), Some(word)) => !word.starts_with('-'),
+                (Some(expected), Some(word)) => expected == word,
+                _ => false,
+            }) && words.next().is_none()
+        })
     }
 }
 
@@ -204,6 +243,10 @@ impl Program {
                         Err(Unlisted::Option(_)) if self.lenient => {}
                         other => other?,
                     }
+                    if parsed.options.last().is_some_and(|(name, _)| self.ends_behind.contains(&name.as_str())) {
+                        parsed.operands.extend(rest);
+                        break;
+                    }
                 }
                 // `--format="$x"`: the option is certain, and its value is one word.
                 Arg::One(start) if start.starts_with("--") && start.contains('=') && !self.single_dash => {
@@ -241,7 +284,7 @@ impl Program {
         let long = if self.single_dash { text.strip_prefix('-') } else { text.strip_prefix("--") };
         if let Some(long) = long {
             let (name, value) = match long.split_once('=') {
-                Some((name, value)) if !self.single_dash => (name, Some(Arg::known(value))),
+                Some((name, value)) if !self.single_dash || self.option(name).is_some() => (name, Some(Arg::known(value))),
                 _ => (long, None),
             };
             let value = match (self.option(name).ok_or_else(unlisted)?, value) {

@@ -23,6 +23,7 @@ use self::input::Input;
 use self::state::{Dialect, State};
 use super::{programs, syntax};
 use crate::call::effect::{Deed, Footprint, Touch};
+use crate::call::path::Location;
 use crate::ports::{Facts, Kind, Question, Workspace};
 
 /// A command that touches more is not judged path by path.
@@ -209,6 +210,38 @@ impl<'w> Reader<'w> {
                 _ => at == folder || parent == folder || is_below(&folder, &at),
             }
         })
+    }
+
+    /// Whether the command itself may have put something at a path, not counting programs that it merely ran.
+    pub(super) fn may_have_written(&self, path: &str) -> bool {
+        let path = lexical(path);
+        self.touches.iter().any(|touch| {
+            let at = lexical(&touch.path);
+            match touch.deed {
+                Deed::Read | Deed::Execute => false,
+                Deed::MakeFolder | Deed::Touch => at == path || is_below(&at, &path),
+                _ => at == path || is_below(&at, &path) || is_below(&path, &at),
+            }
+        }) || self.leads_through_moved(&path)
+    }
+
+    /// The working directory and the folders above it up to the workspace's own, links followed; none where it is outside
+    /// the workspace or not certain.
+    pub(super) fn folders_upwards(&self, state: &State) -> Option<Vec<String>> {
+        let here = self.facts(state, &Arg::known("."))?.real_path?;
+        let Location::Inside(here) = Location::reported(&here) else { return None };
+        let mut folder = here.as_str();
+        let mut folders = vec![folder.to_owned()];
+        while folder != "." {
+            folder = folder.rsplit_once('/').map_or(".", |(above, _)| above);
+            folders.push(folder.to_owned());
+        }
+        Some(folders)
+    }
+
+    /// What stands at a path that is spelled as in a [`Touch`].
+    pub(super) fn kind_at(&self, path: &str) -> Option<Kind> {
+        self.kind(&State::new(""), &Arg::known(path))
     }
 
     /// What the host sees at a path; none where that is not certain.
