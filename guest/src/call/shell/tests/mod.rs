@@ -4,6 +4,9 @@
 //! folder, `t` attributes, `d` delete, `D` delete with everything in it, `a` alias, `x` execute. `?` stands for one or more
 //! unknowns.
 
+mod programs_git;
+mod programs_tools;
+
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
