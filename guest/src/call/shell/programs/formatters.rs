@@ -129,7 +129,7 @@ pub(super) const ROWS: &[Program] = &[
     },
     Program {
         single_dash: true,
-        long: &["d", "e", "l", "s", "w"],
+        flags: "delsw",
         valued: &[("r", Role::Text), ("cpuprofile", Role::Path(Deed::Write)), ("local", Role::Text)],
         modes: &[Mode { when: &["w"], operands: REWRITE }],
         ..Program::opaque(&["gofmt", "goimports", "gofumpt"])
@@ -218,8 +218,7 @@ const RUFF: &[Program] = &[
     },
 ];
 
-fn ruff(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
-    let _ = parsed;
+fn ruff(reader: &mut Reader<'_>, call: &Call<'_>, _: &Parsed<'_>) {
     command_of(reader, call, &[RUFF]);
 }
 

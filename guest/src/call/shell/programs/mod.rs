@@ -99,6 +99,12 @@ fn find(name: &str) -> Option<&'static Program> {
     ROWS.with(|rows| rows.get(name).copied())
 }
 
+/// Every name in the table.
+#[cfg(test)]
+pub(super) fn names() -> impl Iterator<Item = &'static str> {
+    TABLE.iter().copied().flatten().flat_map(|row| row.names.iter().copied())
+}
+
 /// Enters what a row says about a call.
 fn apply(reader: &mut Reader<'_>, row: &Program, call: &Call<'_>) {
     if row.is_answer(call.args) && call.state.influence.is_none() && !obeys_a_file(reader, row, call.state) {

@@ -5,6 +5,8 @@
 //! unknowns.
 
 mod language;
+mod programs_git;
+mod programs_tools;
 
 use std::collections::BTreeSet;
 use std::rc::Rc;
