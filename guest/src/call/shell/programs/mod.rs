@@ -6,7 +6,24 @@
 //! | a program of the table with anything else | *unknown* |
 //! | a build tool, a script, a program that is not in the table | that it runs ([`Deed::Execute`]); what it changed is seen afterwards |
 
+mod archive;
+mod awk;
+mod compress;
+mod copy;
+mod editors;
+pub(super) mod environment;
+mod files;
+mod find;
+mod outputs;
+mod pattern;
+mod place;
+mod prefix;
+mod readers;
+mod searches;
+mod sed;
 mod spec;
+mod system;
+mod xargs;
 
 use std::collections::BTreeMap;
 
@@ -20,7 +37,22 @@ use crate::call::effect::Deed;
 use crate::ports::Kind;
 
 /// All rows, in the order in which a reader of the code would look for them.
-const TABLE: &[&[Program]] = &[];
+const TABLE: &[&[Program]] = &[
+    readers::ROWS,
+    searches::ROWS,
+    outputs::ROWS,
+    system::ROWS,
+    files::ROWS,
+    copy::ROWS,
+    sed::ROWS,
+    awk::ROWS,
+    editors::ROWS,
+    find::ROWS,
+    xargs::ROWS,
+    archive::ROWS,
+    compress::ROWS,
+    prefix::ROWS,
+];
 
 /// Folders whose programs are what their names say.
 const TRUSTED_FOLDERS: &[&str] = &["/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/local/bin", "/opt/homebrew/bin"];

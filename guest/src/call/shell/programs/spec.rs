@@ -79,6 +79,8 @@ pub(in crate::call::shell) struct Program {
     /// Whether it does more than its arguments say, as a build tool does: it is entered as run, and options that are not
     /// listed are its own affair.
     pub(super) opaque: bool,
+    /// Whether its rule takes the arguments apart by itself, because they do not follow the usual form (`find`, `tar`).
+    pub(super) raw: bool,
     /// What the table cannot say.
     pub(super) rule: Option<Rule>,
 }
@@ -98,6 +100,7 @@ impl Program {
             modes: &[],
             lenient: false,
             opaque: false,
+            raw: false,
             rule: None,
         }
     }
@@ -112,6 +115,20 @@ impl Program {
     pub(super) const fn reader(names: &'static [&'static str]) -> Self {
         Self { operands: Operands::All(Role::Read), lenient: true, ..Self::new(names) }
     }
+
+    /// A program whose arguments only its rule can read.
+    pub(super) const fn raw(names: &'static [&'static str], rule: Rule) -> Self {
+        Self { operands: Operands::Rule, raw: true, rule: Some(rule), ..Self::new(names) }
+    }
+
+    /// A program of which no call is certain: it runs what is typed into it, or what its arguments put together.
+    pub(super) const fn unreadable(names: &'static [&'static str]) -> Self {
+        Self::raw(names, say_unreadable)
+    }
+}
+
+fn say_unreadable(reader: &mut Reader<'_>, call: &Call<'_>, _: &Parsed<'_>) {
+    reader.unknown(format!("what `{}` does cannot be told from its arguments", call.name));
 }
 
 /// One call of a program.
@@ -192,6 +209,9 @@ impl Program {
     pub(super) fn parse<'c>(&self, args: &'c [Arg]) -> Result<(Parsed<'c>, Vec<(Role, Arg)>), Unlisted> {
         let mut parsed = Parsed::default();
         let mut roles = Vec::new();
+        if self.raw {
+            return Ok((parsed, roles));
+        }
         let mut rest = args.iter();
         while let Some(arg) = rest.next() {
             match arg {
@@ -202,6 +222,7 @@ impl Program {
                 Arg::Known(text) if text.starts_with('-') && text != "-" => {
                     match self.parse_option(text, &mut rest, &mut parsed, &mut roles) {
                         Err(Unlisted::Option(_)) if self.lenient => {}
+                        Err(Unlisted::Uncertain(_)) if self.lenient && !self.opaque => {}
                         other => other?,
                     }
                 }

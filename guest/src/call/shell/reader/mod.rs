@@ -15,7 +15,7 @@ pub(super) mod state;
 // mod variables;
 // mod walk;
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 
 use self::arg::{Arg, display};
@@ -23,7 +23,7 @@ use self::input::Input;
 use self::state::{Dialect, State};
 use super::{programs, syntax};
 use crate::call::effect::{Deed, Footprint, Touch};
-use crate::ports::{Facts, Kind, Question, Workspace};
+use crate::ports::{Facts, Kind, Listing, Question, Reach, Root, Workspace};
 
 /// A command that touches more is not judged path by path.
 const MAX_TOUCHES: usize = 2_000;
@@ -33,8 +33,17 @@ const MAX_UNKNOWNS: usize = 16;
 const MAX_STEPS: u32 = 20_000;
 /// How often the host is asked about a path while a command is read.
 const MAX_LOOKS: usize = 256;
+/// How often a folder is listed while a command is read.
+const MAX_LISTS: u32 = 4;
 /// Shells within shells.
 const MAX_SHELLS: usize = 8;
+
+/// What a program would do, not entered yet.
+pub(super) struct Attempt {
+    pub(super) touches: Vec<Touch>,
+    pub(super) unknowns: Vec<String>,
+    moved: Vec<String>,
+}
 
 /// What has been found so far.
 pub(super) struct Reader<'w> {
@@ -45,6 +54,7 @@ pub(super) struct Reader<'w> {
     steps: u32,
     shells: usize,
     looked: RefCell<BTreeMap<String, Option<Facts>>>,
+    lists: Cell<u32>,
     /// Paths at which the command itself may have put a link, or from which it moved something away.
     moved: Vec<String>,
     /// States that leave the innermost loop early, until its end takes them up.
@@ -62,6 +72,7 @@ impl<'w> Reader<'w> {
             steps: 0,
             shells: 0,
             looked: RefCell::default(),
+            lists: Cell::new(0),
             moved: Vec::new(),
             left: Vec::new(),
             loops: 0,
@@ -100,6 +111,31 @@ impl<'w> Reader<'w> {
             programs::run(self, argv, state, input);
             self.shells -= 1;
         }
+    }
+
+    /// Follows a program without entering what it does.
+    pub(super) fn attempt(&mut self, argv: &[Arg], state: &State, input: &Input) -> Attempt {
+        let (already, moved) = (self.touches.len(), self.moved.len());
+        let mut trial = Reader {
+            touches: self.touches.clone(),
+            steps: self.steps,
+            shells: self.shells,
+            looked: RefCell::new(self.looked.take()),
+            lists: self.lists.clone(),
+            moved: self.moved.clone(),
+            ..Reader::new(self.workspace)
+        };
+        trial.run_program(argv, state, input);
+        (self.steps, self.lists) = (trial.steps, trial.lists);
+        self.looked = trial.looked;
+        Attempt { touches: trial.touches.split_off(already), unknowns: trial.unknowns, moved: trial.moved.split_off(moved) }
+    }
+
+    /// Enters what was found by an attempt.
+    pub(super) fn adopt(&mut self, attempt: Attempt) {
+        attempt.unknowns.into_iter().for_each(|why| self.unknown(why));
+        attempt.touches.into_iter().for_each(|touch| self.touch_path(touch.path, touch.deed));
+        self.moved.extend(attempt.moved);
     }
 
     /// Says why something cannot be known, once.
@@ -219,6 +255,15 @@ impl<'w> Reader<'w> {
         let facts = self.workspace.inspect(&[Question::project(path.clone())]).pop();
         looked.insert(path, facts.clone());
         facts
+    }
+
+    /// The names below a folder of the workspace; none where they cannot be had, or were asked for too often.
+    pub(super) fn list(&self, folder: &str, reach: &Reach) -> Option<Listing> {
+        self.lists.set(self.lists.get().saturating_add(1));
+        if self.lists.get() > MAX_LISTS {
+            return None;
+        }
+        self.workspace.list(Root::Project, folder, reach).ok()
     }
 
     /// What stands at a path; none where that cannot be told.

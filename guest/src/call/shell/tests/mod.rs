@@ -4,6 +4,8 @@
 //! folder, `t` attributes, `d` delete, `D` delete with everything in it, `a` alias, `x` execute. `?` stands for one or more
 //! unknowns.
 
+mod programs_files;
+
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
