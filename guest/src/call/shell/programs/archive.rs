@@ -128,6 +128,9 @@ fn tape(reader: &mut Reader<'_>, call: &Call<'_>, _: &Parsed<'_>) {
     match modes {
         [true, false, false] if is_stream => {}
         [true, false, false] => reader.touch(call.state, call.name, archive, Deed::Write),
+        [false, true, false] if !parsed.is_ordered() => {
+            reader.unknown(format!("`{}` has options behind the names that it unpacks", call.name));
+        }
         [false, true, false] if parsed.has(&["O", "to-stdout"]) => {}
         [false, true, false] => unpack(reader, call, folder),
         [false, false, true] => {}
@@ -167,9 +170,17 @@ fn zip(reader: &mut Reader<'_>, call: &Call<'_>, _: &Parsed<'_>) {
 }
 
 fn unzip(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+    // `-d` stands alone, and only it and `-x` are options behind the archive.
+    let is_joined = |arg: &Arg| arg.text().is_some_and(|text| text.len() > 2 && text.starts_with('-') && text.contains('d'));
+    let late = parsed.options.iter().filter(|(name, _)| !matches!(name.as_str(), "d" | "x")).count();
+    let early =
+        parsed.options.iter().filter(|(name, _)| parsed.has_early(&[name]) && !matches!(name.as_str(), "d" | "x")).count();
+    if late != early || call.args.iter().any(is_joined) {
+        return reader.unknown(format!("`{}` has options where it may take them for names", call.name));
+    }
     let folders: Vec<&Arg> = parsed.values(&["d"]).collect();
     match folders.as_slice() {
-        _ if parsed.has(&["l", "t", "p", "c", "v"]) || parsed.operands.is_empty() => {}
+        _ if parsed.has_early(&["l", "t", "p", "c", "v"]) || parsed.operands.is_empty() => {}
         [] => unpack(reader, call, None),
         [folder] => unpack(reader, call, Some(folder)),
         _ => reader.unknown(format!("where `{}` unpacks is not certain", call.name)),
@@ -189,7 +200,11 @@ fn seven(reader: &mut Reader<'_>, call: &Call<'_>, _: &Parsed<'_>) {
             }
             // `@list` is a list of names.
             _ if arg.may_be_option() || arg.text().is_some_and(|text| text.starts_with('@')) => {
-                return reader.unknown(format!("`{}` has the argument `{}`, whose effect is not known", call.name, arg.display()));
+                return reader.unknown(format!(
+                    "`{}` has the argument `{}`, whose effect is not known",
+                    call.name,
+                    arg.display()
+                ));
             }
             _ => operands.push(arg),
         }

@@ -55,8 +55,30 @@ enum Last {
 
 /// Words behind which a slash may open a pattern.
 const KEYWORDS: &[&str] = &[
-    "print", "printf", "return", "else", "do", "in", "if", "while", "for", "delete", "exit", "next", "nextfile", "break", "continue",
-    "case", "default", "switch", "function", "func", "BEGIN", "END", "BEGINFILE", "ENDFILE",
+    "print",
+    "printf",
+    "return",
+    "else",
+    "do",
+    "in",
+    "if",
+    "while",
+    "for",
+    "delete",
+    "exit",
+    "next",
+    "nextfile",
+    "break",
+    "continue",
+    "case",
+    "default",
+    "switch",
+    "function",
+    "func",
+    "BEGIN",
+    "END",
+    "BEGINFILE",
+    "ENDFILE",
 ];
 
 fn only_prints(text: &str) -> bool {
@@ -120,7 +142,9 @@ fn scan_tokens(text: &str) -> Option<()> {
             }
             ')' => Last::Either,
             ']' => Last::Value,
-            '(' | '{' | '[' | ',' | '!' | '~' | '<' | '>' | '=' | '+' | '-' | '*' | '%' | '^' | '?' | ':' | '$' | '&' => Last::Mark,
+            '(' | '{' | '[' | ',' | '!' | '~' | '<' | '>' | '=' | '+' | '-' | '*' | '%' | '^' | '?' | ':' | '$' | '&' => {
+                Last::Mark
+            }
             '0'..='9' | '.' => {
                 rest = rest.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
                 // `1system("…")` and `0x1system("…")` are a number and a call.

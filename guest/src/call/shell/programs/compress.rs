@@ -4,6 +4,7 @@ use super::place::{replace, stripped, suffixed};
 use super::{Call, Operands, Parsed, Program, Role};
 use crate::call::effect::Deed;
 use crate::call::shell::reader::Reader;
+use crate::call::shell::reader::arg::Arg;
 
 const LONG: &[&str] = &[
     "stdout",
@@ -35,28 +36,74 @@ pub(super) const ROWS: &[Program] = &[
     Program {
         flags: "cdfklqtvz0123456789",
         long: &[
-            "stdout", "decompress", "uncompress", "compress", "keep", "list", "test", "force", "quiet", "verbose", "rm", "ultra",
-            "long", "version",
+            "stdout",
+            "decompress",
+            "uncompress",
+            "compress",
+            "keep",
+            "list",
+            "test",
+            "force",
+            "quiet",
+            "verbose",
+            "rm",
+            "ultra",
+            "long",
+            "version",
         ],
         valued: &[("o", Role::Path(Deed::Write)), ("D", Role::Read)],
         attached: &[("T", Role::Text), ("fast", Role::Text)],
         ..packer(&["zstd", "unzstd", "zstdmt"])
     },
-    Program { flags: "fqv", operands: Operands::All(Role::Read), ..Program::new(&["zcat", "gzcat", "bzcat", "xzcat", "lzcat", "zstdcat"]) },
+    Program {
+        flags: "fqv",
+        operands: Operands::All(Role::Read),
+        ..Program::new(&["zcat", "gzcat", "bzcat", "xzcat", "lzcat", "zstdcat"])
+    },
     Program { operands: Operands::All(Role::Read), ..Program::new(&["zdiff", "zcmp", "zless", "zmore"]) },
     Program::unreadable(&[
-        "pigz", "unpigz", "compress", "uncompress", "lzma", "unlzma", "lz4", "unlz4", "lzop", "brotli", "pbzip2", "pixz",
+        "pigz",
+        "unpigz",
+        "compress",
+        "uncompress",
+        "lzma",
+        "unlzma",
+        "lz4",
+        "unlz4",
+        "lzop",
+        "brotli",
+        "pbzip2",
+        "pixz",
     ]),
 ];
 
 fn pack(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+    // The value of `-o` is always the next argument, and letters behind a number are options.
+    let is_split = |arg: &Arg| match arg.text().and_then(|text| text.strip_prefix('-')) {
+        Some(letters) if letters.starts_with('-') || matches!(letters, "o" | "D") => false,
+        Some(letters) => {
+            letters.contains(['o', 'D']) || letters.split_once('T').is_some_and(|(_, n)| !n.bytes().all(|b| b.is_ascii_digit()))
+        }
+        None => false,
+    };
+    if call.name.contains("zst") && call.args.iter().any(is_split) {
+        return reader.unknown(format!("`{}` has options put together, whose values are not certain", call.name));
+    }
     let packs = parsed.has(&["z", "compress"]);
     let unpacks = parsed.has(&["d", "decompress", "uncompress"]) || call.name.contains("un");
-    let looks = parsed.has(&["t", "test", "l", "list"]);
+    let looks = parsed.has_early(&["t", "test", "l", "list"]);
     let removes = parsed.has(&["rm"]);
-    let prints = parsed.has(&["c", "stdout", "to-stdout"]);
+    let prints = parsed.has_early(&["c", "stdout", "to-stdout"]);
     // The last one counts, or the first, or both.
-    if u8::from(packs) + u8::from(unpacks) + u8::from(looks) > 1 || (removes && (prints || looks)) || (prints && parsed.has(&["o"])) {
+    if !parsed.is_ordered()
+        && parsed.has(&["c", "stdout", "to-stdout", "t", "test", "l", "list", "d", "decompress", "z", "k", "keep"])
+    {
+        return reader.unknown(format!("`{}` has options behind its files, which it may take for files", call.name));
+    }
+    if u8::from(packs) + u8::from(unpacks) + u8::from(looks) > 1
+        || (removes && (prints || looks))
+        || (prints && parsed.has(&["o"]))
+    {
         return reader.unknown(format!("`{}` has options that contradict each other", call.name));
     }
     let keeps = parsed.has(&["k", "keep"]) || (call.name.contains("zst") && !removes);

@@ -46,7 +46,17 @@ pub(super) const ROWS: &[Program] = &[
     },
     Program {
         flags: "sfnvihrTLP",
-        long: &["symbolic", "force", "no-dereference", "verbose", "interactive", "relative", "no-target-directory", "logical", "physical"],
+        long: &[
+            "symbolic",
+            "force",
+            "no-dereference",
+            "verbose",
+            "interactive",
+            "relative",
+            "no-target-directory",
+            "logical",
+            "physical",
+        ],
         valued: &TARGET,
         operands: Operands::Rule,
         rule: Some(link),
@@ -257,11 +267,9 @@ fn link(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
     let from_here = !symbolic || parsed.has(&["r", "relative"]);
     let keeps_target = parsed.has(&["n", "h", "no-dereference"]);
     for source in transfer.sources {
-        let mut ends = transfer.ends(reader, call, source);
-        if keeps_target && transfer.into.is_none() && !ends.contains(&transfer.target) {
-            // A link to a folder is itself replaced.
-            ends.push(transfer.target.clone());
-        }
+        // A link to a folder is itself replaced, not gone through.
+        let is_replaced = keeps_target && transfer.into.is_none() && nature(reader, call.state, &transfer.target) == Nature::Link;
+        let ends = if is_replaced { vec![transfer.target.clone()] } else { transfer.ends(reader, call, source) };
         if ends.is_empty() {
             reader.unknown(format!("`{}` links to `{}`, whose name is part of the new one", call.name, source.display()));
         }
@@ -301,7 +309,7 @@ fn synchronize(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
         // Another program connects to the other machine.
         reader.execute(call.state);
     }
-    if sources.is_empty() || is_remote(target) || parsed.has(&["n", "dry-run"]) {
+    if sources.is_empty() || is_remote(target) || parsed.has_early(&["n", "dry-run"]) {
         return;
     }
     reader.touch(call.state, call.name, target, Deed::WriteTree);

@@ -169,7 +169,7 @@ fn copy_blocks(reader: &mut Reader<'_>, call: &Call<'_>, _: &Parsed<'_>) {
 
 /// Without a template or a folder, the file is made in the user's folder for such files: nobody's work, and new every time.
 fn make_temporary(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
-    let has_folder = |arg: &&Arg| arg.text().is_none_or(|text| text.contains('/'));
+    let has_folder = |arg: &&Arg| arg.text().is_none_or(|text| text.contains('/') || text.starts_with('-'));
     if let Some(prefix) = parsed.values(&["t", "suffix"]).find(has_folder) {
         return reader.unknown(format!("`{}` puts `{}` into a name, which may lead elsewhere", call.name, prefix.display()));
     }

@@ -12,16 +12,76 @@ pub(super) const ROWS: &[Program] = &[Program::raw(&["find", "gfind"], search)];
 
 /// Tests and actions with one value. Not listed: what writes (`-fprint`, `-fls`), and `-files0-from`.
 const VALUED: &[&str] = &[
-    "-name", "-iname", "-path", "-ipath", "-wholename", "-iwholename", "-lname", "-ilname", "-regex", "-iregex", "-regextype", "-type",
-    "-xtype", "-maxdepth", "-mindepth", "-mtime", "-mmin", "-ctime", "-cmin", "-atime", "-amin", "-newer", "-anewer", "-cnewer",
-    "-newermt", "-newerct", "-newerat", "-size", "-perm", "-user", "-group", "-uid", "-gid", "-links", "-inum", "-samefile",
-    "-fstype", "-used", "-printf",
+    "-name",
+    "-iname",
+    "-path",
+    "-ipath",
+    "-wholename",
+    "-iwholename",
+    "-lname",
+    "-ilname",
+    "-regex",
+    "-iregex",
+    "-regextype",
+    "-type",
+    "-xtype",
+    "-maxdepth",
+    "-mindepth",
+    "-mtime",
+    "-mmin",
+    "-ctime",
+    "-cmin",
+    "-atime",
+    "-amin",
+    "-newer",
+    "-anewer",
+    "-cnewer",
+    "-newermt",
+    "-newerct",
+    "-newerat",
+    "-size",
+    "-perm",
+    "-user",
+    "-group",
+    "-uid",
+    "-gid",
+    "-links",
+    "-inum",
+    "-samefile",
+    "-fstype",
+    "-used",
+    "-printf",
 ];
 
 /// Tests, actions and operators without one. Not listed: `-follow`.
 const PLAIN: &[&str] = &[
-    "-print", "-print0", "-prune", "-empty", "-depth", "-mount", "-xdev", "-not", "!", "-a", "-and", "-o", "-or", "(", ")", ",",
-    "-true", "-false", "-readable", "-writable", "-executable", "-nouser", "-nogroup", "-ls", "-daystart", "-noleaf", "-quit",
+    "-print",
+    "-print0",
+    "-prune",
+    "-empty",
+    "-depth",
+    "-mount",
+    "-xdev",
+    "-not",
+    "!",
+    "-a",
+    "-and",
+    "-o",
+    "-or",
+    "(",
+    ")",
+    ",",
+    "-true",
+    "-false",
+    "-readable",
+    "-writable",
+    "-executable",
+    "-nouser",
+    "-nogroup",
+    "-ls",
+    "-daystart",
+    "-noleaf",
+    "-quit",
 ];
 
 /// Programs whose effect on a path is the same for whatever stands there, so that it can be judged for a whole folder.
@@ -107,7 +167,10 @@ fn read(args: &[Arg]) -> Result<Search<'_>, &Arg> {
             }
             "-name" if search.actions.is_empty() => {
                 let (at, value) = rest.next().ok_or(arg)?;
-                let negated = at.checked_sub(2).and_then(|before| args.get(before)).is_some_and(|before| before.is("!") || before.is("-not"));
+                let negated = at
+                    .checked_sub(2)
+                    .and_then(|before| args.get(before))
+                    .is_some_and(|before| before.is("!") || before.is("-not"));
                 match value {
                     Arg::Many(_) => return Err(value),
                     Arg::Known(name) if !negated => search.name = search.name.or(Some(name)),
@@ -154,7 +217,7 @@ fn run_for_found(reader: &mut Reader<'_>, call: &Call<'_>, search: &Search<'_>, 
     let start = root.text().map(str::to_owned).unwrap_or_default();
     let uncertain = vec![Arg::One(start); if many { 2 } else { 1 }];
     let attempt = reader.attempt(&fill(&uncertain), call.state, call.input);
-    if attempt.unknowns.is_empty() {
+    if attempt.unknowns.is_empty() && !attempt.touches.iter().any(|touch| touch.deed.mutates()) {
         return reader.adopt(attempt);
     }
     if let Some(paths) = found(reader, call, search, root) {
@@ -164,7 +227,10 @@ fn run_for_found(reader: &mut Reader<'_>, call: &Call<'_>, search: &Search<'_>, 
         return;
     }
     let is_uniform = command.first().and_then(Arg::text).is_some_and(|name| UNIFORM.contains(&name));
-    if is_uniform && let Some(place) = call.state.locate(root) {
+    if is_uniform
+        && !attempt.unknowns.is_empty()
+        && let Some(place) = call.state.locate(root)
+    {
         let mut whole = reader.attempt(&fill(std::slice::from_ref(root)), call.state, call.input);
         if whole.unknowns.is_empty() && whole.touches.iter().all(|touch| touch.path == place || touch.deed == Deed::Read) {
             for touch in &mut whole.touches {

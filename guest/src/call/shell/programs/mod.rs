@@ -59,8 +59,8 @@ const TRUSTED_FOLDERS: &[&str] = &["/bin", "/sbin", "/usr/bin", "/usr/sbin", "/u
 
 /// Programs that, named among the arguments of a program that is not in the table, are most likely run by it.
 const TELLING_NAMES: &[&str] = &[
-    "bash", "chmod", "chown", "cp", "dash", "dd", "ksh", "ln", "mv", "perl", "python", "python3", "rm", "rmdir", "rsync", "sed", "sh",
-    "shred", "tee", "truncate", "unlink", "xargs", "zsh",
+    "bash", "chmod", "chown", "cp", "dash", "dd", "ksh", "ln", "mv", "perl", "python", "python3", "rm", "rmdir", "rsync", "sed",
+    "sh", "shred", "tee", "truncate", "unlink", "xargs", "zsh",
 ];
 
 /// Enters what a program does. `argv` begins with its name.

@@ -78,20 +78,38 @@ pub(super) const ROWS: &[Program] = &[
         operands: FILES,
         ..Program::new(&["shuf"])
     },
-    // Not listed: `-R`, which writes a file into every folder in some versions.
+    // The value of a letter is always the next argument, so that letters put together are listed one by one. Not listed: `-R`,
+    // which writes a file into every folder in some versions.
     Program {
         flags: "adlfxiqNQpugshDFvtcUrASnCXJ",
-        long: &["dirsfirst", "filesfirst", "noreport", "gitignore", "prune", "du", "si", "inodes", "device", "ignore-case", "version"],
+        long: &[
+            "la",
+            "ad",
+            "da",
+            "-dirsfirst",
+            "-filesfirst",
+            "-noreport",
+            "-gitignore",
+            "-prune",
+            "-du",
+            "-si",
+            "-inodes",
+            "-device",
+            "-ignore-case",
+            "-version",
+        ],
         valued: &[
             ("L", Role::Text),
+            ("aL", Role::Text),
+            ("dL", Role::Text),
             ("P", Role::Text),
             ("I", Role::Text),
-            ("filelimit", Role::Text),
-            ("charset", Role::Text),
-            ("timefmt", Role::Text),
+            ("-filelimit", Role::Text),
+            ("-charset", Role::Text),
+            ("-timefmt", Role::Text),
             ("o", WRITE),
         ],
-        attached: &[("sort", Role::Text)],
+        single_dash: true,
         operands: FILES,
         ..Program::new(&["tree"])
     },
@@ -99,7 +117,14 @@ pub(super) const ROWS: &[Program] = &[
     Program {
         flags: "dDi",
         long: &["decode", "ignore-garbage", "version"],
-        valued: &[("w", Role::Text), ("b", Role::Text), ("wrap", Role::Text), ("break", Role::Text), ("o", WRITE), ("output", WRITE)],
+        valued: &[
+            ("w", Role::Text),
+            ("b", Role::Text),
+            ("wrap", Role::Text),
+            ("break", Role::Text),
+            ("o", WRITE),
+            ("output", WRITE),
+        ],
         operands: FILES,
         ..Program::new(&["base64"])
     },
@@ -107,7 +132,14 @@ pub(super) const ROWS: &[Program] = &[
     Program {
         flags: "abeEipruCv",
         long: &["ps", "plain", "bits", "revert", "include", "autoskip", "upper"],
-        valued: &[("c", Role::Text), ("g", Role::Text), ("l", Role::Text), ("s", Role::Text), ("cols", Role::Text), ("len", Role::Text)],
+        valued: &[
+            ("c", Role::Text),
+            ("g", Role::Text),
+            ("l", Role::Text),
+            ("s", Role::Text),
+            ("cols", Role::Text),
+            ("len", Role::Text),
+        ],
         single_dash: true,
         operands: INPUT_THEN_OUTPUT,
         ..Program::new(&["xxd"])
@@ -129,7 +161,7 @@ pub(super) const ROWS: &[Program] = &[
     Program { flags: "v", operands: Operands::All(Role::Text), ..Program::new(&["envsubst"]) },
     // Not listed: `-C`, which writes a compiled list, and `-z`, which runs programs.
     Program {
-        flags: "biLhkNnprs0v",
+        flags: "biLhkNnrs0v",
         long: &["brief", "mime", "mime-type", "mime-encoding", "dereference", "no-dereference", "version"],
         valued: &[("F", Role::Text), ("f", Role::Read), ("m", Role::Read), ("files-from", Role::Read)],
         operands: FILES,
@@ -165,7 +197,17 @@ pub(super) const ROWS: &[Program] = &[
     // Not listed: `-s`, which writes a file per document.
     Program {
         flags: "rejCMNnPi",
-        long: &["inplace", "in-place", "raw-output", "null-input", "unwrapScalar", "no-doc", "prettyPrint", "exit-status", "version"],
+        long: &[
+            "inplace",
+            "in-place",
+            "raw-output",
+            "null-input",
+            "unwrapScalar",
+            "no-doc",
+            "prettyPrint",
+            "exit-status",
+            "version",
+        ],
         valued: &[
             ("o", Role::Text),
             ("p", Role::Text),
@@ -180,7 +222,14 @@ pub(super) const ROWS: &[Program] = &[
     },
     Program {
         long: &["noout", "format", "valid", "huge", "recover", "html", "nonet", "nowarning", "noblanks", "c14n", "version"],
-        valued: &[("xpath", Role::Text), ("schema", Role::Read), ("relaxng", Role::Read), ("encode", Role::Text), ("o", WRITE), ("output", WRITE)],
+        valued: &[
+            ("xpath", Role::Text),
+            ("schema", Role::Read),
+            ("relaxng", Role::Read),
+            ("encode", Role::Text),
+            ("o", WRITE),
+            ("output", WRITE),
+        ],
         operands: FILES,
         ..Program::new(&["xmllint"])
     },
@@ -224,7 +273,8 @@ pub(super) const ROWS: &[Program] = &[
 ];
 
 fn no_commands(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
-    let may_be_command = |arg: &&&Arg| matches!(arg, Arg::Known(text) | Arg::One(text) if text.starts_with('+') || text.is_empty());
+    let may_be_command =
+        |arg: &&&Arg| matches!(arg, Arg::Known(text) | Arg::One(text) if text.starts_with('+') || text.is_empty());
     if let Some(command) = parsed.operands.iter().find(may_be_command) {
         reader.unknown(format!("`{}` begins with the command `{}`", call.name, command.display()));
     }

@@ -44,7 +44,14 @@ pub(super) const ROWS: &[Program] = &[
         ..Program::reader(&["diff"])
     },
     Program {
-        valued: &[("A", Role::Text), ("t", Role::Text), ("N", Role::Text), ("j", Role::Text), ("n", Role::Text), ("s", Role::Text)],
+        valued: &[
+            ("A", Role::Text),
+            ("t", Role::Text),
+            ("N", Role::Text),
+            ("j", Role::Text),
+            ("n", Role::Text),
+            ("s", Role::Text),
+        ],
         ..Program::reader(&["od", "hexdump"])
     },
     Program { valued: &[("n", Role::Text), ("t", Role::Text), ("e", Role::Text)], ..Program::reader(&["strings"]) },

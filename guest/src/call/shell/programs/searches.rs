@@ -100,8 +100,25 @@ pub(super) const ROWS: &[Program] = &[
     // Not listed: `--pager`.
     Program {
         flags: "acilLnoQqrRsSuUvw0",
-        long: &["hidden", "nocolor", "nogroup", "nonumbers", "literal", "ignore-case", "smart-case", "files-with-matches", "count"],
-        valued: &[("A", Role::Text), ("B", Role::Text), ("C", Role::Text), ("G", Role::Text), ("m", Role::Text), ("ignore", Role::Text)],
+        long: &[
+            "hidden",
+            "nocolor",
+            "nogroup",
+            "nonumbers",
+            "literal",
+            "ignore-case",
+            "smart-case",
+            "files-with-matches",
+            "count",
+        ],
+        valued: &[
+            ("A", Role::Text),
+            ("B", Role::Text),
+            ("C", Role::Text),
+            ("G", Role::Text),
+            ("m", Role::Text),
+            ("ignore", Role::Text),
+        ],
         operands: TEXT_THEN_FILES,
         ..Program::new(&["ag"])
     },

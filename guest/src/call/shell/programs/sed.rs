@@ -6,12 +6,24 @@ use super::{Call, Operands, Parsed, Program, Role};
 use crate::call::effect::Deed;
 use crate::call::shell::reader::Reader;
 use crate::call::shell::reader::arg::{Arg, display};
+use crate::ports::Kind;
 
 pub(super) const ROWS: &[Program] = &[
     // Not listed: `-f`, whose script is not at hand.
     Program {
         flags: "nErsuz",
-        long: &["quiet", "silent", "regexp-extended", "separate", "unbuffered", "null-data", "posix", "debug", "sandbox", "version"],
+        long: &[
+            "quiet",
+            "silent",
+            "regexp-extended",
+            "separate",
+            "unbuffered",
+            "null-data",
+            "posix",
+            "debug",
+            "sandbox",
+            "version",
+        ],
         valued: &[("e", Role::Text), ("expression", Role::Text)],
         attached: &[("i", Role::Text), ("in-place", Role::Text)],
         operands: Operands::Rule,
@@ -39,6 +51,15 @@ fn edit(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
         {
             reader.unknown(format!("`{}` may take `{}` for its script", call.name, second.display()));
         }
+    }
+    // There `-i -e SCRIPT -e NAME` edits a file of that name.
+    let is_file = |script: &&&Arg| reader.kind(call.state, script) != Some(Kind::Missing);
+    if in_place
+        && suffix.is_none()
+        && let Some(name) = scripts.iter().skip(1).find(is_file)
+    {
+        let why = format!("`{}` may take `{}` for a file", call.name, name.display());
+        reader.unknown(why);
     }
     let texts: Option<Vec<&str>> = scripts.iter().map(|script| script.text()).collect();
     match texts.map(|texts| texts.join("\n")) {
@@ -71,7 +92,7 @@ fn edit(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
 /// Why a script is not known only to edit lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Unread {
-    /// No `sed` runs it.
+    /// No `sed` of the BSD family runs it.
     Invalid,
     /// It has a command or a form that is not listed.
     Unlisted,
@@ -177,14 +198,14 @@ fn read_command(rest: &mut &str) -> Result<(), Unread> {
                 return Err(Unread::Unlisted);
             }
         }
-        'w' | 'W' | 'e' | 'R' | 'v' | 'L' => return Err(Unread::Unlisted),
+        'w' => return Err(Unread::Unlisted),
         _ => return Err(Unread::Invalid),
     }
     // Nothing but the next command may follow.
     *rest = rest.trim_start_matches([' ', '\t']);
     match rest.chars().next() {
         None | Some(';' | '\n' | '}' | '#') => Ok(()),
-        Some(_) => Err(Unread::Unlisted),
+        Some(_) => Err(Unread::Invalid),
     }
 }
 
@@ -204,7 +225,7 @@ fn read_substitution(rest: &mut &str) -> Result<(), Unread> {
     }
     check_escapes(replacement)?;
     *rest = rest.trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, 'g' | 'p' | 'i' | 'I' | 'm' | 'M'));
-    Ok(())
+    if rest.starts_with('w') { Err(Unread::Unlisted) } else { Ok(()) }
 }
 
 /// Characters that end a pattern in every version.
@@ -314,6 +335,9 @@ mod tests {
             "s/a/b/;w out",
             "s/a\nb/c/w out",
         ] {
+            assert!(read_script(text).is_err(), "{text}");
+        }
+        for text in ["w out", "s/a/b/w out", "src/auth/r/rw P", "1,5{p;w out\n}"] {
             assert_eq!(read_script(text), Err(Unread::Unlisted), "{text}");
         }
     }

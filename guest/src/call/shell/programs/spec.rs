@@ -151,12 +151,24 @@ pub(in crate::call::shell) struct Parsed<'c> {
     pub(super) options: Vec<(String, Option<Arg>)>,
     /// The rest.
     pub(super) operands: Vec<&'c Arg>,
+    /// How many of the options stand before the first operand. Some versions take those behind it for operands.
+    early: usize,
 }
 
 impl Parsed<'_> {
     /// Whether one of these options is given.
     pub(super) fn has(&self, names: &[&str]) -> bool {
         self.options.iter().any(|(given, _)| names.contains(&given.as_str()))
+    }
+
+    /// Whether one of these options is given where every version takes it for an option.
+    pub(super) fn has_early(&self, names: &[&str]) -> bool {
+        self.options.iter().take(self.early).any(|(given, _)| names.contains(&given.as_str()))
+    }
+
+    /// Whether every option stands where every version takes it for one.
+    pub(super) fn is_ordered(&self) -> bool {
+        self.operands.is_empty() || self.early == self.options.len()
     }
 
     /// The values given to these options, in order.
@@ -214,6 +226,9 @@ impl Program {
         }
         let mut rest = args.iter();
         while let Some(arg) = rest.next() {
+            if parsed.operands.is_empty() {
+                parsed.early = parsed.options.len();
+            }
             match arg {
                 Arg::Known(text) if text == "--" => {
                     parsed.operands.extend(rest);
@@ -247,6 +262,9 @@ impl Program {
                     }
                 }
             }
+        }
+        if parsed.operands.is_empty() {
+            parsed.early = parsed.options.len();
         }
         Ok((parsed, roles))
     }

@@ -25,7 +25,11 @@ pub(super) const ROWS: &[Program] = &[
         long: &["all", "kernel-name", "nodename", "kernel-release", "machine", "operating-system", "version"],
         ..Program::new(&["uname"])
     },
-    Program { flags: "fsdiIAy", long: &["fqdn", "short", "ip-address", "all-ip-addresses", "version"], ..Program::new(&["hostname"]) },
+    Program {
+        flags: "fsdiIAy",
+        long: &["fqdn", "short", "ip-address", "all-ip-addresses", "version"],
+        ..Program::new(&["hostname"])
+    },
     Program::new(&["arch"]),
     Program {
         flags: "uRjn",
@@ -39,7 +43,7 @@ pub(super) const ROWS: &[Program] = &[
     Program { valued: &[("T", Role::Text)], ..strict_texts(&["tput"]) },
     Program {
         flags: "ntPlbUR",
-        valued: &[("p", Role::Text), ("u", Role::Text), ("c", Role::Text), ("s", Role::Text)],
+        valued: &[("p", Role::Text), ("u", Role::Text), ("c", Role::Text)],
         attached: &[("i", Role::Text), ("F", Role::Text)],
         operands: Operands::All(Role::Read),
         ..Program::new(&["lsof"])
@@ -53,7 +57,12 @@ pub(super) const ROWS: &[Program] = &[
     // A page that is a file of the workspace goes through formatters that obey it.
     Program { flags: "kfaw", operands: Operands::Rule, rule: Some(only_names), ..Program::new(&["man", "apropos", "whatis"]) },
     // Their languages have no files; what is read as input is arithmetic.
-    Program { flags: "lqsw", long: &["mathlib", "quiet", "version"], operands: Operands::All(Role::Read), ..Program::new(&["bc"]) },
+    Program {
+        flags: "lqsw",
+        long: &["mathlib", "quiet", "version"],
+        operands: Operands::All(Role::Read),
+        ..Program::new(&["bc"])
+    },
 ];
 
 /// `date +FORMAT` shows the time, any other operand sets it.

@@ -65,7 +65,9 @@ fn known_words<'i>(input: &'i Input, parsed: &Parsed<'_>) -> Option<Vec<&'i str>
 /// Puts what is not known in the place of a word, or of a part of one.
 fn replace(arg: &mut Arg, place: &str) {
     let start = match &*arg {
-        Arg::Known(text) | Arg::Below(_, text) | Arg::One(text) | Arg::Many(text) => text.split_once(place).map(|(start, _)| start),
+        Arg::Known(text) | Arg::Below(_, text) | Arg::One(text) | Arg::Many(text) => {
+            text.split_once(place).map(|(start, _)| start)
+        }
     };
     if let Some(start) = start {
         *arg = match arg {
