@@ -7,16 +7,32 @@
 //! | a build tool, a script, a program that is not in the table | that it runs ([`Deed::Execute`]); what it changed is seen afterwards |
 
 mod agents;
+mod archive;
+mod awk;
 mod build;
+mod compress;
+mod copy;
+mod editors;
 pub(super) mod environment;
+mod files;
+mod find;
 mod formatters;
 mod git;
 mod interpreters;
+mod machine;
 mod network;
+mod outputs;
+mod pattern;
+mod place;
+mod prefix;
+mod readers;
 mod runners;
+mod searches;
+mod sed;
 mod spec;
 mod system;
 mod tollgate;
+mod xargs;
 
 use std::collections::BTreeMap;
 
@@ -31,6 +47,20 @@ use crate::ports::Kind;
 
 /// All rows, in the order in which a reader of the code would look for them.
 const TABLE: &[&[Program]] = &[
+    readers::ROWS,
+    searches::ROWS,
+    outputs::ROWS,
+    machine::ROWS,
+    files::ROWS,
+    copy::ROWS,
+    sed::ROWS,
+    awk::ROWS,
+    editors::ROWS,
+    find::ROWS,
+    xargs::ROWS,
+    archive::ROWS,
+    compress::ROWS,
+    prefix::ROWS,
     agents::ROWS,
     build::ROWS,
     formatters::ROWS,

@@ -94,6 +94,8 @@ pub(in crate::call::shell) struct Program {
     pub(super) refused: Option<&'static str>,
     /// Whether it governs the gate, so that what it does is judged whatever the variables around it say.
     pub(super) governs: bool,
+    /// Whether its rule takes the arguments apart by itself, because they do not follow the usual form (`find`, `tar`).
+    pub(super) raw: bool,
     /// What the table cannot say.
     pub(super) rule: Option<Rule>,
 }
@@ -118,6 +120,7 @@ impl Program {
             obeys: &[],
             refused: None,
             governs: false,
+            raw: false,
             rule: None,
         }
     }
@@ -132,6 +135,20 @@ impl Program {
     pub(super) const fn reader(names: &'static [&'static str]) -> Self {
         Self { operands: Operands::All(Role::Read), lenient: true, ..Self::new(names) }
     }
+
+    /// A program whose arguments only its rule can read.
+    pub(super) const fn raw(names: &'static [&'static str], rule: Rule) -> Self {
+        Self { operands: Operands::Rule, raw: true, rule: Some(rule), ..Self::new(names) }
+    }
+
+    /// A program of which no call is certain: it runs what is typed into it, or what its arguments put together.
+    pub(super) const fn unreadable(names: &'static [&'static str]) -> Self {
+        Self::raw(names, say_unreadable)
+    }
+}
+
+fn say_unreadable(reader: &mut Reader<'_>, call: &Call<'_>, _: &Parsed<'_>) {
+    reader.unknown(format!("what `{}` does cannot be told from its arguments", call.name));
 }
 
 impl Program {
@@ -173,12 +190,24 @@ pub(in crate::call::shell) struct Parsed<'c> {
     pub(super) options: Vec<(String, Option<Arg>)>,
     /// The rest.
     pub(super) operands: Vec<&'c Arg>,
+    /// How many of the options stand before the first operand. Some versions take those behind it for operands.
+    early: usize,
 }
 
 impl Parsed<'_> {
     /// Whether one of these options is given.
     pub(super) fn has(&self, names: &[&str]) -> bool {
         self.options.iter().any(|(given, _)| names.contains(&given.as_str()))
+    }
+
+    /// Whether one of these options is given where every version takes it for an option.
+    pub(super) fn has_early(&self, names: &[&str]) -> bool {
+        self.options.iter().take(self.early).any(|(given, _)| names.contains(&given.as_str()))
+    }
+
+    /// Whether every option stands where every version takes it for one.
+    pub(super) fn is_ordered(&self) -> bool {
+        self.operands.is_empty() || self.early == self.options.len()
     }
 
     /// The values given to these options, in order.
@@ -231,8 +260,14 @@ impl Program {
     pub(super) fn parse<'c>(&self, args: &'c [Arg]) -> Result<(Parsed<'c>, Vec<(Role, Arg)>), Unlisted> {
         let mut parsed = Parsed::default();
         let mut roles = Vec::new();
+        if self.raw {
+            return Ok((parsed, roles));
+        }
         let mut rest = args.iter();
         while let Some(arg) = rest.next() {
+            if parsed.operands.is_empty() {
+                parsed.early = parsed.options.len();
+            }
             match arg {
                 Arg::Known(text) if text == "--" => {
                     parsed.operands.extend(rest);
@@ -241,6 +276,7 @@ impl Program {
                 Arg::Known(text) if text.starts_with('-') && text != "-" => {
                     match self.parse_option(text, &mut rest, &mut parsed, &mut roles) {
                         Err(Unlisted::Option(_)) if self.lenient => {}
+                        Err(Unlisted::Uncertain(_)) if self.lenient && !self.opaque => {}
                         other => other?,
                     }
                     if parsed.options.last().is_some_and(|(name, _)| self.ends_behind.contains(&name.as_str())) {
@@ -269,6 +305,9 @@ impl Program {
                     }
                 }
             }
+        }
+        if parsed.operands.is_empty() {
+            parsed.early = parsed.options.len();
         }
         Ok((parsed, roles))
     }

@@ -41,12 +41,14 @@ impl Arg {
         self.text() == Some(text)
     }
 
-    /// Whether it may be an option: it begins with `-`, or its beginning is not certain.
+    /// Whether it may be an option: it begins with `-`, or its beginning is not certain. Of several words, any but the first
+    /// may be anything.
     pub(in crate::call::shell) fn may_be_option(&self) -> bool {
         match self {
             Self::Known(text) => text.starts_with('-') && text != "-",
             Self::Below(..) => false,
-            Self::One(start) | Self::Many(start) => start.is_empty() || start.starts_with('-'),
+            Self::One(start) => start.is_empty() || start.starts_with('-'),
+            Self::Many(_) => true,
         }
     }
 

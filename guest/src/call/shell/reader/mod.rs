@@ -15,7 +15,7 @@ mod test;
 mod variables;
 mod walk;
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 
 use self::arg::{Arg, display};
@@ -24,7 +24,7 @@ use self::state::{Dialect, State};
 use super::{programs, syntax};
 use crate::call::effect::{Deed, Footprint, Touch};
 use crate::call::path::Location;
-use crate::ports::{Facts, Kind, Question, Workspace};
+use crate::ports::{Facts, Kind, Listing, Question, Reach, Root, Workspace};
 
 /// A command that touches more is not judged path by path.
 const MAX_TOUCHES: usize = 2_000;
@@ -34,8 +34,17 @@ const MAX_UNKNOWNS: usize = 16;
 const MAX_STEPS: u32 = 20_000;
 /// How often the host is asked about a path while a command is read.
 const MAX_LOOKS: usize = 256;
+/// How many names of files are listed while a command is read.
+const MAX_LISTED: usize = 20_000;
 /// Shells within shells.
 const MAX_SHELLS: usize = 8;
+
+/// What a program would do, not entered yet.
+pub(super) struct Attempt {
+    pub(super) touches: Vec<Touch>,
+    pub(super) unknowns: Vec<String>,
+    moved: BTreeSet<String>,
+}
 
 /// What has been found so far.
 pub(super) struct Reader<'w> {
@@ -48,8 +57,8 @@ pub(super) struct Reader<'w> {
     looked: RefCell<BTreeMap<String, Option<Facts>>>,
     /// Paths at which the command itself may have put a link, or from which it moved something away.
     moved: BTreeSet<String>,
-    /// How many names have been listed for wildcards.
-    listed: usize,
+    /// How many names have been listed.
+    listed: Cell<usize>,
     /// States that leave the innermost loop early, until its end takes them up.
     left: Vec<State>,
     loops: usize,
@@ -66,7 +75,7 @@ impl<'w> Reader<'w> {
             shells: 0,
             looked: RefCell::default(),
             moved: BTreeSet::new(),
-            listed: 0,
+            listed: Cell::new(0),
             left: Vec::new(),
             loops: 0,
         }
@@ -104,6 +113,31 @@ impl<'w> Reader<'w> {
             programs::run(self, argv, state, input);
             self.shells -= 1;
         }
+    }
+
+    /// Follows a program without entering what it does.
+    pub(super) fn attempt(&mut self, argv: &[Arg], state: &State, input: &Input) -> Attempt {
+        let already = self.touches.len();
+        let mut trial = Reader {
+            touches: self.touches.clone(),
+            steps: self.steps,
+            shells: self.shells,
+            looked: RefCell::new(self.looked.take()),
+            listed: self.listed.clone(),
+            moved: self.moved.clone(),
+            ..Reader::new(self.workspace)
+        };
+        trial.run_program(argv, state, input);
+        (self.steps, self.listed) = (trial.steps, trial.listed);
+        self.looked = trial.looked;
+        Attempt { touches: trial.touches.split_off(already), unknowns: trial.unknowns, moved: trial.moved }
+    }
+
+    /// Enters what was found by an attempt.
+    pub(super) fn adopt(&mut self, attempt: Attempt) {
+        attempt.unknowns.into_iter().for_each(|why| self.unknown(why));
+        attempt.touches.into_iter().for_each(|touch| self.touch_path(touch.path, touch.deed));
+        self.moved.extend(attempt.moved);
     }
 
     /// Says why something cannot be known, once.
@@ -212,6 +246,11 @@ impl<'w> Reader<'w> {
         })
     }
 
+    /// Whether the command itself may have changed what stands at a path, programs that it ran included.
+    pub(super) fn is_touched(&self, path: &str) -> bool {
+        self.touches.iter().any(|touch| touch.deed == Deed::Execute) || self.may_have_written(path)
+    }
+
     /// Whether the command itself may have put something at a path, not counting programs that it merely ran.
     pub(super) fn may_have_written(&self, path: &str) -> bool {
         let path = lexical(path);
@@ -260,6 +299,16 @@ impl<'w> Reader<'w> {
         let facts = self.workspace.inspect(&[Question::project(path.clone())]).pop();
         looked.insert(path, facts.clone());
         facts
+    }
+
+    /// The names below a folder of the workspace; none where not all of them can be had.
+    pub(super) fn list_names(&self, folder: &str, depth: u32) -> Option<Listing> {
+        let left = MAX_LISTED.checked_sub(self.listed.get()).filter(|left| *left > 0)?;
+        let reach = Reach { depth, limit: u32::try_from(left).ok()?, skip: Vec::new() };
+        let listing = self.workspace.list(Root::Project, folder, &reach).ok()?;
+        // Even an empty folder costs something.
+        self.listed.set(self.listed.get() + listing.entries.len().max(64));
+        (!listing.truncated).then_some(listing)
     }
 
     /// What stands at a path; none where that cannot be told.

@@ -4,12 +4,10 @@ use super::Reader;
 use super::arg::Arg;
 use super::expand::PatternPiece;
 use super::state::State;
-use crate::ports::{Kind, Reach, Root};
+use crate::ports::Kind;
 
 /// A pattern that matches more names is not expanded.
 const MAX_NAMES: usize = 512;
-/// One command lists at most this many names.
-const MAX_LISTED: usize = 20_000;
 /// Steps that matching one pattern may take.
 const MAX_MATCHING: usize = 200_000;
 
@@ -39,21 +37,14 @@ impl Reader<'_> {
                 if at.starts_with(['/', '~']) || at.split('/').any(|name| name == "..") || self.may_have_changed(&at) || !self.step() {
                     return None;
                 }
-                let limit = MAX_LISTED.checked_sub(self.listed).and_then(|left| u32::try_from(left).ok()).filter(|left| *left > 0)?;
-                let reach = Reach { depth: 1, limit, skip: Vec::new() };
                 let at = if at.is_empty() { "." } else { at.trim_end_matches('/') };
-                let Ok(listing) = self.workspace.list(Root::Project, at, &reach) else {
+                let Some(listing) = self.list_names(at, 1) else {
                     // Behind a link the host does not list, but the shell does.
-                    let missing = self.kind(&State::new(""), &Arg::known(at)) == Some(Kind::Missing);
-                    if missing {
+                    if self.kind_at(at) == Some(Kind::Missing) {
                         continue;
                     }
                     return None;
                 };
-                self.listed += listing.entries.len().max(64);
-                if listing.truncated {
-                    return None;
-                }
                 for entry in &listing.entries {
                     let may_lead_on = entry.kind != Kind::File || parts.len() == 1;
                     if entry.path.starts_with('.') || !(may_lead_on || std::ptr::eq(part, parts.last()?)) {

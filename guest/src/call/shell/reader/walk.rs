@@ -43,7 +43,7 @@ impl Ways {
 
 impl Reader<'_> {
     /// Follows commands in order.
-    pub(in crate::call::shell) fn list(&mut self, list: &List, states: Vec<State>, input: &Input) -> Ways {
+    pub(super) fn list(&mut self, list: &List, states: Vec<State>, input: &Input) -> Ways {
         let mut ways = Ways::either(states);
         for chain in &list.0 {
             let states = ways.all();

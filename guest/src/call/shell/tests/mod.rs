@@ -7,6 +7,7 @@
 mod language;
 mod programs_git;
 mod programs_tools;
+mod programs_files;
 
 use std::collections::BTreeSet;
 use std::rc::Rc;

@@ -1,0 +1,241 @@
+//! Programs that pack many files into one and take them out again: `tar`, `zip`, `unzip`, `7z`.
+//!
+//! What is taken out may be anything, links among it, but stands below the folder where it is put: none of these programs
+//! follows a name of the archive out of it without an option that is not listed.
+
+use super::place::{replace, suffixed};
+use super::{Call, Operands, Parsed, Program, Role, enter};
+use crate::call::effect::Deed;
+use crate::call::shell::reader::Reader;
+use crate::call::shell::reader::arg::Arg;
+
+const FILES: Operands = Operands::All(Role::Read);
+
+pub(super) const ROWS: &[Program] = &[
+    Program::raw(&["tar", "gtar", "bsdtar"], tape),
+    Program::raw(&["zip"], zip),
+    Program {
+        flags: "ltpcvoqnjaLufx",
+        valued: &[("d", Role::Text)],
+        operands: FILES,
+        rule: Some(unzip),
+        ..Program::new(&["unzip"])
+    },
+    Program { flags: "1hltmvz", operands: FILES, ..Program::new(&["zipinfo"]) },
+    Program::raw(&["7z", "7za", "7zr", "7zz"], seven),
+    Program::raw(&["ar"], library),
+    Program { flags: "itv", long: &["list", "verbose"], rule: Some(only_lists), ..Program::new(&["cpio"]) },
+    Program::unreadable(&["pax", "unrar", "rar", "unar"]),
+];
+
+/// Not listed: what runs programs (`-I`, `-F`, `--to-command`, `--checkpoint-action`), lists that may hold options (`-T`),
+/// other names (`-P`, `--transform`), and what removes files.
+const TAR: Program = Program {
+    flags: "cxtvzjJpamkhOZ",
+    long: &[
+        "create",
+        "extract",
+        "get",
+        "list",
+        "verbose",
+        "gzip",
+        "bzip2",
+        "xz",
+        "zstd",
+        "auto-compress",
+        "to-stdout",
+        "keep-old-files",
+        "no-same-owner",
+        "no-same-permissions",
+        "exclude-vcs",
+        "dereference",
+        "numeric-owner",
+        "version",
+    ],
+    valued: &[
+        ("f", Role::Text),
+        ("file", Role::Text),
+        ("C", Role::Text),
+        ("directory", Role::Text),
+        ("exclude", Role::Text),
+        ("strip-components", Role::Text),
+        ("exclude-from", Role::Read),
+        ("X", Role::Read),
+        ("owner", Role::Text),
+        ("group", Role::Text),
+        ("mtime", Role::Text),
+        ("sort", Role::Text),
+    ],
+    operands: FILES,
+    ..Program::new(&["tar"])
+};
+
+/// Reads arguments by a row that is not the program's own.
+fn parse<'a>(reader: &mut Reader<'_>, call: &Call<'_>, row: &Program, args: &'a [Arg]) -> Option<Parsed<'a>> {
+    match row.parse(args) {
+        Ok((parsed, roles)) => {
+            for (role, value) in &roles {
+                enter(reader, call, *role, value);
+            }
+            Some(parsed)
+        }
+        Err(unlisted) => {
+            reader.unknown(unlisted.reason(call.name));
+            None
+        }
+    }
+}
+
+/// What is unpacked stands below a folder, and may be a link.
+fn unpack(reader: &mut Reader<'_>, call: &Call<'_>, folder: Option<&Arg>) {
+    let here = Arg::known(".");
+    let folder = folder.unwrap_or(&here);
+    reader.touch(call.state, call.name, folder, Deed::WriteTree);
+    reader.move_or_link(call.state, folder);
+}
+
+/// `tar`, whose first letters need no dash; their values then stand in the order of the letters.
+fn tape(reader: &mut Reader<'_>, call: &Call<'_>, _: &Parsed<'_>) {
+    let mut args = Vec::with_capacity(call.args.len() + 4);
+    let mut rest = call.args.iter();
+    if let Some(Arg::Known(letters)) = call.args.first()
+        && !letters.starts_with('-')
+    {
+        rest.next();
+        for letter in letters.chars() {
+            args.push(Arg::known(format!("-{letter}")));
+            if "fCX".contains(letter) {
+                args.extend(rest.next().cloned());
+            }
+        }
+    }
+    args.extend(rest.cloned());
+    let Some(parsed) = parse(reader, call, &TAR, &args) else { return };
+    let folders: Vec<&Arg> = parsed.values(&["C", "directory"]).collect();
+    let archives: Vec<&Arg> = parsed.values(&["f", "file"]).collect();
+    let modes = [&["c", "create"][..], &["x", "extract", "get"], &["t", "list"]].map(|names| parsed.has(names));
+    let (archive, folder) = match (archives.as_slice(), folders.as_slice()) {
+        ([archive], []) => (*archive, None),
+        ([archive], [folder]) => (*archive, Some(*folder)),
+        _ if parsed.has(&["version"]) => return,
+        _ => return reader.unknown(format!("which archive and which folder `{}` works on is not certain", call.name)),
+    };
+    // `host:file` is on another machine, reached through a program.
+    if archive.text().is_some_and(|text| text.contains(':')) {
+        return reader.unknown(format!("`{}` may look for `{}` on another machine", call.name, archive.display()));
+    }
+    let is_stream = archive.is("-");
+    match modes {
+        [true, false, false] if is_stream => {}
+        [true, false, false] => reader.touch(call.state, call.name, archive, Deed::Write),
+        [false, true, false] if !parsed.is_ordered() => {
+            reader.unknown(format!("`{}` has options behind the names that it unpacks", call.name));
+        }
+        [false, true, false] if parsed.has(&["O", "to-stdout"]) => {}
+        [false, true, false] => unpack(reader, call, folder),
+        [false, false, true] => {}
+        _ => reader.unknown(format!("whether `{}` packs or unpacks is not certain", call.name)),
+    }
+    if !is_stream {
+        reader.touch(call.state, call.name, archive, Deed::Read);
+    }
+}
+
+/// Not listed: `-m`, which removes the files, `-T` and `-TT`, which run a program, `-@`, and options of two letters.
+const ZIP: Program = Program { flags: "rqvjyuDoX0123456789", operands: Operands::Rule, ..Program::new(&["zip"]) };
+
+fn zip(reader: &mut Reader<'_>, call: &Call<'_>, _: &Parsed<'_>) {
+    // Behind `-x` stand patterns, up to the next option.
+    let is_filter = |arg: &Arg| arg.is("-x") || arg.is("-i");
+    let (args, filters) = call.args.split_at(call.args.iter().position(is_filter).unwrap_or(call.args.len()));
+    if let Some(filter) = filters.iter().find(|arg| !is_filter(arg) && arg.may_be_option()) {
+        return reader.unknown(format!("`{}` has the argument `{}` behind its patterns", call.name, filter.display()));
+    }
+    let Some(parsed) = parse(reader, call, &ZIP, args) else { return };
+    let Some((archive, files)) = parsed.operands.split_first() else {
+        return reader.unknown(format!("which archive `{}` writes is not certain", call.name));
+    };
+    for file in files {
+        reader.touch(call.state, call.name, file, Deed::Read);
+    }
+    match archive.text() {
+        Some("-") => {}
+        Some(text) if text.ends_with(".zip") => replace(reader, call, archive),
+        // A name without a suffix gets one.
+        _ => {
+            replace(reader, call, archive);
+            replace(reader, call, &suffixed(archive, ".zip"));
+        }
+    }
+}
+
+fn unzip(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+    // `-d` stands alone, and only it and `-x` are options behind the archive.
+    let is_joined = |arg: &Arg| arg.text().is_some_and(|text| text.len() > 2 && text.starts_with('-') && text.contains('d'));
+    let late = parsed.options.iter().filter(|(name, _)| !matches!(name.as_str(), "d" | "x")).count();
+    let early =
+        parsed.options.iter().filter(|(name, _)| parsed.has_early(&[name]) && !matches!(name.as_str(), "d" | "x")).count();
+    if late != early || call.args.iter().any(is_joined) {
+        return reader.unknown(format!("`{}` has options where it may take them for names", call.name));
+    }
+    let folders: Vec<&Arg> = parsed.values(&["d"]).collect();
+    match folders.as_slice() {
+        _ if parsed.has_early(&["l", "t", "p", "c", "v"]) || parsed.operands.is_empty() => {}
+        [] => unpack(reader, call, None),
+        [folder] => unpack(reader, call, Some(folder)),
+        _ => reader.unknown(format!("where `{}` unpacks is not certain", call.name)),
+    }
+}
+
+/// `7z COMMAND [-SWITCH…] ARCHIVE FILE…`
+fn seven(reader: &mut Reader<'_>, call: &Call<'_>, _: &Parsed<'_>) {
+    const PLAIN: &[&str] = &["-y", "-bd", "-ba", "-slt", "-bb0", "-bb1", "-aoa", "-aos"];
+    let mut folder = None;
+    let mut operands = Vec::new();
+    for arg in call.args {
+        match arg.text() {
+            Some(text) if PLAIN.contains(&text) || text.starts_with("-mx=") => {}
+            Some(text) if text.starts_with("-o") && text.len() > 2 && folder.is_none() => {
+                folder = text.strip_prefix("-o").map(Arg::known);
+            }
+            // `@list` is a list of names.
+            _ if arg.may_be_option() || arg.text().is_some_and(|text| text.starts_with('@')) => {
+                return reader.unknown(format!(
+                    "`{}` has the argument `{}`, whose effect is not known",
+                    call.name,
+                    arg.display()
+                ));
+            }
+            _ => operands.push(arg),
+        }
+    }
+    let archive = operands.get(1);
+    match (operands.first().and_then(|command| command.text()), archive) {
+        (Some("l" | "t" | "i"), _) | (None, None) => {}
+        (Some("x" | "e"), Some(_)) if folder.as_ref().and_then(Arg::text).is_none_or(|folder| !folder.contains('*')) => {
+            unpack(reader, call, folder.as_ref());
+        }
+        (Some("a"), Some(archive)) => {
+            replace(reader, call, archive);
+            if !archive.text().is_some_and(|text| text.ends_with(".7z") || text.ends_with(".zip")) {
+                replace(reader, call, &suffixed(archive, ".7z"));
+            }
+        }
+        _ => reader.unknown(format!("what `{}` does is not certain", call.name)),
+    }
+}
+
+/// `ar`: only listing and printing are known.
+fn library(reader: &mut Reader<'_>, call: &Call<'_>, _: &Parsed<'_>) {
+    let letters = call.args.first().and_then(Arg::text).map(|key| key.trim_start_matches('-'));
+    let lists = letters.is_some_and(|letters| matches!(letters, "t" | "tv" | "vt" | "p" | "pv"));
+    if !lists || call.args.iter().skip(1).any(Arg::may_be_option) {
+        reader.unknown(format!("what `{}` does with its archive is not certain", call.name));
+    }
+}
+
+fn only_lists(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+    if !parsed.has(&["t", "list"]) {
+        reader.unknown(format!("`{}` unpacks to paths that the archive names", call.name));
+    }
+}

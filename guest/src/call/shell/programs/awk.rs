@@ -1,0 +1,244 @@
+//! `awk`: programs that print and nothing else.
+//!
+//! The text is cut into tokens, and a program is certain only if none of them can open a file or run a command: no
+//! redirection of `print`, no pipe, no `getline`, no `system`, nothing that loads code.
+
+use super::pattern::{take_pattern, take_until};
+use super::{Call, Operands, Parsed, Program, Role};
+use crate::call::effect::Deed;
+use crate::call::shell::reader::Reader;
+use crate::call::shell::reader::arg::display;
+
+pub(super) const ROWS: &[Program] = &[
+    // Not listed: `-f`, whose program is not at hand, and `-i`, which loads one.
+    Program {
+        valued: &[("F", Role::Text), ("v", Role::Text)],
+        long: &["version"],
+        ends_at_operand: true,
+        operands: Operands::Rule,
+        rule: Some(scan),
+        ..Program::new(&["awk", "gawk", "mawk", "nawk"])
+    },
+];
+
+fn scan(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+    let Some((program, files)) = parsed.operands.split_first() else {
+        if !parsed.has(&["version"]) {
+            reader.unknown(format!("`{}` has no program", call.name));
+        }
+        return;
+    };
+    match program.text() {
+        None => reader.unknown(format!("the program of `{}` is only known when it runs", call.name)),
+        Some(text) if !only_prints(text) => {
+            reader.unknown(format!("the `{}` program `{}` may write a file or run a command", call.name, display(text)));
+        }
+        Some(_) => {}
+    }
+    for file in files {
+        reader.touch(call.state, call.name, file, Deed::Read);
+    }
+}
+
+/// What the last token was, as far as it decides what a slash and the end of a line mean.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Last {
+    /// Nothing, or a mark behind which a value begins.
+    Mark,
+    /// A value: a slash divides.
+    Value,
+    /// The end of something in parentheses, or `++`: a slash may do either.
+    Either,
+    /// A word of the language: a slash may do either.
+    Keyword,
+}
+
+/// Words behind which a slash may open a pattern.
+const KEYWORDS: &[&str] = &[
+    "print",
+    "printf",
+    "return",
+    "else",
+    "do",
+    "in",
+    "if",
+    "while",
+    "for",
+    "delete",
+    "exit",
+    "next",
+    "nextfile",
+    "break",
+    "continue",
+    "case",
+    "default",
+    "switch",
+    "function",
+    "func",
+    "BEGIN",
+    "END",
+    "BEGINFILE",
+    "ENDFILE",
+];
+
+fn only_prints(text: &str) -> bool {
+    scan_tokens(text).is_some()
+}
+
+/// Goes through all tokens; none where one is not listed.
+fn scan_tokens(text: &str) -> Option<()> {
+    let mut rest = text;
+    let mut last = Last::Mark;
+    let mut printing = false;
+    loop {
+        let from = rest;
+        let mut chars = rest.chars();
+        let Some(c) = chars.next() else { return Some(()) };
+        rest = chars.as_str();
+        last = match c {
+            ' ' | '\t' => continue,
+            '#' => {
+                let end = rest.find('\n').unwrap_or(rest.len());
+                // A backslash may join the next line to a comment.
+                if rest.get(..end)?.ends_with('\\') {
+                    return None;
+                }
+                rest = rest.get(end..)?;
+                continue;
+            }
+            '\n' => {
+                // Behind a comma or an operator the statement goes on.
+                printing &= matches!(last, Last::Mark | Last::Keyword);
+                Last::Mark
+            }
+            ';' | '}' => {
+                printing = false;
+                Last::Mark
+            }
+            '"' => {
+                if take_until(&mut rest, '"')?.contains('\n') {
+                    return None;
+                }
+                Last::Value
+            }
+            '/' => match last {
+                Last::Mark => {
+                    take_pattern(&mut rest, '/')?;
+                    Last::Value
+                }
+                Last::Value => Last::Mark,
+                // A pattern would need a second slash.
+                Last::Either if !rest.contains('/') => Last::Mark,
+                Last::Either | Last::Keyword => return None,
+            },
+            '>' if printing => return None,
+            '|' => {
+                rest = rest.strip_prefix('|')?;
+                Last::Mark
+            }
+            '+' | '-' if rest.starts_with(c) => {
+                rest = rest.strip_prefix(c)?;
+                Last::Either
+            }
+            ')' => Last::Either,
+            ']' => Last::Value,
+            '(' | '{' | '[' | ',' | '!' | '~' | '<' | '>' | '=' | '+' | '-' | '*' | '%' | '^' | '?' | ':' | '$' | '&' => {
+                Last::Mark
+            }
+            '0'..='9' | '.' => {
+                rest = rest.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
+                // `1system("…")` and `0x1system("…")` are a number and a call.
+                if rest.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') {
+                    return None;
+                }
+                Last::Value
+            }
+            c if c.is_ascii_alphabetic() || c == '_' => {
+                rest = rest.trim_start_matches(|c: char| c.is_ascii_alphanumeric() || c == '_');
+                match from.get(..from.len() - rest.len())? {
+                    "system" | "getline" => return None,
+                    word if KEYWORDS.contains(&word) => {
+                        printing |= matches!(word, "print" | "printf");
+                        Last::Keyword
+                    }
+                    _ => Last::Value,
+                }
+            }
+            _ => return None,
+        };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_that_print() {
+        for text in [
+            "{print $1}",
+            "{print}",
+            "$1 > 5 {print $2}",
+            "$3 > 100",
+            "{ if ($1 > 5) print $2 }",
+            "/a|b/ {print}",
+            "$0 ~ /x > y/ {print \"a > b | c\"}",
+            "a || b {print}",
+            "NR % 2 / 3 > 1",
+            "{ print $1; if (a > b) x = 1 }",
+            "# print > \"x\"\n{print}",
+            "{s+=$5} END {print s}",
+            "{s+=$5} END {print s/NR}",
+            "BEGIN{FS=\":\"} {printf \"%s\\n\", $1}",
+            "!seen[$0]++",
+            "NR==1,NR==5",
+            "/start/,/end/",
+            "{sub(/[[:space:]]+$/, \"\"); print}",
+            "{a[$1]++} END {for (k in a) print k, a[k]}",
+            "END {print (a+b)/2}",
+            "length($0) > 80",
+            "NR>1{print $2}",
+            "{print $NF}",
+            "{ x = $1 > 3 ? 1 : 2; print x }",
+        ] {
+            assert!(only_prints(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn programs_that_may_do_more() {
+        for text in [
+            "{print $1 > \"out\"}",
+            "{print $1 >> \"out\"}",
+            "{print ($1 > 5)}",
+            "{print > $1}",
+            "{print | \"sort\"}",
+            "{print |& \"sh\"}",
+            "BEGIN{system(\"ls\\nrm P\")}",
+            "BEGIN{system (\"rm\")}",
+            "BEGIN{\"date\" | getline d}",
+            "BEGIN{while ((getline l < \"f\") > 0) print l}",
+            "BEGIN{print /[(]/ > \"P\"}",
+            "BEGIN{print \"x\" \\\n> \"P\"}",
+            "{print $1,\n$2 > \"out\"}",
+            "{print \"a\", # x\n 1 > \"P\"}",
+            "BEGIN{x=1system(\"rm P\")}",
+            "BEGIN{x=1.system(\"rm P\")}",
+            "BEGIN{x=0x1system(\"rm P\")}",
+            "BEGIN{x=1e5system(\"rm P\")}",
+            "BEGIN{awk::system(\"rm P\")}",
+            "/[/\"]/ {print > \"P\"} #\"/",
+            "BEGIN{if (1) /\"/; print \"x\" > \"P\" #\"/\n}",
+            "function f(x) { return /\"/ } BEGIN { print \"x\" > \"P\" #\"/\n}",
+            "@include \"x\"",
+            "@load \"x\"",
+            "BEGIN{f=\"system\"; @f(\"rm\")}",
+            "BEGIN{x++ /\"/; print \"x\" > \"P\" #\"/\n}",
+            "{print $1 \"a\nb\"}",
+            "BEGIN { printf(\"x\") > \"P\" }",
+            "# a \\\n{print}",
+        ] {
+            assert!(!only_prints(text), "{text}");
+        }
+    }
+}

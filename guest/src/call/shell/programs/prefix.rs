@@ -1,0 +1,195 @@
+//! Programs that run the command behind them, and those that run one in a way that is not followed.
+
+use std::rc::Rc;
+
+use super::environment::{is_harmless, may_influence};
+use super::{Call, Operands, Parsed, Program, Role};
+use crate::call::effect::Deed;
+use crate::call::shell::reader::Reader;
+use crate::call::shell::reader::arg::Arg;
+use crate::call::shell::reader::state::Dialect;
+
+const fn prefix(names: &'static [&'static str]) -> Program {
+    Program { ends_at_operand: true, operands: Operands::Rule, rule: Some(run_operands), ..Program::new(names) }
+}
+
+pub(super) const ROWS: &[Program] = &[
+    Program { valued: &[("n", Role::Text), ("adjustment", Role::Text)], ..prefix(&["nice"]) },
+    Program {
+        flags: "t",
+        valued: &[("c", Role::Text), ("n", Role::Text), ("class", Role::Text), ("classdata", Role::Text)],
+        ..prefix(&["ionice"])
+    },
+    Program {
+        valued: &[
+            ("i", Role::Text),
+            ("o", Role::Text),
+            ("e", Role::Text),
+            ("input", Role::Text),
+            ("output", Role::Text),
+            ("error", Role::Text),
+        ],
+        ..prefix(&["stdbuf"])
+    },
+    Program { flags: "cfw", long: &["fork", "wait", "ctty"], ..prefix(&["setsid"]) },
+    prefix(&["chronic", "unbuffer"]),
+    Program { flags: "disum", valued: &[("t", Role::Text)], ..prefix(&["caffeinate"]) },
+    Program { flags: "fcCtTrqyvi", ..prefix(&["strace"]) },
+    // The shell's own `time` is a word of its language; this is the program.
+    Program {
+        flags: "pvalh",
+        long: &["portability", "verbose", "append"],
+        valued: &[("f", Role::Text), ("format", Role::Text), ("o", Role::Path(Deed::Write)), ("output", Role::Path(Deed::Write))],
+        ..prefix(&["time", "gtime"])
+    },
+    Program {
+        flags: "fpv",
+        long: &["foreground", "preserve-status", "verbose"],
+        valued: &[("k", Role::Text), ("s", Role::Text), ("kill-after", Role::Text), ("signal", Role::Text)],
+        rule: Some(run_behind_first),
+        ..prefix(&["timeout", "gtimeout"])
+    },
+    Program { flags: "ac", long: &["cpu-list"], rule: Some(run_behind_first), ..prefix(&["taskset"]) },
+    Program { flags: "fr", rule: Some(run_behind_first), ..prefix(&["chrt"]) },
+    Program { rule: Some(run_detached), ..prefix(&["nohup"]) },
+    Program { flags: "nEHSk", rule: Some(run_with_environment), ..prefix(&["sudo"]) },
+    Program { flags: "n", ..prefix(&["doas"]) },
+    Program {
+        flags: "iv0",
+        long: &["ignore-environment", "null", "debug"],
+        valued: &[("u", Role::Text), ("unset", Role::Text)],
+        rule: Some(run_with_environment),
+        ..prefix(&["env", "genv"])
+    },
+    prefix(&["busybox", "toybox"]),
+    Program {
+        flags: "tbegcx",
+        long: &["no-title", "beep", "errexit", "chgexit", "color", "exec"],
+        valued: &[("n", Role::Text), ("interval", Role::Text)],
+        attached: &[("d", Role::Text), ("differences", Role::Text)],
+        rule: Some(run_again),
+        ..prefix(&["watch"])
+    },
+    Program {
+        flags: "nsxuoF",
+        long: &["nonblock", "shared", "exclusive", "unlock", "close", "no-fork"],
+        valued: &[("w", Role::Text), ("E", Role::Text), ("timeout", Role::Text), ("conflict-exit-code", Role::Text)],
+        rule: Some(run_locked),
+        ..prefix(&["flock"])
+    },
+    // Another root, another user, another machine's view: what a path means there is not known here.
+    Program::unreadable(&[
+        "arch-chroot",
+        "bwrap",
+        "capsh",
+        "chroot",
+        "fakechroot",
+        "fakeroot",
+        "firejail",
+        "linux32",
+        "linux64",
+        "ltrace",
+        "nsenter",
+        "pkexec",
+        "prlimit",
+        "proot",
+        "runuser",
+        "setarch",
+        "setpriv",
+        "su",
+        "systemd-run",
+        "unshare",
+        "xvfb-run",
+    ]),
+    // They type for somebody, or run something later.
+    Program::unreadable(&["at", "batch", "crontab", "dtach", "expect", "screen", "script", "start-stop-daemon", "tmux"]),
+];
+
+fn run(reader: &mut Reader<'_>, call: &Call<'_>, command: &[&Arg]) {
+    let command: Vec<Arg> = command.iter().map(|arg| (*arg).clone()).collect();
+    reader.run_program(&command, call.state, call.input);
+}
+
+fn run_operands(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+    run(reader, call, &parsed.operands);
+}
+
+/// `timeout 5 COMMAND`
+fn run_behind_first(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+    run(reader, call, parsed.operands.get(1..).unwrap_or_default());
+}
+
+/// In a terminal `nohup` writes what the command says to a file of its own.
+fn run_detached(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+    reader.execute(call.state);
+    run(reader, call, &parsed.operands);
+}
+
+/// `env NAME=VALUE… COMMAND`
+fn run_with_environment(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+    let mut state = call.state.clone();
+    let mut influence = |name: &str| {
+        if state.influence.is_none() {
+            state.influence = Some(Rc::from(name));
+        }
+    };
+    if call.name != "sudo" {
+        if parsed.has(&["i", "ignore-environment"]) {
+            influence("env -i");
+        }
+        for name in parsed.values(&["u", "unset"]) {
+            match name.text() {
+                Some(name) if !may_influence(name) => {}
+                _ => influence(&name.display()),
+            }
+        }
+    }
+    let mut command = parsed.operands.as_slice();
+    while let Some((first, rest)) = command.split_first() {
+        match first {
+            // `env -` is `env -i`.
+            Arg::Known(text) if text == "-" => influence("env -"),
+            Arg::Known(text) => match text.split_once('=') {
+                Some((name, value)) if is_harmless(name, Some(value)) => {}
+                Some((name, _)) => influence(name),
+                None => break,
+            },
+            Arg::One(start) => match start.split_once('=') {
+                Some((name, _)) if is_harmless(name, None) => {}
+                Some((name, _)) => influence(name),
+                None => break,
+            },
+            Arg::Below(..) | Arg::Many(_) => break,
+        }
+        command = rest;
+    }
+    run(reader, &Call { state: &state, ..*call }, command);
+}
+
+/// `watch` gives its operands to a shell, put together with blanks.
+fn run_again(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+    if parsed.has(&["x", "exec"]) {
+        return run(reader, call, &parsed.operands);
+    }
+    let texts: Option<Vec<&str>> = parsed.operands.iter().map(|arg| arg.text()).collect();
+    run_text(reader, call, texts.map(|texts| texts.join(" ")));
+}
+
+fn run_text(reader: &mut Reader<'_>, call: &Call<'_>, text: Option<String>) {
+    match text {
+        Some(text) => reader.script(&text, &call.state.child(Dialect::Posix), call.input),
+        None => reader.unknown(format!("`{}` runs a command that is only known when it runs", call.name)),
+    }
+}
+
+/// `flock FILE COMMAND` and `flock FILE -c TEXT`
+fn run_locked(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+    let Some((lock, command)) = parsed.operands.split_first() else { return };
+    if !lock.text().is_some_and(|text| text.bytes().all(|byte| byte.is_ascii_digit())) {
+        reader.touch(call.state, call.name, lock, Deed::Write);
+    }
+    match command {
+        [option, text] if option.is("-c") || option.is("--command") => run_text(reader, call, text.text().map(str::to_owned)),
+        command => run(reader, call, command),
+    }
+}
