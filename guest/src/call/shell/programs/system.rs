@@ -94,7 +94,6 @@ pub(super) const ROWS: &[Program] = &[
         "idea",
         "say",
         "pbcopy",
-        "pbpaste",
         "xclip",
         "xsel",
         "wl-copy",

@@ -202,7 +202,9 @@ impl Reader<'_> {
         let facts = self.facts(state, target);
         state.cwd = match facts.as_ref().map(|facts| facts.kind) {
             Some(Kind::Directory) => facts.and_then(|facts| facts.real_path).map(|real| {
-                let names = |path: &str| path.split('/').filter(|name| !name.is_empty() && *name != ".").map(str::to_owned).collect::<Vec<_>>();
+                let names = |path: &str| {
+                    path.split('/').filter(|name| !name.is_empty() && *name != ".").map(str::to_owned).collect::<Vec<_>>()
+                };
                 state.behind_link = !names(&text).ends_with(&names(&real));
                 if real == "." { String::new() } else { real }
             }),
@@ -260,7 +262,9 @@ impl Reader<'_> {
         for arg in call.args {
             match arg {
                 Arg::Known(option) if option == "-v" => {}
-                Arg::Known(name) if !name.starts_with('-') && self.may_assign(name) => state.set(name, Value::Text(String::new())),
+                Arg::Known(name) if !name.starts_with('-') && self.may_assign(name) => {
+                    state.set(name, Value::Text(String::new()))
+                }
                 _ => return None,
             }
         }
@@ -338,5 +342,8 @@ impl Reader<'_> {
 
 /// Whether a format of `printf` holds `%n`, with anything between.
 fn stores_count(format: &str) -> bool {
-    format.split('%').skip(1).any(|rest| rest.trim_start_matches(|c: char| !c.is_ascii_alphabetic() || "hlLjzt".contains(c)).starts_with('n'))
+    format
+        .split('%')
+        .skip(1)
+        .any(|rest| rest.trim_start_matches(|c: char| !c.is_ascii_alphabetic() || "hlLjzt".contains(c)).starts_with('n'))
 }

@@ -29,12 +29,17 @@ impl Reader<'_> {
             let mut next = Vec::new();
             for folder in &found {
                 if !wild {
-                    let name: String = part.iter().map(|piece| if let PatternPiece::Text(text) = piece { text.as_str() } else { "" }).collect();
+                    let name: String =
+                        part.iter().map(|piece| if let PatternPiece::Text(text) = piece { text.as_str() } else { "" }).collect();
                     next.push(format!("{folder}{name}/"));
                     continue;
                 }
                 let at = state.join(if folder.is_empty() { "." } else { folder })?;
-                if at.starts_with(['/', '~']) || at.split('/').any(|name| name == "..") || self.may_have_changed(&at) || !self.step() {
+                if at.starts_with(['/', '~'])
+                    || at.split('/').any(|name| name == "..")
+                    || self.may_have_changed(&at)
+                    || !self.step()
+                {
                     return None;
                 }
                 let at = if at.is_empty() { "." } else { at.trim_end_matches('/') };

@@ -5,7 +5,8 @@
 use super::arg::Arg;
 
 const UNARY: &[&str] = &[
-    "-b", "-c", "-d", "-e", "-f", "-g", "-h", "-k", "-n", "-p", "-r", "-s", "-t", "-u", "-w", "-x", "-z", "-L", "-O", "-G", "-S", "-N",
+    "-b", "-c", "-d", "-e", "-f", "-g", "-h", "-k", "-n", "-p", "-r", "-s", "-t", "-u", "-w", "-x", "-z", "-L", "-O", "-G", "-S",
+    "-N",
 ];
 const BINARY: &[&str] = &["=", "==", "!=", "<", ">", "-eq", "-ne", "-lt", "-le", "-gt", "-ge", "-nt", "-ot", "-ef"];
 
@@ -24,7 +25,10 @@ pub(super) fn is_certain(args: &[Arg]) -> bool {
             let connective = args.iter().position(|arg| is(arg, &["-a", "-o"]));
             let halves = connective.and_then(|at| Some((args.get(..at)?, args.get(at + 1..)?)));
             let all_known = args.iter().all(|arg| arg.text().is_some_and(|text| !matches!(text, "-v" | "-R" | "(" | ")")));
-            all_known || halves.is_some_and(|(left, right)| args.len() < 16 && all_words_plain(args) && is_certain(left) && is_certain(right))
+            all_known
+                || halves.is_some_and(|(left, right)| {
+                    args.len() < 16 && all_words_plain(args) && is_certain(left) && is_certain(right)
+                })
         }
     }
 }

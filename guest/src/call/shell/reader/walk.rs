@@ -235,7 +235,11 @@ impl Reader<'_> {
     }
 
     /// Follows a loop until its states no longer change. `round` says which states go on and which leave the loop.
-    fn repeat(&mut self, states: Vec<State>, mut round: impl FnMut(&mut Self, Vec<State>) -> (Vec<State>, Vec<State>)) -> Vec<State> {
+    fn repeat(
+        &mut self,
+        states: Vec<State>,
+        mut round: impl FnMut(&mut Self, Vec<State>) -> (Vec<State>, Vec<State>),
+    ) -> Vec<State> {
         let outer = std::mem::take(&mut self.left);
         self.loops += 1;
         let (mut known, mut after) = (states, Vec::new());

@@ -189,8 +189,10 @@ impl Parser<'_> {
 
     fn primary(&mut self, words: &mut Vec<Word>, numbers: &mut Vec<Word>) -> Reading<()> {
         const OTHER: Unread = Unread::Construct("this test in `[[ ]]`");
-        const UNARY: &[&str] =
-            &["-a", "-b", "-c", "-d", "-e", "-f", "-g", "-h", "-k", "-n", "-p", "-r", "-s", "-u", "-w", "-x", "-z", "-L", "-O", "-S"];
+        const UNARY: &[&str] = &[
+            "-a", "-b", "-c", "-d", "-e", "-f", "-g", "-h", "-k", "-n", "-p", "-r", "-s", "-u", "-w", "-x", "-z", "-L", "-O",
+            "-S",
+        ];
         self.cursor.skip_blanks()?;
         if self.cursor.peek() == Some('(') {
             self.cursor.advance(1);

@@ -5,9 +5,9 @@
 //! unknowns.
 
 mod language;
+mod programs_files;
 mod programs_git;
 mod programs_tools;
-mod programs_files;
 
 use std::collections::BTreeSet;
 use std::rc::Rc;
