@@ -8,11 +8,14 @@
 
 mod agents;
 mod build;
+mod cloud;
+mod databases;
 mod formatters;
 mod git;
 mod interpreters;
 mod network;
 mod runners;
+mod shells;
 mod spec;
 mod system;
 mod tollgate;
@@ -32,11 +35,14 @@ use crate::ports::Kind;
 const TABLE: &[&[Program]] = &[
     agents::ROWS,
     build::ROWS,
+    cloud::ROWS,
+    databases::ROWS,
     formatters::ROWS,
     git::ROWS,
     interpreters::ROWS,
     network::ROWS,
     runners::ROWS,
+    shells::ROWS,
     system::ROWS,
     tollgate::ROWS,
 ];

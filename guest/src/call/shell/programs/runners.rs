@@ -188,14 +188,13 @@ fn package_program(reader: &mut Reader<'_>, call: &Call<'_>, _: &Parsed<'_>) {
             _ => return,
         }
     }
-    if let Some((option, rest)) = args.split_first() {
-        if option.is("-c") || option.is("--call") {
-            let text = rest.first().and_then(Arg::text).map(str::to_owned);
-            return match text {
-                Some(text) => reader.script(&text, &call.state.child(Dialect::Posix), call.input),
-                None => reader.unknown(format!("`{}` runs text that is only known when it runs", call.name)),
-            };
-        }
+    if let Some((option, rest)) = args.split_first()
+        && (option.is("-c") || option.is("--call"))
+    {
+        return match rest.first().and_then(Arg::text) {
+            Some(text) => reader.script(text, &call.state.child(Dialect::Posix), call.input),
+            None => reader.unknown(format!("`{}` runs text that is only known when it runs", call.name)),
+        };
     }
     follow(reader, call, args);
 }
@@ -234,10 +233,10 @@ fn skip_options(mut args: &[Arg]) -> &[Arg] {
 /// `cargo run … tollgate …`, `cargo uninstall tollgate`, `cargo new FOLDER`.
 fn cargo(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
     let has = |words: &[&str]| parsed.operands.iter().any(|arg| arg.text().is_some_and(|word| words.contains(&word)));
-    if let [command, folder, ..] = parsed.operands.as_slice() {
-        if command.is("new") || command.is("init") {
-            reader.touch(call.state, call.name, folder, Deed::WriteTree);
-        }
+    if let [command, folder, ..] = parsed.operands.as_slice()
+        && (command.is("new") || command.is("init"))
+    {
+        reader.touch(call.state, call.name, folder, Deed::WriteTree);
     }
     let Some(behind) = behind_name(call) else { return };
     if has(&["run", "r"]) {
