@@ -10,8 +10,10 @@ mod agents;
 mod archive;
 mod awk;
 mod build;
+mod cloud;
 mod compress;
 mod copy;
+mod databases;
 mod editors;
 pub(super) mod environment;
 mod files;
@@ -29,6 +31,7 @@ mod readers;
 mod runners;
 mod searches;
 mod sed;
+mod shells;
 mod spec;
 mod system;
 mod tollgate;
@@ -63,11 +66,14 @@ const TABLE: &[&[Program]] = &[
     prefix::ROWS,
     agents::ROWS,
     build::ROWS,
+    cloud::ROWS,
+    databases::ROWS,
     formatters::ROWS,
     git::ROWS,
     interpreters::ROWS,
     network::ROWS,
     runners::ROWS,
+    shells::ROWS,
     system::ROWS,
     tollgate::ROWS,
 ];

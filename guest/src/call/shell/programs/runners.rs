@@ -161,14 +161,15 @@ fn removes_tollgate(reader: &mut Reader<'_>, parsed: &Parsed<'_>) {
     }
 }
 
-/// `pnpm exec PROGRAM`, `yarn PROGRAM`. A script of the package has whatever name it likes, so only names that are in the
-/// table, and Tollgate's, are followed.
-fn run_inner(reader: &mut Reader<'_>, call: &Call<'_>, bare: bool) {
-    let mut args = skip_options(call.args);
-    let Some(first) = args.first().and_then(Arg::text) else { return };
-    if RUN_COMMANDS.contains(&first) {
-        args = skip_options(args.get(1..).unwrap_or_default());
-    } else if !(bare && args.first().is_some_and(|arg| is_tollgate(arg) || is_formatter(arg))) {
+/// `pnpm exec PROGRAM`, `uv run PROGRAM`. For npm and its relatives (`scripts`), what stands behind `run`, or alone, is a
+/// script of the package, which has whatever name it likes: only Tollgate and formatters are followed there.
+fn run_inner(reader: &mut Reader<'_>, call: &Call<'_>, scripts: bool) {
+    let args = skip_options(call.args);
+    let Some((first, behind)) = args.split_first() else { return };
+    let runs = first.text().is_some_and(|word| RUN_COMMANDS.contains(&word));
+    let args = if runs { skip_options(behind) } else { args };
+    let is_script = scripts && (!runs || first.is("run"));
+    if !(runs || scripts) || (is_script && !args.first().is_some_and(|arg| is_tollgate(arg) || is_formatter(arg))) {
         return;
     }
     follow(reader, call, args);
@@ -188,14 +189,13 @@ fn package_program(reader: &mut Reader<'_>, call: &Call<'_>, _: &Parsed<'_>) {
             _ => return,
         }
     }
-    if let Some((option, rest)) = args.split_first() {
-        if option.is("-c") || option.is("--call") {
-            let text = rest.first().and_then(Arg::text).map(str::to_owned);
-            return match text {
-                Some(text) => reader.script(&text, &call.state.child(Dialect::Posix), call.input),
-                None => reader.unknown(format!("`{}` runs text that is only known when it runs", call.name)),
-            };
-        }
+    if let Some((option, rest)) = args.split_first()
+        && (option.is("-c") || option.is("--call"))
+    {
+        return match rest.first().and_then(Arg::text) {
+            Some(text) => reader.script(text, &call.state.child(Dialect::Posix), call.input),
+            None => reader.unknown(format!("`{}` runs text that is only known when it runs", call.name)),
+        };
     }
     follow(reader, call, args);
 }
@@ -234,10 +234,10 @@ fn skip_options(mut args: &[Arg]) -> &[Arg] {
 /// `cargo run … tollgate …`, `cargo uninstall tollgate`, `cargo new FOLDER`.
 fn cargo(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
     let has = |words: &[&str]| parsed.operands.iter().any(|arg| arg.text().is_some_and(|word| words.contains(&word)));
-    if let [command, folder, ..] = parsed.operands.as_slice() {
-        if command.is("new") || command.is("init") {
-            reader.touch(call.state, call.name, folder, Deed::WriteTree);
-        }
+    if let [command, folder, ..] = parsed.operands.as_slice()
+        && (command.is("new") || command.is("init"))
+    {
+        reader.touch(call.state, call.name, folder, Deed::WriteTree);
     }
     let Some(behind) = behind_name(call) else { return };
     if has(&["run", "r"]) {

@@ -72,6 +72,9 @@ pub(in crate::call::shell) struct Program {
     pub(super) attached: &'static [(&'static str, Role)],
     /// Whether long options have a single dash, and letters are not put together (`find -name`).
     pub(super) single_dash: bool,
+    /// Whether letters are not put together, because programs that do it read some of them otherwise (`git log -pn`). A number
+    /// stands alone (`-20`).
+    pub(super) apart: bool,
     /// Whether options end at the first operand, as for programs that run another one.
     pub(super) ends_at_operand: bool,
     /// Options behind which everything is an operand, as behind `python3 -m`.
@@ -110,6 +113,7 @@ impl Program {
             valued: &[],
             attached: &[],
             single_dash: false,
+            apart: false,
             ends_at_operand: false,
             ends_behind: &[],
             operands: Operands::None,
@@ -338,10 +342,11 @@ impl Program {
             roles.extend(value);
             return Ok(());
         }
-        let mut letters = text.char_indices().skip(1);
-        while let Some((at, letter)) = letters.next() {
+        let is_number = text.chars().skip(1).all(|c| c.is_ascii_digit());
+        for (at, letter) in text.char_indices().skip(1) {
             let behind = text.get(at + letter.len_utf8()..).unwrap_or_default();
             match self.option(letter.encode_utf8(&mut [0; 4])).ok_or_else(unlisted)? {
+                Listed::Flag if self.apart && !behind.is_empty() && !is_number => return Err(unlisted()),
                 Listed::Flag => parsed.options.push((letter.to_string(), None)),
                 Listed::Attached(_) if behind.is_empty() => parsed.options.push((letter.to_string(), None)),
                 Listed::Attached(role) | Listed::Valued(role) => {

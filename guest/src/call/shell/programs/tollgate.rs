@@ -2,7 +2,7 @@
 
 use super::super::reader::Reader;
 use super::super::reader::arg::Arg;
-use super::spec::{Call, Operands, Parsed, Program};
+use super::spec::{Call, Operands, Program};
 use crate::call::effect::Deed;
 
 pub(super) const ROWS: &[Program] = &[Program {
@@ -61,7 +61,7 @@ const OPTIONS: &[(&str, bool)] = &[
 /// Enters what Tollgate is told to do.
 pub(super) fn govern(reader: &mut Reader<'_>, args: &[Arg]) {
     if !only_looks(args) {
-        reader.touch_path(".tollgate".to_owned(), Deed::WriteTree);
+        change_gate(reader);
     }
 }
 
@@ -107,13 +107,6 @@ pub(super) fn is_script_of_tollgate(arg: &Arg) -> bool {
     let (Arg::Known(text) | Arg::Below(_, text)) = arg else { return false };
     text.split('/')
         .any(|name| matches!(name.to_ascii_lowercase().as_str(), "tollgate" | "tollgate.js" | "tollgate.mjs" | "tollgate.cjs"))
-}
-
-/// As a rule for a program that is given Tollgate's name among its operands.
-pub(super) fn with_tollgate(reader: &mut Reader<'_>, parsed: &Parsed<'_>) {
-    if parsed.operands.iter().any(|arg| is_tollgate(arg)) {
-        change_gate(reader);
-    }
 }
 
 /// The rest of a call's arguments behind Tollgate's name.

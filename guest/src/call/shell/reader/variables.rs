@@ -5,92 +5,15 @@ use super::Reader;
 use super::arg::display;
 use super::state::{State, Value};
 
-/// Variables of the shell itself, in Bash, dash or zsh: giving them a value changes what later text means.
-const SHELL_VARIABLES: &[&str] = &[
-    "CDPATH",
-    "COLUMNS",
-    "DIRSTACK",
-    "ENV",
-    "EUID",
-    "EXECIGNORE",
-    "FCEDIT",
-    "FIGNORE",
-    "FPATH",
-    "FUNCNAME",
-    "FUNCNEST",
-    "GLOBIGNORE",
-    "GROUPS",
-    "HOME",
-    "IFS",
-    "IGNOREEOF",
-    "INPUTRC",
-    "KEYTIMEOUT",
-    "LINENO",
-    "LINES",
-    "MAIL",
-    "MAILCHECK",
-    "MAILPATH",
-    "MAPFILE",
-    "NULLCMD",
-    "OLDPWD",
-    "OPTARG",
-    "OPTERR",
-    "OPTIND",
-    "PIPESTATUS",
-    "POSIXLY_CORRECT",
-    "PPID",
-    "PROMPT",
-    "PROMPT_COMMAND",
-    "PROMPT_DIRTRIM",
-    "PS0",
-    "PS1",
-    "PS2",
-    "PS3",
-    "PS4",
-    "PWD",
-    "RANDOM",
-    "READNULLCMD",
-    "REPLY",
-    "RPROMPT",
-    "SECONDS",
-    "SHELL",
-    "SHELLOPTS",
-    "SHLVL",
-    "SRANDOM",
-    "TIMEFORMAT",
-    "TMOUT",
-    "UID",
-    "ZDOTDIR",
-    "argv",
-    "auto_resume",
-    "cdpath",
-    "fignore",
-    "fpath",
-    "histchars",
-    "mailpath",
-    "manpath",
-    "module_path",
-    "options",
-    "path",
-    "prompt",
-    "psvar",
-    "status",
-    "watch",
-];
-
 /// More variables are not followed.
 const MAX_VARIABLES: usize = 256;
-
-/// Their families.
-const SHELL_PREFIXES: &[&str] = &["BASH", "COMP_", "COPROC", "EPOCH", "HIST", "READLINE_", "ZSH", "_"];
 
 impl Reader<'_> {
     /// Whether a name is a plain variable; says why not.
     pub(super) fn may_assign(&mut self, name: &str) -> bool {
         let plain = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
             && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
-            && !SHELL_VARIABLES.contains(&name)
-            && !SHELL_PREFIXES.iter().any(|prefix| name.starts_with(prefix) && (*prefix != "_" || name == "_"));
+            && !environment::belongs_to_shell(name);
         if !plain {
             self.unknown(format!("`{}` is a variable that changes what the shell does", display(name)));
         }

@@ -4,6 +4,10 @@ use std::collections::BTreeSet;
 
 use super::super::footprint_of_words;
 use super::super::programs::names;
+use super::super::reader::Reader;
+use super::super::reader::arg::Arg;
+use super::super::reader::input::Input;
+use super::super::reader::state::State;
 use super::{check_words, spelled, workspace};
 
 fn check_all(commands: &[&str], expected: &str) {
@@ -63,6 +67,8 @@ fn tools_run_where_they_stand() {
             "npm ci",
             "npm run build -- --watch",
             "npm run lint",
+            "npm run watch",
+            "yarn run gcc -o x",
             "yarn",
             "yarn test",
             "pnpm install --frozen-lockfile",
@@ -485,6 +491,27 @@ fn tollgate_is_a_persons_to_command() {
         ("gemini hooks disable x", "x:. W:.tollgate"),
         ("sudo tollgate init", "W:.tollgate ?"),
     ]);
+}
+
+#[test]
+fn no_variable_hides_what_governs_the_gate() {
+    let world = workspace();
+    let mut reader = Reader::new(&*world);
+    let mut state = State::new("");
+    state.influence = Some("HOME".into());
+    let argv = ["tollgate", "init", "--undo"].map(Arg::known);
+    reader.run_program(&argv, &state, &Input::Inherited);
+    assert_eq!(spelled(&reader.footprint()), BTreeSet::from(["?".to_owned(), "W:.tollgate".to_owned()]));
+}
+
+#[test]
+fn an_answer_under_the_influence_of_a_variable_is_a_run() {
+    let world = workspace();
+    let mut reader = Reader::new(&*world);
+    let mut state = State::new("");
+    state.influence = Some("npm_config_node_options".into());
+    reader.run_program(&["npm", "ls"].map(Arg::known), &state, &Input::Inherited);
+    assert_eq!(spelled(&reader.footprint()), BTreeSet::from(["x:.".to_owned()]));
 }
 
 #[test]

@@ -131,7 +131,6 @@ const HISTORY: Program = Program {
     valued: &[
         ("n", Role::Text),
         ("G", Role::Text),
-        ("L", Role::Text),
         ("S", Role::Text),
         ("after", Role::Text),
         ("author", Role::Text),
@@ -151,6 +150,7 @@ const HISTORY: Program = Program {
         ("B", Role::Text),
         ("C", Role::Text),
         ("I", Role::Text),
+        ("L", Role::Text),
         ("M", Role::Text),
         ("U", Role::Text),
         ("X", Role::Text),
@@ -198,20 +198,9 @@ const HISTORY: Program = Program {
         ("word-diff-regex", Role::Text),
         ("ws-error-highlight", Role::Text),
     ],
+    apart: true,
     operands: Operands::All(Role::Text),
-    ..Program::new(&[
-        "log",
-        "diff",
-        "show",
-        "whatchanged",
-        "diff-tree",
-        "diff-index",
-        "diff-files",
-        "rev-list",
-        "reflog show",
-        "stash list",
-        "stash show",
-    ])
+    ..Program::new(&["log", "diff", "show", "whatchanged", "diff-tree", "diff-index", "diff-files", "rev-list", "reflog show"])
 };
 
 /// Commands that have no option, in any version, that writes or runs something.
@@ -240,6 +229,7 @@ const PURE: Program = Program {
 pub(super) const ROWS: &[Program] = &[
     HISTORY,
     PURE,
+    Program { names: &["stash list", "stash show"], rule: Some(rules::no_dashes), ..HISTORY },
     // `expire`, `delete` and `drop` would be operands.
     Program { names: &["reflog"], operands: Operands::None, ..HISTORY },
     Program {
@@ -386,7 +376,8 @@ pub(super) const ROWS: &[Program] = &[
     Program {
         long: &["cached", "recursive", "quiet"],
         operands: Operands::All(Role::Text),
-        ..Program::new(&["submodule status", "submodule summary"])
+        rule: Some(rules::no_dashes),
+        ..Program::new(&["submodule status"])
     },
     Program::new(&["sparse-checkout list", "bisect log", "bisect terms", "notes list"]),
     Program { operands: Operands::All(Role::Text), ..Program::new(&["notes show", "bundle verify", "bundle list-heads"]) },

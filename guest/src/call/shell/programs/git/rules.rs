@@ -23,10 +23,16 @@ pub(super) fn run_with_remote(reader: &mut Reader<'_>, call: &Call<'_>, parsed: 
 /// A remote is a name or an address on the network. A folder is a repository that another git is started in, and `ext::…` is
 /// a command.
 pub(super) fn named_remote(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
-    if let Some(remote) = parsed.operands.first() {
-        if !remote.text().is_some_and(|text| is_name(text) || is_address(text)) {
-            reader.unknown(format!("`{}` is given `{}`, which is not the name of a remote", call.name, remote.display()));
-        }
+    let is_known = |remote: &&&Arg| remote.text().is_some_and(|text| is_name(text) || is_address(text));
+    if let Some(remote) = parsed.operands.first().filter(|remote| !is_known(remote)) {
+        reader.unknown(format!("`{}` is given `{}`, which is not the name of a remote", call.name, remote.display()));
+    }
+}
+
+/// Commands that hand their operands on to another one lose the dashes that end the options (`stash list -- --output=x`).
+pub(super) fn no_dashes(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+    if let Some(operand) = parsed.operands.iter().find(|operand| operand.may_be_option()) {
+        reader.unknown(format!("`{}` is given `{}`, which it may take for an option", call.name, operand.display()));
     }
 }
 
