@@ -4,7 +4,7 @@ use std::cell::RefCell;
 
 use super::value::{Arg, HOME, ROOT, holds_marks, shown};
 use super::world::World;
-use crate::call::effect::{Deed, Footprint, Touch};
+use crate::call::effect::{Deed, Footprint, Origin, Placement, Touch};
 use crate::named::{Named, Seen};
 use crate::ports::{Facts, Kind, Question, Workspace};
 
@@ -43,6 +43,7 @@ pub(super) enum Folder {
 pub(super) struct Trace<'w> {
     pub(super) workspace: &'w dyn Workspace,
     touches: Vec<Touch>,
+    placements: Vec<Placement>,
     /// The same paths with `..` worked out, for comparing.
     places: Vec<String>,
     seen: Seen,
@@ -70,6 +71,7 @@ impl<'w> Trace<'w> {
         Self {
             workspace,
             touches: Vec::new(),
+            placements: Vec::new(),
             places: Vec::new(),
             seen: Seen::default(),
             unknowns: Vec::new(),
@@ -87,7 +89,7 @@ impl<'w> Trace<'w> {
     }
 
     pub(super) fn footprint(self) -> Footprint {
-        Footprint { touches: self.touches, unknowns: self.unknowns, conditional: true }
+        Footprint { touches: self.touches, placements: self.placements, unknowns: self.unknowns, conditional: true }
     }
 
     /// Says why something cannot be known, once.
@@ -138,6 +140,21 @@ impl<'w> Trace<'w> {
             None if deed == Deed::Read => {}
             None if deed == Deed::Execute => self.enter(".".to_owned(), deed),
             None => self.unknown(format!("`{}` changes `{}`, a path that is only known when it runs", shown(by), shown(path))),
+        }
+    }
+
+    /// Enters that something is put at one path as it is. Where its path is not known, the touches say so.
+    pub(super) fn place(&mut self, world: &World, at: &str, origin: Origin) {
+        let located = match &origin {
+            Origin::Link(text) => Some(Origin::Link(text.clone())),
+            Origin::Copy(from) => self.located(world, from).map(Origin::Copy),
+            Origin::Same(from) => self.located(world, from).map(Origin::Same),
+        };
+        if let (Some(at), Some(origin)) = (self.located(world, at), located) {
+            let placement = Placement { at, origin };
+            if !self.placements.contains(&placement) && self.placements.len() < MOST_TOUCHES {
+                self.placements.push(placement);
+            }
         }
     }
 

@@ -4,7 +4,7 @@ use super::super::flags::{Flags, Spec};
 use super::super::trace::{Folder, Trace};
 use super::super::value::Arg;
 use super::Call;
-use crate::call::effect::Deed;
+use crate::call::effect::{Deed, Origin};
 
 /// Sources and where they go.
 struct Transfer {
@@ -80,14 +80,10 @@ fn one(trace: &mut Trace<'_>, call: &Call<'_>, flags: &Flags, transfer: &Transfe
     match call.name {
         "mv" => {
             trace.touch_path(world, call.name, source, if is_folder { Deed::DeleteTree } else { Deed::Delete });
-            alias_if_link(trace, call, source);
         }
         "ln" => {}
         _ => {
             trace.touch_path(world, call.name, source, Deed::Read);
-            if recursive || flags.has(&["P", "d", "no-dereference", "preserve"]) {
-                alias_if_link(trace, call, source);
-            }
             if flags.has(&["l", "link", "s", "symbolic-link"]) && call.name == "cp" {
                 trace.touch_path(world, call.name, source, Deed::Alias);
             }
@@ -117,6 +113,9 @@ fn one(trace: &mut Trace<'_>, call: &Call<'_>, flags: &Flags, transfer: &Transfe
         }
         for end in ends {
             trace.touch_path(world, call.name, &end, deed);
+            if let Some(origin) = origin(call.name, flags, source) {
+                trace.place(world, &end, origin);
+            }
             if backup {
                 let suffix = flags.value(&["S", "suffix"]).map_or("~", |suffix| suffix.text.as_str());
                 trace.touch_path(world, call.name, &format!("{end}{suffix}"), Deed::Write);
@@ -146,10 +145,19 @@ fn link(trace: &mut Trace<'_>, call: &Call<'_>, flags: &Flags, source: &str, end
     trace.touch_path(call.world, call.name, &target, Deed::Alias);
 }
 
-/// A link that moves, or is copied as a link, is a second way to where it leads.
-fn alias_if_link(trace: &mut Trace<'_>, call: &Call<'_>, path: &str) {
-    if trace.facts(call.world, path).is_some_and(|facts| facts.real_path != facts.entry_path) {
-        trace.touch_path(call.world, call.name, path, Deed::Alias);
+/// What is put at the target as it is, where it is more than content.
+fn origin(name: &str, flags: &Flags, source: &str) -> Option<Origin> {
+    let from = source.to_owned();
+    match name {
+        "mv" => Some(Origin::Same(from)),
+        "ln" if !flags.has(&["s", "symbolic"]) => Some(Origin::Same(from)),
+        "ln" if flags.has(&["r", "relative"]) => None,
+        "ln" => Some(Origin::Link(from)),
+        "cp" if flags.has(&["l", "link"]) => Some(Origin::Same(from)),
+        "cp" => {
+            flags.has(&["r", "R", "recursive", "a", "archive", "P", "d", "no-dereference", "preserve"]).then_some(Origin::Copy(from))
+        }
+        _ => None,
     }
 }
 

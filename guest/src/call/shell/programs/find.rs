@@ -20,11 +20,14 @@ fn search(trace: &mut Trace<'_>, call: &Call<'_>) {
     let is_expression =
         |arg: &Arg| arg.text.starts_with('-') && arg.text.len() > 1 || matches!(arg.text.as_str(), "(" | ")" | "!" | ",");
     let mut rest = call.args.iter().peekable();
+    let mut follows = false;
     while let Some(option) =
         rest.next_if(|arg| matches!(arg.text.as_str(), "-H" | "-L" | "-P" | "-D") || arg.text.starts_with("-O"))
     {
-        if option.text == "-D" {
-            rest.next();
+        match option.text.as_str() {
+            "-D" => drop(rest.next()),
+            "-L" => follows = true,
+            _ => {}
         }
     }
     let mut starts = Vec::new();
@@ -39,7 +42,13 @@ fn search(trace: &mut Trace<'_>, call: &Call<'_>) {
     }
     while let Some(arg) = rest.next() {
         match arg.text.as_str() {
-            "-delete" => trace.touch_all(call, &starts, Deed::DeleteTree),
+            "-follow" => follows = true,
+            // What is found behind a link goes too. `-H`, too, follows a start that is a link.
+            "-delete" => {
+                let link = |start: &Arg| trace.facts(call.world, &start.text).is_some_and(|facts| facts.link.is_some());
+                let deed = if follows || starts.iter().any(link) { Deed::WriteTree } else { Deed::DeleteTree };
+                trace.touch_all(call, &starts, deed);
+            }
             "-fprint" | "-fprint0" | "-fls" | "-fprintf" => {
                 if let Some(file) = rest.next() {
                     trace.touch(call.world, call.name, file, Deed::Write);

@@ -80,7 +80,7 @@ fn copies() {
         ("mv src/billing docs", "D:src/billing W:docs/billing"),
         ("mv src/billing new", "D:src/billing W:new"),
         ("mv a b docs/", "d:a d:b w:docs/a w:docs/b"),
-        ("mv src/auth/lnk src/auth/z", "D:src/auth/lnk W:src/auth/z a:src/auth/lnk"),
+        ("mv src/auth/lnk src/auth/z", "D:src/auth/lnk W:src/auth/z"),
         ("ln -s ../billing src/auth/l", "w:src/auth/l a:src/auth/../billing"),
         ("ln -s /etc/passwd x", "w:x a:/etc/passwd"),
         ("ln a b", "w:b a:a"),
