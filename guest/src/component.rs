@@ -260,7 +260,11 @@ impl Workspace for Imports {
             stamp: entry.stamp,
             size: entry.size,
         };
-        Ok(Listing { entries: listing.entries.into_iter().map(entry).collect(), truncated: listing.truncated, unseen: listing.unseen })
+        Ok(Listing {
+            entries: listing.entries.into_iter().map(entry).collect(),
+            truncated: listing.truncated,
+            unseen: listing.unseen,
+        })
     }
 }
 

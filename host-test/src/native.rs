@@ -107,7 +107,11 @@ impl Workspace for Native {
             stamp: entry.stamp,
             size: entry.size,
         };
-        Ok(Listing { entries: listing.entries.into_iter().map(entry).collect(), truncated: listing.truncated, unseen: listing.unseen })
+        Ok(Listing {
+            entries: listing.entries.into_iter().map(entry).collect(),
+            truncated: listing.truncated,
+            unseen: listing.unseen,
+        })
     }
 }
 

@@ -52,9 +52,8 @@ impl Gate {
             (Governance::By(intents), Some(selected)) => intents.find(selected).map(|intent| &intent.owned_scope),
             _ => None,
         };
-        let owns = |path: &WorkspacePath, extent: Extent| {
-            scope.is_some_and(|scope| scope.reach_of(path, extent) == Reach::Within)
-        };
+        let owns =
+            |path: &WorkspacePath, extent: Extent| scope.is_some_and(|scope| scope.reach_of(path, extent) == Reach::Within);
         let effects = footprint
             .as_ref()
             .map_err(Clone::clone)

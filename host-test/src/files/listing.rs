@@ -76,7 +76,8 @@ fn descend(folder: &Dir, prefix: &str, depth: u32, reach: &Reach, listing: &mut 
             Next::Name(_) if listing.entries.len() as u64 >= u64::from(reach.limit) => listing.truncated = true,
             Next::Name(metadata) => {
                 let marks = marks(&metadata);
-                let link = metadata.is_symlink().then(|| folder.read_link_contents(&name).ok()?.into_os_string().into_string().ok());
+                let link =
+                    metadata.is_symlink().then(|| folder.read_link_contents(&name).ok()?.into_os_string().into_string().ok());
                 listing.entries.push(Entry {
                     path: format!("{prefix}{name}"),
                     kind: kind(&metadata),

@@ -108,7 +108,9 @@ impl Resolving<'_> {
         }
         match facts.kind {
             Kind::Directory => self.put_folder(facts, same, &to, placed),
-            Kind::File if same && facts.hard_links > 1 => self.add_shared(vec![Shared::of(from, facts)]),
+            Kind::File if same && facts.hard_links > 1 => {
+                self.add_shared(vec![Shared::of(facts.entry_path.as_deref().unwrap_or(from), facts)])
+            }
             Kind::Unreadable => placed.push(to),
             Kind::Other | Kind::Missing if facts.real_path != facts.entry_path => {
                 self.doubt(format!("`{from}` is a link that cannot be read"));
@@ -126,7 +128,8 @@ impl Resolving<'_> {
             placed.push(to.clone());
         }
         for entry in below.entries.iter().filter(|entry| entry.kind == Kind::Other) {
-            let relative = if folder.as_str() == "." { Some(entry.path.as_str()) } else { entry.path.strip_prefix(folder.as_str()) };
+            let relative =
+                if folder.as_str() == "." { Some(entry.path.as_str()) } else { entry.path.strip_prefix(folder.as_str()) };
             // What is neither a link nor a file, and a link that cannot be read: nobody knows where it leads.
             placed.push(Placed { text: entry.link.clone(), ..to.inside(relative.unwrap_or_default().trim_matches('/')) });
         }
@@ -146,7 +149,10 @@ impl Resolving<'_> {
                     _ if is_at_or_below(&one.entry, from) => one.moved(from, to),
                     None if is_at_or_below(from, &one.entry) => to.clone(),
                     Some(_) if is_at_or_below(from, &one.entry) => {
-                        self.doubt(format!("`{}` is a link that the call itself makes, and something behind it is moved", one.at));
+                        self.doubt(format!(
+                            "`{}` is a link that the call itself makes, and something behind it is moved",
+                            one.entry
+                        ));
                         continue;
                     }
                     _ => continue,
@@ -177,12 +183,12 @@ impl Resolving<'_> {
         let mut shared = Vec::new();
         for ((link, target), facts) in links.iter().zip(&facts) {
             if goes_through(target, facts, &ways) {
-                self.doubt(format!("`{}` leads through another link that the call itself makes", link.at));
+                self.doubt(format!("`{}` leads through another link that the call itself makes", link.entry));
             }
             if facts.kind == Kind::File && facts.hard_links > 1 {
-                shared.push(Shared::of(&link.at, facts));
+                shared.push(Shared::of(&link.entry, facts));
             }
-            self.lead(&link.at, facts);
+            self.lead(&link.entry, facts);
         }
         self.add_shared(shared);
     }

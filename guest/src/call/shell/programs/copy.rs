@@ -154,9 +154,9 @@ fn origin(name: &str, flags: &Flags, source: &str) -> Option<Origin> {
         "ln" if flags.has(&["r", "relative"]) => None,
         "ln" => Some(Origin::Link(from)),
         "cp" if flags.has(&["l", "link"]) => Some(Origin::Same(from)),
-        "cp" => {
-            flags.has(&["r", "R", "recursive", "a", "archive", "P", "d", "no-dereference", "preserve"]).then_some(Origin::Copy(from))
-        }
+        "cp" => flags
+            .has(&["r", "R", "recursive", "a", "archive", "P", "d", "no-dereference", "preserve"])
+            .then_some(Origin::Copy(from)),
         _ => None,
     }
 }
