@@ -17,7 +17,7 @@ const nameText = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 /** The names below a folder, sorted by their whole path, byte by byte. */
 export function listingOf(folder: string, reach: Reach): Listing {
   const skip = new Set(reach.skip);
-  const listing: Listing = { entries: [], truncated: false, unseen: undefined };
+  const listing: Listing = { entries: [], truncated: false };
   const top = folder.endsWith('/') ? folder : `${folder}/`;
   if (reach.depth > 0) visit('', reach.depth, stepsIn('', reach.depth > 1));
   return listing;
@@ -34,7 +34,7 @@ export function listingOf(folder: string, reach: Reach): Listing {
         const { kind, hardLinks, identity, stamp, size } = lookOf(found);
         const isLink = found !== 'missing' && found !== 'unreadable' && found.isSymbolicLink();
         const link = isLink ? linkTarget(top + path) : undefined;
-        listing.entries.push({ path, kind, link, hardLinks, identity, stamp, size });
+        listing.entries.push({ path, kind, hardLinks, identity, stamp, size, ...(link !== undefined && { link }) });
       }
     }
   }
