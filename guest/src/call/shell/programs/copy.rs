@@ -4,9 +4,9 @@
 
 use super::place::{Nature, base_name, below, is_folder, may_hold_working_directory, nature, parent, replace};
 use super::{Call, Mode, Operands, Parsed, Program, Role};
-use crate::call::effect::Deed;
+use crate::call::effect::{Deed, Origin};
+use crate::call::shell::reader::Reader;
 use crate::call::shell::reader::arg::Arg;
-use crate::call::shell::reader::{Reader, lexical};
 
 /// Where sources go: an option that names a folder, entered by the rule.
 const TARGET: [(&str, Role); 2] = [("t", Role::Text), ("target-directory", Role::Text)];
@@ -191,6 +191,7 @@ fn copy(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
             }
             reader.touch(call.state, call.name, &transfer.target, Deed::WriteTree);
             if may_be_link {
+                place(reader, call, source, &transfer.target, Origin::Copy);
                 reader.move_or_link(call.state, &transfer.target);
             }
         }
@@ -206,9 +207,7 @@ fn copy(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
                 (false, false) => reader.touch(call.state, call.name, &end, Deed::Write),
             }
             if may_be_link {
-                if nature == Nature::Link {
-                    place_link(reader, call, source, &end);
-                }
+                place(reader, call, source, &end, if links { Origin::Same } else { Origin::Copy });
                 reader.move_or_link(call.state, &end);
             }
         }
@@ -237,9 +236,7 @@ fn rename(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
             } else {
                 replace(reader, call, end);
             }
-            if nature == Nature::Link {
-                place_link(reader, call, source, end);
-            }
+            place(reader, call, source, end, Origin::Same);
         }
         reader.touch(call.state, call.name, source, if is_tree { Deed::DeleteTree } else { Deed::Delete });
         if nature != Nature::Plain {
@@ -249,12 +246,10 @@ fn rename(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
     }
 }
 
-/// A link that stands in another folder may lead elsewhere, which the reader cannot see.
-fn place_link(reader: &mut Reader<'_>, call: &Call<'_>, source: &Arg, end: &Arg) {
-    reader.touch(call.state, call.name, source, Deed::Alias);
-    let folder = |arg: &Arg| call.state.locate(&parent(arg)).map(|path| lexical(&path));
-    if folder(source).is_none() || folder(source) != folder(end) {
-        reader.unknown(format!("the link `{}` may lead elsewhere from `{}`", source.display(), end.display()));
+/// What is copied or moved together with its links is judged by where those lead from their new place.
+fn place(reader: &mut Reader<'_>, call: &Call<'_>, source: &Arg, end: &Arg, origin: fn(String) -> Origin) {
+    if let Some(from) = call.state.locate(source) {
+        reader.place(call.state, end, origin(from));
     }
 }
 
@@ -281,6 +276,11 @@ fn link(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
                 source => (*source).clone(),
             };
             reader.touch(call.state, call.name, &leads_to, Deed::Alias);
+            match source {
+                Arg::Known(text) if symbolic && !from_here => reader.place(call.state, &end, Origin::Link(text.clone())),
+                _ if symbolic => {}
+                source => place(reader, call, source, &end, Origin::Same),
+            }
             reader.move_or_link(call.state, &end);
         }
     }

@@ -22,7 +22,7 @@ use self::arg::{Arg, display};
 use self::input::Input;
 use self::state::{Dialect, State};
 use super::{programs, syntax};
-use crate::call::effect::{Deed, Footprint, Touch};
+use crate::call::effect::{Deed, Footprint, Origin, Placement, Touch};
 use crate::call::path::Location;
 use crate::ports::{Facts, Kind, Listing, Question, Reach, Root, Workspace};
 
@@ -43,6 +43,7 @@ const MAX_SHELLS: usize = 8;
 pub(super) struct Attempt {
     pub(super) touches: Vec<Touch>,
     pub(super) unknowns: Vec<String>,
+    placements: Vec<Placement>,
     moved: BTreeSet<String>,
 }
 
@@ -51,6 +52,7 @@ pub(super) struct Reader<'w> {
     workspace: &'w dyn Workspace,
     touches: Vec<Touch>,
     seen: BTreeSet<(String, Deed)>,
+    placements: Vec<Placement>,
     unknowns: Vec<String>,
     steps: u32,
     shells: usize,
@@ -70,6 +72,7 @@ impl<'w> Reader<'w> {
             workspace,
             touches: Vec::new(),
             seen: BTreeSet::new(),
+            placements: Vec::new(),
             unknowns: Vec::new(),
             steps: 0,
             shells: 0,
@@ -83,7 +86,7 @@ impl<'w> Reader<'w> {
 
     /// What the command comes to.
     pub(super) fn footprint(self) -> Footprint {
-        Footprint { touches: self.touches, unknowns: self.unknowns, conditional: true }
+        Footprint { touches: self.touches, placements: self.placements, unknowns: self.unknowns, conditional: true }
     }
 
     /// Follows text that a shell reads.
@@ -130,13 +133,19 @@ impl<'w> Reader<'w> {
         trial.run_program(argv, state, input);
         (self.steps, self.listed) = (trial.steps, trial.listed);
         self.looked = trial.looked;
-        Attempt { touches: trial.touches.split_off(already), unknowns: trial.unknowns, moved: trial.moved }
+        Attempt {
+            touches: trial.touches.split_off(already),
+            unknowns: trial.unknowns,
+            placements: trial.placements,
+            moved: trial.moved,
+        }
     }
 
     /// Enters what was found by an attempt.
     pub(super) fn adopt(&mut self, attempt: Attempt) {
         attempt.unknowns.into_iter().for_each(|why| self.unknown(why));
         attempt.touches.into_iter().for_each(|touch| self.touch_path(touch.path, touch.deed));
+        self.placements.extend(attempt.placements);
         self.moved.extend(attempt.moved);
     }
 
@@ -210,6 +219,17 @@ impl<'w> Reader<'w> {
     /// Enters that a program runs in the working directory, whose effects cannot be seen beforehand.
     pub(super) fn execute(&mut self, state: &State) {
         self.touch_path(state.join(".").unwrap_or_else(|| ".".to_owned()), Deed::Execute);
+    }
+
+    /// Enters that something is put at a path as it is: moved, linked, or copied with its links. Where a path is not certain,
+    /// the touches have said so.
+    pub(super) fn place(&mut self, state: &State, at: &Arg, origin: Origin) {
+        let Some(at) = state.locate(at) else { return };
+        if self.placements.len() >= MAX_TOUCHES {
+            return self
+                .unknown(format!("the command links or moves more than {MAX_TOUCHES} paths, `{}` among them", display(&at)));
+        }
+        self.placements.push(Placement { at, origin });
     }
 
     /// Remembers that a link may stand at a path from now on, or that what stood there is elsewhere.
