@@ -50,9 +50,10 @@ fn is_verbose(command: &str) -> bool {
 /// goes on. Only text that is read for certain tells.
 fn is_whole(command: &str) -> bool {
     const NEXT: &str = "tollgate";
-    let Ok(list) = syntax::read(command, false) else { return false };
-    let ahead = syntax::read(&format!("{command}\n{NEXT}"), false);
-    let next = ahead.ok().filter(|ahead| ahead.0.len() == list.0.len() + 1).and_then(|mut ahead| ahead.0.pop());
+    let certain =
+        |text: &str| syntax::read(text, false).ok().filter(|script| script.doubts.is_empty()).map(|script| script.list.0);
+    let (Some(chains), Some(mut ahead)) = (certain(command), certain(&format!("{command}\n{NEXT}"))) else { return false };
+    let next = if ahead.len() == chains.len() + 1 { ahead.pop() } else { None };
     next.is_some_and(|chain| match chain.first.commands.as_slice() {
         [Command::Simple(simple)] => matches!(simple.words.as_slice(), [word] if word.literal().as_deref() == Some(NEXT)),
         _ => false,

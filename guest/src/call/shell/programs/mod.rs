@@ -110,15 +110,13 @@ pub(super) fn run(reader: &mut Reader<'_>, argv: &[Arg], state: &State, input: &
     }
     match row {
         Some(row) if row.opaque => apply(reader, row, &call),
-        Some(row) => match &state.influence {
-            Some(variable) => {
+        Some(row) => {
+            // A program that runs another one leaves it to that one.
+            if let (Some(variable), false) = (&state.influence, row.runs_another) {
                 reader.unknown(format!("`{variable}` may change what `{base}` does"));
-                if row.governs {
-                    apply(reader, row, &call);
-                }
             }
-            None => apply(reader, row, &call),
-        },
+            apply(reader, row, &call);
+        }
         None => {
             reader.execute(state);
             look_for_programs(reader, &call);
@@ -156,7 +154,17 @@ fn apply(reader: &mut Reader<'_>, row: &Program, call: &Call<'_>) {
         Ok(parsed) => parsed,
         // A value is missing: the program says so and ends.
         Err(Unlisted::NoValue(_)) if row.opaque => return,
-        Err(unlisted) => return reader.unknown(unlisted.reason(call.name)),
+        Err(unlisted) => {
+            reader.unknown(unlisted.reason(call.name));
+            // What is named in plain sight is judged all the same, so that it can be refused with a good reason.
+            if let Operands::All(role @ Role::Path(_)) = row.operands {
+                call.args
+                    .iter()
+                    .filter(|arg| arg.is_certain() && !arg.may_be_option())
+                    .for_each(|arg| enter(reader, call, role, arg));
+            }
+            return;
+        }
     };
     for (role, value) in &roles {
         enter(reader, call, *role, value);

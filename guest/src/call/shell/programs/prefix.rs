@@ -10,7 +10,13 @@ use crate::call::shell::reader::arg::Arg;
 use crate::call::shell::reader::state::Dialect;
 
 const fn prefix(names: &'static [&'static str]) -> Program {
-    Program { ends_at_operand: true, operands: Operands::Rule, rule: Some(run_operands), ..Program::new(names) }
+    Program {
+        ends_at_operand: true,
+        operands: Operands::Rule,
+        runs_another: true,
+        rule: Some(run_operands),
+        ..Program::new(names)
+    }
 }
 
 pub(super) const ROWS: &[Program] = &[

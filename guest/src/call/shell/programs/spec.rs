@@ -95,8 +95,8 @@ pub(in crate::call::shell) struct Program {
     pub(super) obeys: &'static [&'static str],
     /// Why every other call is unknown: "`NAME` …".
     pub(super) refused: Option<&'static str>,
-    /// Whether it governs the gate, so that what it does is judged whatever the variables around it say.
-    pub(super) governs: bool,
+    /// Whether it only runs another program, which variables and options are for.
+    pub(super) runs_another: bool,
     /// Whether its rule takes the arguments apart by itself, because they do not follow the usual form (`find`, `tar`).
     pub(super) raw: bool,
     /// What the table cannot say.
@@ -123,7 +123,7 @@ impl Program {
             answers: &[],
             obeys: &[],
             refused: None,
-            governs: false,
+            runs_another: false,
             raw: false,
             rule: None,
         }

@@ -8,7 +8,6 @@ use crate::call::effect::Deed;
 pub(super) const ROWS: &[Program] = &[Program {
     operands: Operands::Rule,
     lenient: true,
-    governs: true,
     rule: Some(|reader, call, _| govern(reader, call.args)),
     ..Program::new(&["tollgate"])
 }];

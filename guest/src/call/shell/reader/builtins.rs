@@ -5,6 +5,7 @@ use super::input::Input;
 use super::state::{State, Value};
 use super::walk::Ways;
 use super::{Reader, lexical, test};
+use crate::call::effect::Deed;
 use crate::ports::Kind;
 
 /// Builtins of Bash, dash and zsh whose effects are not followed.
@@ -120,13 +121,33 @@ impl Reader<'_> {
         };
         let ways = if prefixed { None } else { follow(self, &call) };
         Some(ways.unwrap_or_else(|| {
+            self.plain_sight(name, &call);
             let words: Vec<String> = args.iter().take(3).map(Arg::display).collect();
             let written = display(&format!("{name} {}", words.join(" ")));
             self.unknown(format!("`{}` changes the shell in a way that cannot be seen beforehand", written.trim_end()));
-            let mut state = state.clone();
-            state.forget();
-            Ways::either(vec![state])
+            let mut forgotten = state.clone();
+            forgotten.forget();
+            let mut states = vec![forgotten];
+            // The folder that a stack of folders most likely leads to.
+            if let ("pushd", [target @ (Arg::Known(_) | Arg::Below(..))]) = (name, args) {
+                let mut moved = state.clone();
+                self.change_directory(&mut moved, target);
+                states.push(moved);
+            }
+            Ways::either(states)
         }))
+    }
+
+    /// What an unlisted builtin holds in plain sight, so that a change out of scope can be refused with a good reason.
+    fn plain_sight(&mut self, name: &str, call: &Builtin<'_>) {
+        let texts: Option<Vec<&str>> = call.args.iter().map(Arg::text).collect();
+        match (name, texts.as_deref()) {
+            ("eval", Some(texts)) => self.script(&texts.join(" "), call.state, call.input),
+            ("trap", Some([text, ..])) if !text.starts_with('-') => self.script(text, call.state, call.input),
+            ("source" | ".", Some([path, ..])) => self.touch(call.state, name, &Arg::known(*path), Deed::Execute),
+            ("builtin", Some([_, ..])) => self.run_program(call.args, call.state, call.input),
+            _ => {}
+        }
     }
 
     fn nothing(&mut self, call: &Builtin<'_>) -> Option<Ways> {

@@ -21,7 +21,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use self::arg::{Arg, display};
 use self::input::Input;
 use self::state::{Dialect, State};
-use super::{programs, syntax};
+use super::programs;
+use super::syntax::{self, Script};
 use crate::call::effect::{Deed, Footprint, Origin, Placement, Touch};
 use crate::call::path::Location;
 use crate::ports::{Facts, Kind, Listing, Question, Reach, Root, Workspace};
@@ -95,7 +96,10 @@ impl<'w> Reader<'w> {
             return self.unknown(format!("`{}` is too deeply nested to be read", display(text)));
         }
         match syntax::read(text, state.dialect == Dialect::Posix) {
-            Ok(list) => {
+            Ok(Script { list, doubts }) => {
+                for doubt in doubts {
+                    self.unknown(format!("`{}` cannot be read for certain: {doubt}", display(text)));
+                }
                 self.shells += 1;
                 let (left, loops) = (std::mem::take(&mut self.left), std::mem::take(&mut self.loops));
                 self.list(&list, vec![state.clone()], input);

@@ -2,7 +2,7 @@
 
 use super::Parser;
 use super::cursor::{Reading, Unread, is_operator};
-use super::tree::{Assignment, Chain, Command, Connector, List, Piece, Pipeline, Redirect, Simple, Word};
+use super::tree::{Assignment, Chain, Command, Compound, Connector, List, Piece, Pipeline, Redirect, Simple, Word};
 use super::word::{For, is_name_start};
 
 impl Parser<'_> {
@@ -31,6 +31,12 @@ impl Parser<'_> {
             chains.push(chain);
         }
         Ok(List(chains))
+    }
+
+    /// The same, with one command at least.
+    pub(super) fn commands(&mut self, ends: &[&str]) -> Reading<List> {
+        let list = self.list(ends)?;
+        if list.0.is_empty() { Err(Unread::Expected("a command")) } else { Ok(list) }
     }
 
     fn is_at_end(&self, ends: &[&str]) -> bool {
@@ -148,8 +154,34 @@ impl Parser<'_> {
                     }
                 }
             }
-            None => self.simple().map(Command::Simple),
+            None => match self.function()? {
+                Some(body) => Ok(Command::Compound(body, Vec::new())),
+                None => self.simple().map(Command::Simple),
+            },
         }
+    }
+
+    /// A function, with a doubt: its body as if it ran where it stands.
+    fn function(&mut self) -> Reading<Option<Compound>> {
+        let start = self.cursor.at;
+        let named = self.raw_word() == "function";
+        if named {
+            self.cursor.advance("function".len());
+            self.cursor.skip_blanks()?;
+        }
+        let name = self.cursor.take_while(|c| c.is_ascii_alphanumeric() || "_-.".contains(c));
+        self.cursor.skip_blanks()?;
+        let parentheses = self.cursor.take("(") && {
+            self.cursor.skip_blanks()?;
+            self.cursor.take(")")
+        };
+        if name.is_empty() || !(named || parentheses) {
+            self.cursor.at = start;
+            return Ok(None);
+        }
+        self.doubt("a function");
+        self.skip_lines()?;
+        self.compound()?.map_or(Err(Unread::Construct("a function")), |body| Ok(Some(body)))
     }
 
     fn simple(&mut self) -> Reading<Simple> {
@@ -163,7 +195,10 @@ impl Parser<'_> {
             match self.cursor.peek() {
                 None | Some('\n' | ';' | '&' | '|' | ')' | '#') => break,
                 Some('(') => return Err(Unread::Construct("a function or an array")),
-                Some('<') if self.cursor.ahead(1) == Some('(') => {
+                Some('<' | '>') if self.cursor.ahead(1) == Some('(') => {
+                    if self.cursor.peek() == Some('>') {
+                        self.doubt("`>(…)`");
+                    }
                     if self.posix {
                         return Err(Unread::Construct("`<(` in `sh`"));
                     }
@@ -234,7 +269,7 @@ impl Parser<'_> {
         }
         let first = self.cursor.ahead(digits);
         let both = digits == 0 && first == Some('&') && self.cursor.ahead(1) == Some('>');
-        let process = digits == 0 && first == Some('<') && self.cursor.ahead(1) == Some('(');
+        let process = digits == 0 && matches!(first, Some('<' | '>')) && self.cursor.ahead(1) == Some('(');
         if !(both || matches!(first, Some('<' | '>'))) || process {
             return Ok(None);
         }
@@ -244,7 +279,7 @@ impl Parser<'_> {
             (0, _) => (true, true),
             (1, Some('0')) => (true, false),
             (1, Some('1' | '2')) => (false, true),
-            _ => return Err(OTHER),
+            _ => (false, false),
         };
         if both {
             if self.posix {
@@ -266,23 +301,32 @@ impl Parser<'_> {
             let strips_tabs = self.cursor.take("-");
             return self.announce(strips_tabs).map(Some);
         }
-        if self.cursor.take(">&") {
+        let is_output = self.cursor.peek() == Some('>') && output;
+        if self.cursor.take(">&") || self.cursor.take("<&") {
             let target = self.cursor.peek();
             let ended = self.cursor.ahead(1).is_none_or(|c| matches!(c, ' ' | '\t' | '\n') || is_operator(c));
-            if !output || !ended || !matches!(target, Some('1' | '2' | '-')) {
-                return Err(OTHER);
+            if is_output && ended && matches!(target, Some('1' | '2' | '-')) {
+                self.cursor.advance(1);
+                return Ok(Some(Redirect::Duplicate));
             }
-            self.cursor.advance(1);
-            return Ok(Some(Redirect::Duplicate));
+            self.doubt("this redirection");
+            return Ok(Some(Redirect::Write(self.target()?)));
         }
-        if self.cursor.take("<&") || self.cursor.take("<>") {
-            return Err(OTHER);
+        if self.cursor.take("<>") {
+            self.doubt("this redirection");
+            return Ok(Some(Redirect::Write(self.target()?)));
         }
         if self.cursor.take("<") {
-            return if input { Ok(Some(Redirect::Read(self.target()?))) } else { Err(OTHER) };
+            if !input {
+                self.doubt("this redirection");
+            }
+            return Ok(Some(Redirect::Read(self.target()?)));
         }
         let _ = self.cursor.take(">>") || self.cursor.take(">|") || self.cursor.take(">");
-        if output { Ok(Some(Redirect::Write(self.target()?))) } else { Err(OTHER) }
+        if !output {
+            self.doubt("this redirection");
+        }
+        Ok(Some(Redirect::Write(self.target()?)))
     }
 
     fn target(&mut self) -> Reading<Word> {

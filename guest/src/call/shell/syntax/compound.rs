@@ -25,7 +25,17 @@ impl Parser<'_> {
             "[[" if self.posix => return Err(Unread::Construct("`[[` in `sh`")),
             "[[" => Self::test,
             "!" | "time" => return Err(Unread::Construct("`!` or `time` here")),
-            "function" | "select" | "coproc" | "foreach" | "repeat" => return Err(Unread::Construct("this compound command")),
+            "select" => {
+                self.doubt("`select`");
+                Self::iteration
+            }
+            "coproc" => {
+                self.doubt("`coproc`");
+                self.cursor.advance("coproc".len());
+                self.cursor.skip_blanks()?;
+                return Ok(None);
+            }
+            "foreach" | "repeat" => return Err(Unread::Construct("this compound command")),
             "then" | "else" | "elif" | "fi" | "do" | "done" | "esac" | "in" | "}" | "]]" => {
                 return Err(Unread::Expected("the beginning of the compound command"));
             }
@@ -40,7 +50,7 @@ impl Parser<'_> {
             let outer = std::mem::take(&mut parser.documents);
             let suspended = parser.suspended;
             parser.suspended |= !outer.is_empty();
-            let list = parser.list(&[])?;
+            let list = parser.commands(&[])?;
             if !parser.documents.is_empty() {
                 return Err(Unread::Construct("a here-document that is announced in parentheses and stands behind them"));
             }
@@ -52,7 +62,7 @@ impl Parser<'_> {
 
     fn group(&mut self) -> Reading<Compound> {
         self.reserved("{")?;
-        let list = self.list(&["}"])?;
+        let list = self.commands(&["}"])?;
         self.reserved("}")?;
         Ok(Compound::Group(list))
     }
@@ -61,15 +71,15 @@ impl Parser<'_> {
         self.reserved("if")?;
         let mut branches = Vec::new();
         loop {
-            let condition = self.list(&["then"])?;
+            let condition = self.commands(&["then"])?;
             self.reserved("then")?;
-            let branch = self.list(&["elif", "else", "fi"])?;
+            let branch = self.commands(&["elif", "else", "fi"])?;
             branches.push((condition, branch));
             if self.reserved("elif").is_err() {
                 break;
             }
         }
-        let otherwise = if self.reserved("else").is_ok() { Some(self.list(&["fi"])?) } else { None };
+        let otherwise = if self.reserved("else").is_ok() { Some(self.commands(&["fi"])?) } else { None };
         self.reserved("fi")?;
         Ok(Compound::If { branches, otherwise })
     }
@@ -79,20 +89,22 @@ impl Parser<'_> {
         if until {
             self.reserved("until")?;
         }
-        let condition = self.list(&["do"])?;
+        let condition = self.commands(&["do"])?;
         let body = self.body()?;
         Ok(Compound::Loop { until, condition, body })
     }
 
     fn body(&mut self) -> Reading<List> {
         self.reserved("do")?;
-        let body = self.list(&["done"])?;
+        let body = self.commands(&["done"])?;
         self.reserved("done")?;
         Ok(body)
     }
 
     fn iteration(&mut self) -> Reading<Compound> {
-        self.reserved("for")?;
+        if self.reserved("select").is_err() {
+            self.reserved("for")?;
+        }
         self.cursor.skip_blanks()?;
         let name = self.cursor.take_while(|c| c.is_ascii_alphanumeric() || c == '_');
         if !name.starts_with(is_name_start) {

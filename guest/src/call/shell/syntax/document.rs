@@ -4,7 +4,7 @@ use std::cell::OnceCell;
 use std::rc::Rc;
 
 use super::Parser;
-use super::cursor::{Cursor, Reading, Unread, is_operator};
+use super::cursor::{Reading, Unread, is_operator};
 use super::tree::{Piece, Redirect, Word};
 
 /// A here-document whose text is still to come.
@@ -76,11 +76,11 @@ impl Parser<'_> {
     fn expanded_text(&mut self, text: &str) -> Reading<Word> {
         let chars: Vec<char> = text.chars().collect();
         let (posix, depth) = (self.posix, self.depth);
-        self.deeper(|_| {
-            let cursor = Cursor::new(&chars);
-            let mut parser = Parser { cursor, depth: depth + 1, posix, documents: Vec::new(), suspended: false };
+        self.deeper(|outer| {
+            let mut parser = Parser::new(&chars, posix, depth + 1);
             let mut pieces = Vec::new();
             parser.double_quoted(&mut pieces, None)?;
+            outer.doubts.extend(parser.doubts);
             Ok(Word(pieces))
         })
     }

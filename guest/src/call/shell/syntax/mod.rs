@@ -1,7 +1,8 @@
 //! From text to a typed tree, for exactly the constructs whose meaning the reader has.
 //!
-//! Text with anything else in it is not read at all: not the part before, because a construct may change what stood before
-//! it, and not the part behind. Where Bash, dash and zsh differ about a construct, it is not on the list.
+//! Text with anything else in it is never certain. A few constructs that hold commands in plain sight (functions, `select`,
+//! unusual redirections) are read all the same, with a doubt, so that a change out of scope can be refused with a good
+//! reason; everything else is not read at all. Where Bash, dash and zsh differ about a construct, it is not on the list.
 //!
 //! Read are: simple commands with words, plain assignments and redirections of descriptors 0 to 2; `&&`, `||`, `;`, `&`, `|`,
 //! `!`; `( )`, `{ }`, `if`, `while`, `until`, `for … in`, `case`, `[[ ]]`; here-documents with plain delimiters.
@@ -24,8 +25,17 @@ const MAX_TEXT: usize = 128 * 1024;
 /// Deeper nesting is not read: the parser recurses.
 const MAX_DEPTH: usize = 24;
 
+/// A command that was read.
+#[derive(Debug)]
+pub(super) struct Script {
+    pub(super) list: List,
+    /// Constructs in it that are not on the list. Their parts are in the tree all the same, for what stands in plain sight;
+    /// but with a doubt the command is never certain.
+    pub(super) doubts: Vec<Unread>,
+}
+
 /// Reads a whole command. `posix` for the text of a plain `sh`.
-pub(super) fn read(text: &str, posix: bool) -> Result<List, Unread> {
+pub(super) fn read(text: &str, posix: bool) -> Result<Script, Unread> {
     if text.len() > MAX_TEXT {
         return Err(Unread::TooLarge);
     }
@@ -37,30 +47,44 @@ struct Parser<'t> {
     cursor: Cursor<'t>,
     depth: usize,
     posix: bool,
+    doubts: Vec<Unread>,
     /// Here-documents that were announced on this line.
     documents: Vec<Announced>,
     /// Whether one was announced on the line around the parentheses that are being read.
     suspended: bool,
 }
 
+impl<'t> Parser<'t> {
+    fn new(chars: &'t [char], posix: bool, depth: usize) -> Self {
+        Self { cursor: Cursor::new(chars), depth, posix, doubts: Vec::new(), documents: Vec::new(), suspended: false }
+    }
+}
+
 impl Parser<'_> {
-    fn whole(text: &str, posix: bool, depth: usize) -> Reading<List> {
+    fn whole(text: &str, posix: bool, depth: usize) -> Reading<Script> {
         let chars: Vec<char> = text.chars().collect();
-        let mut parser = Parser { cursor: Cursor::new(&chars), depth, posix, documents: Vec::new(), suspended: false };
+        let mut parser = Parser::new(&chars, posix, depth);
         let list = parser.list(&[])?;
         match parser.cursor.peek() {
-            None if parser.documents.is_empty() => Ok(list),
+            None if parser.documents.is_empty() => Ok(Script { list, doubts: parser.doubts }),
             None => Err(Unread::Unclosed("<<")),
             Some(_) => Err(Unread::Expected("the beginning of a command")),
         }
     }
 
     /// Text inside the text, read by itself.
-    fn nested(&self, text: &str) -> Reading<List> {
+    fn nested(&mut self, text: &str) -> Reading<List> {
         if self.depth >= MAX_DEPTH {
             return Err(Unread::TooLarge);
         }
-        Self::whole(text, self.posix, self.depth + 1)
+        let script = Self::whole(text, self.posix, self.depth + 1)?;
+        self.doubts.extend(script.doubts);
+        Ok(script.list)
+    }
+
+    /// Goes on behind a construct that is not on the list, for what stands in plain sight.
+    fn doubt(&mut self, construct: &'static str) {
+        self.doubts.push(Unread::Construct(construct));
     }
 
     /// Goes one level down.

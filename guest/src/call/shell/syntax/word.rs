@@ -186,7 +186,7 @@ impl Parser<'_> {
             }
             Some('{') => {
                 self.cursor.advance(1);
-                self.parameter(quoted)?
+                self.parameter(pieces, quoted)?
             }
             Some('\'') if !quoted && self.posix => return Err(Unread::Construct("`$'` in `sh`")),
             Some('\'') if !quoted => {
@@ -229,28 +229,50 @@ impl Parser<'_> {
         self.cursor.take_while(|c| c.is_ascii_alphanumeric() || c == '_')
     }
 
-    /// `${…}` behind its brace.
-    fn parameter(&mut self, quoted: bool) -> Reading<Piece> {
-        const OTHER: Unread = Unread::Construct("this form of `${…}`");
+    /// `${…}` behind its brace. Of a form that is not listed, only the commands in it are kept.
+    fn parameter(&mut self, pieces: &mut Vec<Piece>, quoted: bool) -> Reading<Piece> {
+        let start = self.cursor.at;
+        if let Some(piece) = self.listed_parameter(quoted) {
+            return Ok(piece);
+        }
+        self.cursor.at = start;
+        self.doubt("this form of `${…}`");
+        let name = self.name();
+        let mut inside = Vec::new();
+        self.deeper(|parser| {
+            loop {
+                match parser.cursor.peek() {
+                    None => return Err(Unread::Unclosed("${")),
+                    Some('}') => break,
+                    Some('\'') if quoted => parser.cursor.advance(1),
+                    Some(' ' | '\t' | '\n' | '<' | '>') => parser.cursor.advance(1),
+                    _ => parser.unquoted(&mut inside)?,
+                }
+            }
+            parser.cursor.advance(1);
+            Ok(())
+        })?;
+        pieces.extend(inside.into_iter().filter(|piece| matches!(piece, Piece::Output { .. })));
+        Ok(Piece::Variable { name, form: Form::Derived, quoted })
+    }
+
+    fn listed_parameter(&mut self, quoted: bool) -> Option<Piece> {
         if self.cursor.take("#") {
             let name = self.name();
-            if name.is_empty() || !self.cursor.take("}") {
-                return Err(OTHER);
-            }
-            return Ok(Piece::Variable { name, form: Form::Length, quoted });
+            return (!name.is_empty() && self.cursor.take("}")).then_some(Piece::Variable { name, form: Form::Length, quoted });
         }
         let name = self.name();
         if !name.starts_with(is_name_start) {
-            return Err(OTHER);
+            return None;
         }
         if self.cursor.take("}") {
-            return Ok(Piece::Variable { name, form: Form::Plain, quoted });
+            return Some(Piece::Variable { name, form: Form::Plain, quoted });
         }
         const OPERATORS: &[&str] = &[":-", ":?", ":+", "##", "%%", "#", "%"];
-        let Some(operator) = OPERATORS.iter().find(|operator| self.cursor.take(operator)) else { return Err(OTHER) };
+        let operator = OPERATORS.iter().find(|operator| self.cursor.take(operator))?;
         let text = self.cursor.take_while(|c| c.is_ascii_alphanumeric() || "_./:@+*?,- ".contains(c));
         if !self.cursor.take("}") || (!quoted && text.contains(' ')) {
-            return Err(OTHER);
+            return None;
         }
         let literal = !text.contains(['*', '?', ' ']);
         let form = match *operator {
@@ -260,7 +282,7 @@ impl Parser<'_> {
             "%" | "%%" if literal => Form::Without { suffix: true, text },
             _ => Form::Derived,
         };
-        Ok(Piece::Variable { name, form, quoted })
+        Some(Piece::Variable { name, form, quoted })
     }
 
     /// `$((…))` behind its parentheses: numbers, names and operators only.
