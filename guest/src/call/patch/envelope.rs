@@ -58,6 +58,12 @@ pub fn changes(text: &str, dialect: Dialect) -> Result<Vec<Change>, PatchFault> 
     Ok(patch.found.ordered)
 }
 
+/// Whether a text has an envelope's headers in the first column, though it may lack the envelope.
+pub(super) fn has_headers(text: &str) -> bool {
+    let heads = ["*** Add File:", "*** Update File:", "*** Delete File:", "*** Move to:"];
+    text.lines().any(|line| heads.iter().any(|head| line.starts_with(head)))
+}
+
 struct Patch {
     dialect: Dialect,
     section: Section,

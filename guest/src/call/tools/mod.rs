@@ -6,6 +6,7 @@
 
 mod arguments;
 mod commands;
+mod patches;
 mod powershell;
 mod programs;
 mod queries;
@@ -21,13 +22,12 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value};
 
 use super::effect::{Deed, Footprint, Touch};
-use super::patch::{self, Change, Dialect, unified};
 use super::path::{places, written};
 use super::{CallFault, ToolCall};
 use crate::config::{Config, ToolEffect, ToolRule};
 use crate::json;
 use crate::ports::Workspace;
-use arguments::{Keys, Named, plain};
+use arguments::{Keys, Named};
 use commands::Judged;
 pub(super) use reader::reader;
 use schema::{Act, Kind, Tool};
@@ -345,80 +345,6 @@ impl<'a> Meaning<'a> {
         }
         Ok(())
     }
-
-    fn patch(&mut self, tool: &Tool) -> Result<(), CallFault> {
-        let mut texts = 0;
-        let folders = self.folders(tool)?;
-        for (argument, value) in self.args {
-            // A patch under another program's name for it counts as well.
-            let named = match tool.kind(argument) {
-                Some(kind) => kind == Kind::Patch,
-                None => ["patchtext", "patch", "input", "command", "diff"].contains(&plain(argument).as_str()),
-            };
-            if !named {
-                continue;
-            }
-            let text = match value {
-                Value::Null => continue,
-                Value::String(text) => text.clone(),
-                // `["apply_patch", "*** Begin Patch…"]`
-                Value::Array(words) if words.iter().all(Value::is_string) => {
-                    words.iter().filter_map(Value::as_str).collect::<Vec<_>>().join("\n")
-                }
-                _ => return Err(CallFault::Argument { name: argument.clone(), expected: "the text of a patch" }),
-            };
-            texts += 1;
-            let changes = patch::changes(&text, self.dialect())?;
-            for folder in &folders {
-                self.add(changes.clone(), folder)?;
-            }
-        }
-        let named = self.each(Deed::Write, Keys::Known(tool))?;
-        if texts == 0 && named == 0 {
-            let name = tool.arguments(Kind::Patch).next().unwrap_or("patch").to_owned();
-            return Err(CallFault::Argument { name, expected: "the text of a patch" });
-        }
-        Ok(())
-    }
-
-    fn diff(&mut self, tool: &Tool) -> Result<(), CallFault> {
-        let named = self.each(Deed::Write, Keys::Known(tool))?;
-        let mut texts = Vec::new();
-        diffs(self.args, 4, &mut texts);
-        for text in texts {
-            let diff = unified::read(text)?;
-            self.add(diff.changes, self.cwd.unwrap_or_default())?;
-            if named == 0 {
-                diff.block_titles.iter().try_for_each(|title| self.touch(title, Deed::Write))?;
-            }
-        }
-        if self.found.touches.is_empty() { Err(CallFault::NoPath { tool: self.tool.to_owned() }) } else { Ok(()) }
-    }
-
-    /// A patch that an unfamiliar tool was given besides its paths.
-    fn patch_beside(&mut self) -> Result<(), CallFault> {
-        for (argument, value) in self.args {
-            if let (true, Value::String(text)) = (["patch", "patchtext", "diff"].contains(&plain(argument).as_str()), value) {
-                let changes = patch::changes(text, Dialect::Any).or_else(|_| unified::read(text).map(|diff| diff.changes))?;
-                self.add(changes, self.cwd.unwrap_or_default())?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Takes in the files of a patch, which begin in a folder.
-    fn add(&mut self, changes: Vec<Change>, folder: &str) -> Result<(), CallFault> {
-        for Change { path, deed } in changes {
-            // A patch names each file once, so there is no need to look for it among thousands.
-            let places = if deed.mutates() { places(&path, Some(folder))? } else { vec![written(&path, Some(folder))?] };
-            self.found.touches.extend(places.into_iter().map(|path| Touch { path, deed }));
-        }
-        Ok(())
-    }
-
-    fn dialect(&self) -> Dialect {
-        programs::dialect(self.host)
-    }
 }
 
 /// Whether a tool's command is of the kind that came.
@@ -450,18 +376,4 @@ fn is_misfit(kind: Kind, value: &Value) -> bool {
 /// Whether a value names a folder in which a call can be judged.
 fn is_folder_text(value: &Value, cwd: Option<&str>) -> bool {
     value.as_str().is_some_and(|folder| folder.is_empty() || written(folder, cwd).is_ok())
-}
-
-/// Every diff in the arguments: `diff`, and `content` below it.
-fn diffs<'a>(args: &'a Map<String, Value>, depth: usize, found: &mut Vec<&'a str>) {
-    for (argument, value) in args {
-        let list = if let Value::Array(list) = value { list.as_slice() } else { std::slice::from_ref(value) };
-        for value in list {
-            match value {
-                Value::String(text) if ["diff", "content", "patch"].contains(&plain(argument).as_str()) => found.push(text),
-                Value::Object(object) if depth > 0 => diffs(object, depth - 1, found),
-                _ => {}
-            }
-        }
-    }
 }
