@@ -189,6 +189,11 @@ fn tagged(text: &str) -> impl Iterator<Item = &str> {
     text.split("<path>").skip(1).filter_map(|rest| rest.split("</path>").next()).map(str::trim)
 }
 
+/// Whether an argument leads to a symbol within a file, as language servers spell it: `Class/method`.
+pub(super) fn is_symbol(argument: &str) -> bool {
+    ["namepath", "namepathpattern", "symbolpath"].contains(&plain(argument).as_str())
+}
+
 /// Whether an argument's name is one for paths in any program's tools.
 pub(super) fn is_common(argument: &str) -> bool {
     is_known(argument)
@@ -206,7 +211,7 @@ fn is_known(argument: &str) -> bool {
 fn is_likely(argument: &str) -> bool {
     let words = words(argument);
     let any = |list: &[&str]| words.iter().any(|word| list.contains(&word.as_str()));
-    any(PATH_WORDS) && !any(OTHER_WORDS)
+    any(PATH_WORDS) && !any(OTHER_WORDS) && !is_symbol(argument)
 }
 
 /// `filePath`, `file_path` and `FILE-PATH` are one.

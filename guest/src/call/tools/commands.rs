@@ -110,7 +110,7 @@ impl Meaning<'_> {
     }
 
     /// A command as one text, by the shell that is to run it.
-    fn of_text(&self, tool: &Tool, command: &str, cwd: &str) -> Result<Footprint, CallFault> {
+    pub(super) fn of_text(&self, tool: &Tool, command: &str, cwd: &str) -> Result<Footprint, CallFault> {
         if tool.act == Act::PowerShell {
             return Ok(powershell::footprint(command));
         }
@@ -148,7 +148,7 @@ impl Meaning<'_> {
     }
 
     /// Paths out of a shell are a shell's: their characters are their own, but what they lead through still counts.
-    fn merge(&mut self, mut footprint: Footprint) -> Result<(), CallFault> {
+    pub(super) fn merge(&mut self, mut footprint: Footprint) -> Result<(), CallFault> {
         let mut kept = Vec::new();
         for touch in footprint.touches {
             if !touch.deed.mutates() || touch.deed == Deed::Execute || keeps(&touch.path)? {

@@ -193,7 +193,7 @@ impl<'a> Meaning<'a> {
                 folders.push(value);
                 continue;
             }
-            if unfamiliar::matters(argument, value, changes) {
+            if unfamiliar::matters(argument, value, changes) || rivals(argument, value, tools) {
                 let why = format!("`{}` is not known to take `{argument}`, which may change what the call does", self.tool);
                 self.unknown(why)?;
             }
@@ -306,10 +306,11 @@ impl<'a> Meaning<'a> {
 
     /// The same, for a tool that must name a path.
     fn some(&mut self, deed: Deed, keys: Keys<'_>) -> Result<(), CallFault> {
-        match self.each(deed, keys)? {
-            0 => Err(CallFault::NoPath { tool: self.tool.to_owned() }),
-            _ => Ok(()),
+        let named = self.each(deed, keys)?;
+        if named == 0 && !self.found.touches.iter().any(|touch| touch.deed.mutates()) {
+            return Err(CallFault::NoPath { tool: self.tool.to_owned() });
         }
+        Ok(())
     }
 
     /// Both ends of a move or a copy. A path whose role nobody can tell counts as the source and as the target.
@@ -355,6 +356,13 @@ fn fits(tool: &Tool, args: &Map<String, Value>) -> bool {
         (Kind::Words, Some(value)) => value.is_array(),
         _ => true,
     })
+}
+
+/// Whether an argument is another spelling of one that decides what the call does.
+fn rivals(argument: &str, value: &Value, tools: &[&Tool]) -> bool {
+    let decides = |kind| !matches!(kind, Kind::Text | Kind::Number | Kind::Flag | Kind::List);
+    let same = |(name, kind): &(&str, Kind)| decides(*kind) && arguments::plain(name) == arguments::plain(argument);
+    !value.is_null() && tools.iter().any(|tool| tool.args.iter().any(same))
 }
 
 /// Whether a value is not what its kind says, and could be something else. Commands, folders and patches are looked at

@@ -6,9 +6,9 @@ use super::super::CallFault;
 use super::super::effect::{Deed, Touch};
 use super::super::patch::{self, Change, Dialect, unified};
 use super::super::path::{places, written};
-use super::arguments::{Keys, plain};
+use super::arguments::{self, Keys, plain};
 use super::schema::{Kind, Tool};
-use super::{Meaning, programs};
+use super::{Meaning, programs, unfamiliar};
 
 impl Meaning<'_> {
     pub(super) fn patch(&mut self, tool: &Tool) -> Result<(), CallFault> {
@@ -38,8 +38,10 @@ impl Meaning<'_> {
                 self.add(changes.clone(), folder)?;
             }
         }
-        let named = self.each(Deed::Write, Keys::Known(tool))?;
-        if texts == 0 && named == 0 {
+        let mut named = arguments::paths(self.args, Keys::Known(tool))?;
+        named.retain(|named| !unfamiliar::is_folder(&named.argument));
+        named.iter().try_for_each(|named| self.touch(&named.path, Deed::Write))?;
+        if texts == 0 && named.is_empty() {
             let name = tool.arguments(Kind::Patch).next().unwrap_or("patch").to_owned();
             return Err(CallFault::Argument { name, expected: "the text of a patch" });
         }

@@ -5,8 +5,9 @@ use serde_json::{Map, Value};
 
 use super::super::CallFault;
 use super::super::effect::Deed;
-use super::super::path::places;
+use super::super::path::{join, places};
 use super::arguments::{self, Keys, Named};
+use super::commands::RUNNER;
 use super::unfamiliar::{is_folder, is_plain_word, is_suspect};
 use super::verbs::{self, Verb};
 use super::words::words;
@@ -18,7 +19,7 @@ const MAX_DEPTH: usize = 4;
 /// The last words of names whose values are looked up, filtered by or counted, and nothing else.
 #[rustfmt::skip]
 const HARMLESS: &[&str] = &[
-    "account", "after", "answer", "answers", "app", "area", "assignee", "author", "before", "board", "body", "branch",
+    "account", "after", "answer", "answers", "app", "area", "assignee", "author", "before", "board", "body", "branch", "by",
     "category", "channel", "chars", "city", "collection", "column", "columns", "component", "conversation", "count",
     "country", "created", "currency", "cursor", "customer", "dashboard", "database", "dataset", "date", "day", "days",
     "depth", "description", "direction", "document", "domain", "email", "encoding", "end", "entity", "event", "exclude",
@@ -160,6 +161,7 @@ impl Meaning<'_> {
             Some("sql") if value.as_str().is_some_and(queries::is_select) => Role::Harmless,
             _ if has(SAVES) => Role::Saved,
             Some("uri" | "uris" | "url" | "urls") if self.is_harmless(value, MAX_DEPTH) => Role::Harmless,
+            _ if arguments::is_symbol(argument) && self.is_harmless(value, MAX_DEPTH) => Role::Harmless,
             _ if arguments::is_path(argument) && !has(&["target", "targets"]) && is_paths(value, MAX_DEPTH) => Role::Looked,
             // What is chosen between may be to change something.
             Some("method" | "action" | "operation") if value.as_str().is_some_and(is_looking) => Role::Harmless,
@@ -218,14 +220,16 @@ impl Meaning<'_> {
                     }
                     true
                 }
+                _ if arguments::is_symbol(argument) => true,
                 _ if is_suspect(argument) => false,
                 _ => has(CONTENT) || HARMLESS.contains(&last),
             };
             if !harmless {
                 self.doubt(argument)?;
             }
-            if unfamiliar_command(argument, value, runs) {
-                self.carry_out(&super::commands::RUNNER)?;
+            if let Some(command) = value.as_str().filter(|_| unfamiliar_command(argument, value, runs)) {
+                let footprint = self.of_text(&RUNNER, command, &join("", self.cwd.unwrap_or(".")))?;
+                self.merge(footprint)?;
             }
         }
         // Whether the one is taken from the other nobody knows.

@@ -35,13 +35,12 @@ const ORDINARY: &[&str] = &["profile", "description", "transcript"];
 #[rustfmt::skip]
 const FOLDERS: &[&str] = &[
     "basedir", "basepath", "cd", "chdir", "currentdirectory", "currentworkingdirectory", "cwd", "dir", "directory",
-    "dirpath", "folder", "folderpath", "path", "root", "rootdir", "rootpath", "workdir", "workfolder", "workingdir",
+    "dirpath", "folder", "folderpath", "root", "rootdir", "rootpath", "workdir", "workfolder", "workingdir",
     "workingdirectory", "workspacefolder",
 ];
 
 /// Names of a command.
-const COMMANDS: &[&str] =
-    &["command", "commands", "cmd", "cmds", "commandline", "cmdline", "script", "shellcommand", "bashcommand"];
+const COMMANDS: &[&str] = &["command", "commands", "cmd", "cmds", "commandline", "cmdline", "shellcommand", "bashcommand"];
 
 /// Whether a name could be that of a command, a path, a folder or a target.
 pub(super) fn is_suspect(argument: &str) -> bool {

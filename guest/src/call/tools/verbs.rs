@@ -169,6 +169,9 @@ pub(super) fn verb(tool: &str) -> Verb {
     {
         words.remove(at);
     }
+    if words == ["git", "log"] {
+        return Verb::Reads;
+    }
     let has = |list: &[&str]| words.iter().any(|word| list.contains(&word.as_str()));
     let folder = has(&["directory", "directories", "dir", "folder", "folders"]);
     if has(&["mkdir", "makedir", "mkdirs"]) || (folder && has(&["create", "make", "new", "add"]) && !has(&["file", "files"])) {
@@ -281,6 +284,8 @@ mod tests {
             ("reset_count", Verb::Unclear),
             ("git_checkout", Verb::Unclear),
             ("git_status", Verb::Reads),
+            ("mcp__git__git_log", Verb::Reads),
+            ("log_message", Verb::Unclear),
             ("mcp__git__git_add", Verb::Writes),
             ("mcp__jira__create_issue", Verb::Writes),
             ("mcp__github__get_pull_request", Verb::Reads),
