@@ -214,7 +214,16 @@ fn is_likely(argument: &str) -> bool {
     any(PATH_WORDS) && !any(OTHER_WORDS) && !is_symbol(argument)
 }
 
+/// Whether two names are one but for case, `_` and `-`.
+pub(super) fn is_same(one: &str, other: &str) -> bool {
+    folded(one).eq(folded(other))
+}
+
+fn folded(argument: &str) -> impl Iterator<Item = char> {
+    argument.chars().filter(|c| !"_-".contains(*c)).flat_map(char::to_lowercase)
+}
+
 /// `filePath`, `file_path` and `FILE-PATH` are one.
 pub(super) fn plain(argument: &str) -> String {
-    argument.chars().filter(|c| !"_-".contains(*c)).flat_map(char::to_lowercase).collect()
+    folded(argument).collect()
 }

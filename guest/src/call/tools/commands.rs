@@ -114,10 +114,11 @@ impl Meaning<'_> {
         if tool.act == Act::PowerShell {
             return Ok(powershell::footprint(command));
         }
+        // zsh is close to the others, but not read: its patterns run code, its `cd` takes two words.
         for name in tool.arguments(Kind::Shell) {
             match self.args.get(name) {
                 None | Some(Value::Null) => {}
-                Some(Value::String(shell)) if is_posix(shell) => {}
+                Some(Value::String(shell)) if is_posix(shell) && !shell.ends_with("zsh") => {}
                 Some(Value::String(shell)) => {
                     let powershell = powershell::of_words(&[shell, "-Command", command].map(str::to_owned));
                     let other = || Footprint::unknown(format!("`{shell}` is not a shell that is known to be what it is called"));

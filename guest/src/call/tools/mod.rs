@@ -32,6 +32,9 @@ use commands::Judged;
 pub(super) use reader::reader;
 use schema::{Act, Kind, Tool};
 
+/// How many reasons are kept why a call is not known.
+const MAX_UNKNOWNS: usize = 8;
+
 /// Words for the one end of a move or a copy.
 const SOURCES: &[&str] = &["source", "src", "from", "old", "original"];
 
@@ -278,7 +281,10 @@ impl<'a> Meaning<'a> {
     }
 
     fn unknown(&mut self, why: String) -> Result<(), CallFault> {
-        self.found.unknowns.push(why);
+        // One reason is enough, and a call may be given any number of arguments.
+        if self.found.unknowns.len() < MAX_UNKNOWNS {
+            self.found.unknowns.push(why);
+        }
         Ok(())
     }
 
@@ -288,19 +294,31 @@ impl<'a> Meaning<'a> {
     }
 
     fn touch(&mut self, path: &str, deed: Deed) -> Result<(), CallFault> {
-        if !deed.mutates() {
-            // Reading nothing in particular is reading here.
-            self.found.touch(written(if path.is_empty() { "." } else { path }, self.cwd)?, deed);
-            return Ok(());
-        }
-        places(path, self.cwd)?.into_iter().for_each(|place| self.found.touch(place, deed));
+        self.places(path, deed)?.into_iter().for_each(|place| self.found.touch(place, deed));
         Ok(())
+    }
+
+    /// Every place that a path may mean.
+    fn places(&self, path: &str, deed: Deed) -> Result<Vec<String>, CallFault> {
+        if deed.mutates() {
+            return Ok(places(path, self.cwd)?);
+        }
+        // Reading nothing in particular is reading here.
+        Ok(vec![written(if path.is_empty() { "." } else { path }, self.cwd)?])
     }
 
     /// Does the same to every path, and says how many there were.
     fn each(&mut self, deed: Deed, keys: Keys<'_>) -> Result<usize, CallFault> {
         let named = arguments::paths(self.args, keys)?;
-        named.iter().try_for_each(|named| self.touch(&named.path, deed))?;
+        let mut known: BTreeSet<Touch> = self.found.touches.iter().cloned().collect();
+        for Named { path, .. } in &named {
+            for place in self.places(path, deed)? {
+                let touch = Touch { path: place, deed };
+                if known.insert(touch.clone()) {
+                    self.found.touches.push(touch);
+                }
+            }
+        }
         Ok(named.len())
     }
 
@@ -361,7 +379,7 @@ fn fits(tool: &Tool, args: &Map<String, Value>) -> bool {
 /// Whether an argument is another spelling of one that decides what the call does.
 fn rivals(argument: &str, value: &Value, tools: &[&Tool]) -> bool {
     let decides = |kind| !matches!(kind, Kind::Text | Kind::Number | Kind::Flag | Kind::List);
-    let same = |(name, kind): &(&str, Kind)| decides(*kind) && arguments::plain(name) == arguments::plain(argument);
+    let same = |(name, kind): &(&str, Kind)| decides(*kind) && arguments::is_same(name, argument);
     !value.is_null() && tools.iter().any(|tool| tool.args.iter().any(same))
 }
 

@@ -19,7 +19,7 @@ const MAX_DEPTH: usize = 4;
 /// The last words of names whose values are looked up, filtered by or counted, and nothing else.
 #[rustfmt::skip]
 const HARMLESS: &[&str] = &[
-    "account", "after", "answer", "answers", "app", "area", "assignee", "author", "before", "board", "body", "branch", "by",
+    "account", "after", "answer", "answers", "app", "area", "assignee", "author", "before", "board", "branch", "by",
     "category", "channel", "chars", "city", "collection", "column", "columns", "component", "conversation", "count",
     "country", "created", "currency", "cursor", "customer", "dashboard", "database", "dataset", "date", "day", "days",
     "depth", "description", "direction", "document", "domain", "email", "encoding", "end", "entity", "event", "exclude",
@@ -29,14 +29,14 @@ const HARMLESS: &[&str] = &[
     "labels", "language", "languages", "length", "level", "library", "limit", "line", "lines", "locale", "mask", "max",
     "message", "metric", "milestone", "min", "mode", "model", "module", "month", "name", "names", "namespace", "node",
     "nodes", "number", "numbers", "offset", "order", "org", "organization", "owner", "package", "page", "pages",
-    "pagination", "params", "parent", "pattern", "patterns", "phrase", "pod", "priority", "product", "project", "projects",
+    "pagination", "parent", "pattern", "patterns", "phrase", "pod", "priority", "product", "project", "projects",
     "pull", "q", "qualifier", "query", "question", "range", "ref", "regex", "region", "release", "repo", "repos",
-    "repository", "resource", "resources", "revision", "role", "run", "schema", "scope", "search", "section", "selector",
+    "repository", "resource", "resources", "revision", "role", "schema", "scope", "search", "section", "selector",
     "service", "severity", "sha", "since", "size", "skip", "slug", "sort", "source", "start", "state", "states", "status",
     "step", "string", "substring", "symbol", "table", "tables", "tag", "tags", "tail", "team", "tenant", "term", "terms",
     "text", "thread", "ticket", "time", "timestamp", "timezone", "title", "token", "tokens", "top", "topic", "topics",
     "trace", "type", "types", "unit", "units", "until", "updated", "uri", "uris", "url", "urls", "user", "username", "users",
-    "value", "version", "view", "visibility", "week", "workflow", "year",
+    "version", "view", "visibility", "week", "workflow", "year",
 ];
 
 /// Words for what a tool puts into the files that it names.

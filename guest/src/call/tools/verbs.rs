@@ -184,7 +184,11 @@ pub(super) fn verb(tool: &str) -> Verb {
     }
     let is_in = |list: &[&str], word: &String| list.contains(&word.as_str());
     let acts = |word: &String| is_in(OTHERS, word) || is_in(RUNS, word);
-    match words.iter().position(|word| is_in(READS, word)) {
+    // `search_and_run` does both, whatever stands first.
+    let joined = words.iter().position(|word| ["and", "then"].contains(&word.as_str()));
+    let also_acts =
+        joined.is_some_and(|at| words.iter().skip(at).any(acts)) || has(&["exec", "execute", "eval", "spawn", "invoke"]);
+    match words.iter().position(|word| is_in(READS, word)).filter(|_| !also_acts) {
         // `get_pull_request` and `list_commands` read, whatever it is that they read.
         Some(0) => Verb::Reads,
         // Before the verb may stand a server's name.
@@ -294,6 +298,10 @@ mod tests {
             ("mcp__ide__search_in_files", Verb::Reads),
             ("mcp__ide__replace_text_in_file", Verb::Writes),
             ("find_and_replace", Verb::Writes),
+            ("search_and_run", Verb::Runs),
+            ("fetch_then_install", Verb::Unclear),
+            ("query_exec", Verb::Runs),
+            ("mcp__github__get_workflow_run", Verb::Reads),
             ("mcp__x__getTerminalOutput", Verb::Reads),
             ("pull_request_read", Verb::Reads),
             ("mcp__github__pull_request_review_write", Verb::Writes),

@@ -132,7 +132,7 @@ pub(super) const PROGRAM: Program = Program {
         Tool {
             names: &["EnterWorktree", "ExitWorktree"],
             act: Executes,
-            args: &[("name", Text), ("path", WrittenPath), ("action", Text), ("discard_changes", Flag)],
+            args: &[("name", Text), ("path", ReadPath), ("action", Text), ("discard_changes", Flag)],
         },
         // Agents, lists, clocks, questions. A command of a skill is text for the model.
         Tool {

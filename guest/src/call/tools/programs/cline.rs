@@ -9,13 +9,17 @@ pub(super) const PROGRAM: Program = Program {
     names: &["cline"],
     dialect: Dialect::Any,
     tools: &[
-        Tool { names: &["write_to_file", "new_rule"], act: Writes, args: &[("path", Path), ("content", Text)] },
-        Tool { names: &["replace_in_file"], act: Writes, args: &[("path", Path), ("diff", Text)] },
-        Tool { names: &["apply_patch"], act: Patches, args: &[("input", Patch)] },
+        Tool {
+            names: &["write_to_file", "new_rule"],
+            act: Writes,
+            args: &[("path", Path), ("content", Text), ("task_progress", Text)],
+        },
+        Tool { names: &["replace_in_file"], act: Writes, args: &[("path", Path), ("diff", Text), ("task_progress", Text)] },
+        Tool { names: &["apply_patch"], act: Patches, args: &[("input", Patch), ("task_progress", Text)] },
         Tool {
             names: &["execute_command"],
             act: Shell,
-            args: &[("command", Command), ("requires_approval", Flag), ("timeout", Number)],
+            args: &[("command", Command), ("requires_approval", Flag), ("timeout", Number), ("task_progress", Text)],
         },
         Tool {
             names: &["read_file", "list_files", "search_files", "list_code_definition_names"],
@@ -47,7 +51,7 @@ pub(super) const PROGRAM: Program = Program {
         Tool {
             names: &["use_mcp_tool"],
             act: CallsServer,
-            args: &[("server_name", Server), ("tool_name", ServerTool), ("arguments", ServerArguments)],
+            args: &[("server_name", Server), ("tool_name", ServerTool), ("arguments", ServerArguments), ("task_progress", Text)],
         },
     ],
 };

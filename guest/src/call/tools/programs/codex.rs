@@ -153,7 +153,7 @@ pub(super) const PROGRAM: Program = Program {
             ],
             act: Inert,
             // Agents have paths of their own, such as `/root/task`.
-            args: &[("target", Text), ("targets", List), ("path_prefix", Text)],
+            args: &[("target", Text), ("targets", List), ("path_prefix", Text), ("environment_id", Text)],
         },
         // A script in the program's own interpreter, which may call any other tool.
         Tool { names: &["exec"], act: Opaque, args: &[("input", Text), ("code", Text)] },

@@ -137,7 +137,7 @@ pub(super) const PROGRAM: Program = Program {
                 "ListMcpResources",
             ],
             act: Inert,
-            args: &[("target_mode_id", Text)],
+            args: &[("target_mode_id", Text), ("shell_id", Text), ("attachments", List), ("file_attachments", List)],
         },
         Tool {
             names: &["FetchMcpResource"],

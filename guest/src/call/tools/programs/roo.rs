@@ -105,7 +105,7 @@ pub(super) const PROGRAM: Program = Program {
                 "skill",
             ],
             act: Inert,
-            args: &[],
+            args: &[("args", Text)],
         },
         // The command is one of the program's own, and becomes text for the model.
         Tool { names: &["run_slash_command"], act: Inert, args: &[("command", Text), ("args", Text)] },
