@@ -7,7 +7,7 @@
 use super::{Change, Changes, PatchFault, shown};
 use crate::call::effect::Deed;
 
-const BEGIN: &str = "*** Begin Patch";
+pub(super) const BEGIN: &str = "*** Begin Patch";
 const END: &str = "*** End Patch";
 
 /// Whose parser will read the patch.

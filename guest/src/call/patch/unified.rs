@@ -186,6 +186,8 @@ impl Reading {
         } else if line.starts_with("@@") {
             self.file.hunks = true;
             self.hunk = Hunk::counted(line).unwrap_or_default();
+        } else if line.trim() == super::envelope::BEGIN {
+            return Err(PatchFault::OtherForm { line: number, header: shown(line) });
         } else if line.starts_with("*** ") && next.starts_with("--- ") {
             return Err(PatchFault::ContextDiff { line: number });
         } else {
@@ -243,6 +245,9 @@ pub(super) fn headers(text: &str) -> Result<Vec<Change>, PatchFault> {
     let mut paired = false;
     while let Some((number, line)) = lines.next() {
         let next = lines.peek().map_or("", |(_, next)| next);
+        if line.starts_with("***************") {
+            return Err(PatchFault::ContextDiff { line: number + 1 });
+        }
         let pair = behind(line, "---").is_some() && behind(next, "+++").is_some();
         let git = ["diff --git ", "rename from ", "rename to ", "copy from ", "copy to ", "deleted file mode ", "Index:"];
         if pair || paired || git.iter().any(|head| line.starts_with(head)) {

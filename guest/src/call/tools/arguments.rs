@@ -194,6 +194,11 @@ pub(super) fn is_symbol(argument: &str) -> bool {
     ["namepath", "namepathpattern", "symbolpath"].contains(&plain(argument).as_str())
 }
 
+/// Whether the objects in an argument are searched for paths.
+pub(super) fn takes_objects(argument: &str) -> bool {
+    is_path(argument) || CONTAINERS.contains(&plain(argument).as_str())
+}
+
 /// Whether an argument's name is one for paths in any program's tools.
 pub(super) fn is_common(argument: &str) -> bool {
     is_known(argument)

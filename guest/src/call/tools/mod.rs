@@ -32,6 +32,9 @@ use commands::Judged;
 pub(super) use reader::reader;
 use schema::{Act, Kind, Tool};
 
+/// How deep lists and objects are looked into.
+const MAX_DEPTH: usize = 4;
+
 /// How many reasons are kept why a call is not known.
 const MAX_UNKNOWNS: usize = 8;
 
@@ -185,6 +188,15 @@ impl<'a> Meaning<'a> {
                         self.tool
                     );
                     self.unknown(why)?;
+                } else if changes
+                    && tools.iter().all(|tool| has_paths(tool.act))
+                    && unfamiliar::holds_suspect(
+                        value,
+                        arguments::takes_objects(argument).then_some(arguments::is_common),
+                        MAX_DEPTH,
+                    )
+                {
+                    self.unknown(format!("`{argument}` of `{}` holds more than the tool is known to take", self.tool))?;
                 }
                 continue;
             }

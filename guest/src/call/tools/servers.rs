@@ -8,33 +8,30 @@ use super::super::effect::Deed;
 use super::super::path::{join, places};
 use super::arguments::{self, Keys, Named};
 use super::commands::RUNNER;
-use super::unfamiliar::{is_folder, is_plain_word, is_suspect};
+use super::unfamiliar::{self, is_folder, is_plain_word, is_suspect};
 use super::verbs::{self, Verb};
 use super::words::words;
-use super::{Meaning, queries};
-
-/// How deep lists and objects are looked into.
-const MAX_DEPTH: usize = 4;
+use super::{MAX_DEPTH, Meaning, queries};
 
 /// The last words of names whose values are looked up, filtered by or counted, and nothing else.
 #[rustfmt::skip]
 const HARMLESS: &[&str] = &[
-    "account", "after", "answer", "answers", "app", "area", "assignee", "author", "before", "board", "branch", "by",
+    "account", "after", "app", "area", "assignee", "author", "before", "board", "branch", "by",
     "category", "channel", "chars", "city", "collection", "column", "columns", "component", "conversation", "count",
     "country", "created", "currency", "cursor", "customer", "dashboard", "database", "dataset", "date", "day", "days",
     "depth", "description", "direction", "document", "domain", "email", "encoding", "end", "entity", "event", "exclude",
     "excludes", "expand", "extension", "extensions", "field", "fields", "filter", "filters", "format", "framework",
     "frameworks", "from", "glob", "globs", "group", "hash", "head", "host", "id", "identifier", "ids", "include", "includes",
-    "index", "issue", "issues", "item", "items", "job", "jql", "key", "keys", "keyword", "keywords", "kind", "label",
+    "index", "issue", "issues", "item", "job", "jql", "key", "keys", "keyword", "keywords", "kind", "label",
     "labels", "language", "languages", "length", "level", "library", "limit", "line", "lines", "locale", "mask", "max",
-    "message", "metric", "milestone", "min", "mode", "model", "module", "month", "name", "names", "namespace", "node",
+    "metric", "milestone", "min", "mode", "model", "module", "month", "name", "names", "namespace", "node",
     "nodes", "number", "numbers", "offset", "order", "org", "organization", "owner", "package", "page", "pages",
     "pagination", "parent", "pattern", "patterns", "phrase", "pod", "priority", "product", "project", "projects",
     "pull", "q", "qualifier", "query", "question", "range", "ref", "regex", "region", "release", "repo", "repos",
     "repository", "resource", "resources", "revision", "role", "schema", "scope", "search", "section", "selector",
     "service", "severity", "sha", "since", "size", "skip", "slug", "sort", "source", "start", "state", "states", "status",
-    "step", "string", "substring", "symbol", "table", "tables", "tag", "tags", "tail", "team", "tenant", "term", "terms",
-    "text", "thread", "ticket", "time", "timestamp", "timezone", "title", "token", "tokens", "top", "topic", "topics",
+    "step", "substring", "symbol", "table", "tables", "tag", "tags", "tail", "team", "tenant", "term", "terms",
+    "thread", "ticket", "time", "timestamp", "timezone", "title", "token", "tokens", "top", "topic", "topics",
     "trace", "type", "types", "unit", "units", "until", "updated", "uri", "uris", "url", "urls", "user", "username", "users",
     "version", "view", "visibility", "week", "workflow", "year",
 ];
@@ -165,6 +162,10 @@ impl Meaning<'_> {
             _ if arguments::is_path(argument) && !has(&["target", "targets"]) && is_paths(value, MAX_DEPTH) => Role::Looked,
             // What is chosen between may be to change something.
             Some("method" | "action" | "operation") if value.as_str().is_some_and(is_looking) => Role::Harmless,
+            Some("mode" | "type" | "kind") if value.as_str().is_some_and(is_acting) => Role::Unclear,
+            Some("text" | "string") if verbs::speaks_of_searching(self.tool) && self.is_harmless(value, MAX_DEPTH) => {
+                Role::Harmless
+            }
             Some(last) if HARMLESS.contains(&last) && !has(&["command", "cmd", "script", "code", "shell", "sql", "target"]) => {
                 if self.is_harmless(value, MAX_DEPTH) {
                     Role::Harmless
@@ -202,6 +203,7 @@ impl Meaning<'_> {
     fn check_writer(&mut self) -> Result<(), CallFault> {
         const PATCHES: &[&str] = &["patch", "patchtext", "diff"];
         let runs = verbs::speaks_of_running(self.tool);
+        let gives_content = verbs::verb(self.tool) == Verb::Writes;
         let mut folders = 0;
         let mut files = 0;
         for (argument, value) in self.args {
@@ -222,9 +224,13 @@ impl Meaning<'_> {
                 }
                 _ if arguments::is_symbol(argument) => true,
                 _ if is_suspect(argument) => false,
+                // They choose files, and nobody knows which.
+                _ if has(&["exclude", "excludes", "glob", "globs", "include", "includes", "mask"]) => false,
+                _ if has(&["pattern", "patterns", "filter", "regex"]) && !gives_content => false,
                 _ => has(CONTENT) || HARMLESS.contains(&last),
             };
-            if !harmless {
+            let taken: Option<fn(&str) -> bool> = arguments::takes_objects(argument).then_some(arguments::is_path);
+            if !harmless || unfamiliar::holds_suspect(value, taken, MAX_DEPTH) {
                 self.doubt(argument)?;
             }
             if let Some(command) = value.as_str().filter(|_| unfamiliar_command(argument, value, runs)) {
@@ -266,6 +272,12 @@ fn is_paths(value: &Value, depth: usize) -> bool {
         }
         _ => false,
     }
+}
+
+/// Whether a choice says that something is changed: in words, or as files are opened.
+fn is_acting(choice: &str) -> bool {
+    words(choice).iter().any(|word| verbs::is_action(word))
+        || ["w", "a", "x", "wb", "ab", "w+", "a+", "r+", "rw"].contains(&choice)
 }
 
 /// Whether a choice says that something is looked at.

@@ -6,11 +6,11 @@ use serde_json::Value;
 use super::arguments::plain;
 use super::words::words;
 
-/// Names under which text is only text, in every program's tools.
+/// Names under which text is only text, in every program's tools; the gate itself reads the digests.
 #[rustfmt::skip]
 const PROSE: &[&str] = &[
-    "comment", "description", "explanation", "goal", "instruction", "instructions", "justification", "label", "note",
-    "prompt", "purpose", "query", "question", "reason", "reasoning", "result", "summary", "thought", "thoughts", "title",
+    "comment", "description", "expectedhash", "expectedsha256", "explanation", "goal", "instruction", "instructions", "justification", "label", "note",
+    "prehash", "prompt", "purpose", "query", "question", "reason", "reasoning", "result", "summary", "thought", "thoughts", "title",
 ];
 
 /// Words that speak of commands, paths, folders and targets.
@@ -68,10 +68,33 @@ pub(super) fn matters(argument: &str, value: &Value, changes_files: bool) -> boo
     let is_list = matches!(value, Value::Array(_) | Value::Object(_));
     match value {
         Value::Null | Value::Bool(_) | Value::Number(_) => false,
+        // What the gate itself adds about the concepts that a call names.
+        _ if !changes_files && argument.starts_with('_') && argument.ends_with("_context") => false,
         _ if is_suspect(argument) => true,
         _ if !changes_files || PROSE.contains(&plain(argument).as_str()) => false,
         Value::String(text) => !is_plain_word(text),
         _ => is_list,
+    }
+}
+
+/// Whether a list or an object holds something, under a name of its own, that could be a command or a path and was not taken
+/// for one. `taken` says which names were taken for paths, where objects were searched for them at all.
+pub(super) fn holds_suspect(value: &Value, taken: Option<fn(&str) -> bool>, depth: usize) -> bool {
+    let is_taken = |name: &str| taken.is_some_and(|taken| taken(name));
+    match value {
+        Value::Array(list) => list.iter().any(|value| depth == 0 || holds_suspect(value, taken, depth - 1)),
+        Value::Object(object) => {
+            // An object that should name a file and does not may name it in another way.
+            let unnamed = taken.is_some() && !object.keys().any(|name| is_taken(name));
+            let names_file = |name: &str| ["name", "id", "uri"].contains(&name) || name.contains(['/', '.', '\\']);
+            object.iter().any(|(name, value)| {
+                (is_suspect(name) && !is_taken(name))
+                    || (unnamed && names_file(name))
+                    || depth == 0
+                    || holds_suspect(value, taken, depth - 1)
+            })
+        }
+        _ => false,
     }
 }
 

@@ -177,6 +177,10 @@ pub(super) fn verb(tool: &str) -> Verb {
     if has(&["mkdir", "makedir", "mkdirs"]) || (folder && has(&["create", "make", "new", "add"]) && !has(&["file", "files"])) {
         return Verb::MakesFolders;
     }
+    // What has another name then is written in many files.
+    if has(MOVES) && has(&["symbol", "symbols", "variable", "function", "method", "class", "identifier"]) {
+        return Verb::Unclear;
+    }
     for (list, verb) in [(MOVES, Verb::Moves), (DELETES, Verb::Deletes), (COPIES, Verb::Copies), (WRITES, Verb::Writes)] {
         if has(list) {
             return if has(OTHERS) { Verb::Unclear } else { verb };
@@ -298,6 +302,7 @@ mod tests {
             ("mcp__ide__search_in_files", Verb::Reads),
             ("mcp__ide__replace_text_in_file", Verb::Writes),
             ("find_and_replace", Verb::Writes),
+            ("mcp__serena__rename_symbol", Verb::Unclear),
             ("search_and_run", Verb::Runs),
             ("fetch_then_install", Verb::Unclear),
             ("query_exec", Verb::Runs),

@@ -48,7 +48,7 @@ fn named(programs: &[&'static Program], fits: impl Fn(&str) -> bool) -> Vec<&'st
     let mut found: Vec<&Tool> = Vec::new();
     for tool in programs.iter().flat_map(|program| program.tools) {
         let same = |other: &&Tool| (other.act, other.args) == (tool.act, tool.args);
-        if tool.names.iter().any(|name| fits(name)) && !found.iter().any(|other| same(other)) {
+        if tool.names.iter().any(|name| fits(name)) && !found.iter().any(same) {
             found.push(tool);
         }
     }
