@@ -125,6 +125,9 @@ impl<'a> Meaning<'a> {
                 self.found.touches.extend(found.touches.into_iter().filter(|touch| !known.contains(touch)));
             }
             self.found.conditional |= found.conditional;
+            for placement in found.placements {
+                self.found.place(placement.at, placement.origin);
+            }
             for why in found.unknowns {
                 if !self.found.unknowns.contains(&why) {
                     self.found.unknowns.push(why);

@@ -230,6 +230,7 @@ fn rename(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
         if is_tree && may_hold_working_directory(call.state, source) {
             reader.unknown(format!("`{}` moves `{}`, in which the command may run", call.name, source.display()));
         }
+        reader.touch(call.state, call.name, source, if is_tree { Deed::DeleteTree } else { Deed::Delete });
         for end in &ends {
             if is_tree {
                 reader.touch(call.state, call.name, end, Deed::WriteTree);
@@ -238,7 +239,6 @@ fn rename(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
             }
             place(reader, call, source, end, Origin::Same);
         }
-        reader.touch(call.state, call.name, source, if is_tree { Deed::DeleteTree } else { Deed::Delete });
         if nature != Nature::Plain {
             reader.move_or_link(call.state, source);
             ends.iter().for_each(|end| reader.move_or_link(call.state, end));
@@ -262,6 +262,7 @@ fn link(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
     let from_here = !symbolic || parsed.has(&["r", "relative"]);
     let keeps_target = parsed.has(&["n", "h", "no-dereference"]);
     for source in transfer.sources {
+        let is_plain = nature(reader, call.state, source) == Nature::Plain;
         // A link to a folder is itself replaced, not gone through.
         let is_replaced = keeps_target && transfer.into.is_none() && nature(reader, call.state, &transfer.target) == Nature::Link;
         let ends = if is_replaced { vec![transfer.target.clone()] } else { transfer.ends(reader, call, source) };
@@ -281,7 +282,10 @@ fn link(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
                 _ if symbolic => {}
                 source => place(reader, call, source, &end, Origin::Same),
             }
-            reader.move_or_link(call.state, &end);
+            // Another name of a plain file is judged with all its names.
+            if symbolic || !is_plain {
+                reader.move_or_link(call.state, &end);
+            }
         }
     }
 }

@@ -24,6 +24,7 @@ mod interpreters;
 mod machine;
 mod network;
 mod outputs;
+mod patch;
 mod pattern;
 mod place;
 mod prefix;
@@ -56,6 +57,7 @@ const TABLE: &[&[Program]] = &[
     machine::ROWS,
     files::ROWS,
     copy::ROWS,
+    patch::ROWS,
     sed::ROWS,
     awk::ROWS,
     editors::ROWS,

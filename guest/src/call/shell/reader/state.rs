@@ -45,7 +45,12 @@ pub(in crate::call::shell) struct State {
 impl State {
     /// Where a command begins.
     pub(in crate::call::shell) fn new(cwd: &str) -> Self {
-        let cwd = Some(cwd.trim_end_matches('/').to_owned()).map(|trimmed| if cwd == "/" { cwd.to_owned() } else { trimmed });
+        let cwd = Some(match cwd.trim_end_matches('/') {
+            "" if cwd.is_empty() => String::new(),
+            "" => "/".to_owned(),
+            "." => String::new(),
+            folder => folder.strip_prefix("./").unwrap_or(folder).to_owned(),
+        });
         Self { cwd, behind_link: false, variables: Rc::default(), influence: None, dialect: Dialect::Bash }
     }
 

@@ -3,10 +3,13 @@
 use super::super::super::reader::Reader;
 use super::super::super::reader::arg::Arg;
 use super::super::super::reader::lexical;
+use super::super::super::reader::state::State;
 use super::super::below;
+use super::super::patch::{enter_targets, strip};
 use super::super::spec::{Call, Parsed};
 use super::change_anything;
 use crate::call::effect::Deed;
+use crate::call::patch::Strip;
 use crate::ports::Kind;
 
 /// The repository changes, and its hooks may run.
@@ -308,9 +311,16 @@ pub(super) fn format_patch(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Pa
     }
 }
 
-/// `git apply`: looking is free; what it changes is in the patch.
+/// `git apply`: looking is free; what it changes is in the patch, whose names count from the folder where it runs, or from
+/// the repository's own.
 pub(super) fn patch(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
-    if !parsed.has(&["check", "numstat", "stat", "summary"]) {
-        reader.unknown(format!("`{}` changes the files that its patch names, which are not read here", call.name));
+    if parsed.has(&["check", "numstat", "stat", "summary"]) {
+        return;
+    }
+    if !parsed.operands.is_empty() {
+        return reader.unknown(format!("`{}` changes the files that its patch names, which cannot be seen here", call.name));
+    }
+    for state in [call.state.clone(), State::new("")] {
+        enter_targets(reader, &Call { state: &state, ..*call }, strip(parsed, Strip::Exactly(1)));
     }
 }
