@@ -298,10 +298,11 @@ impl Reader<'_> {
         while let Some(arg) = args.next() {
             match arg.text()? {
                 "-r" | "-s" | "-rs" | "-sr" => {}
-                "-p" | "-t" | "-n" | "-N" | "-d" | "-rp" | "-rd" => match args.next()? {
-                    Arg::Many(_) => return None,
-                    _ => {}
-                },
+                "-p" | "-t" | "-n" | "-N" | "-d" | "-rp" | "-rd" => {
+                    if let Arg::Many(_) = args.next()? {
+                        return None;
+                    }
+                }
                 name if !name.starts_with('-') && self.may_assign(name) => state.set(name, Value::Unknown),
                 _ => return None,
             }
