@@ -74,7 +74,7 @@ impl Hooks {
     pub fn refresh(&mut self, settings: HookSettings, ports: &Ports) {
         self.settings = settings;
         self.schedule.limit(settings);
-        self.registry.refresh(ports);
+        self.registry.refresh(&self.machine, ports);
     }
 
     /// Puts in an event whose answer somebody waits for; none where no hook waits for it.
@@ -98,8 +98,8 @@ impl Hooks {
 
     /// What a hook would run now, and whether it may.
     pub fn examine(&mut self, registered: &Registered, ports: &Ports) -> Result<(Deed, Option<Trust>), String> {
-        let deed = trust::deed(&registered.hook, &self.machine, ports)?;
         let asks = registered.source == Source::Workspace;
+        let deed = trust::deed(&registered.hook, !asks, &self.machine, ports)?;
         let trust = asks.then(|| self.approvals.trust(&registered.hook, &deed, &self.machine, ports));
         Ok((deed, trust))
     }
@@ -150,6 +150,7 @@ impl Hooks {
                 let folders = input.get("path").and_then(Value::as_array).into_iter().flatten();
                 let folders = folders.filter_map(|folder| folder.as_str().map(str::to_owned));
                 self.machine = Machine::new(json::text(input, "workspace").unwrap_or_default(), folders);
+                self.machine.temp = json::text(input, "temp").map(str::to_owned);
                 self.prompts_by_host = input.get("prompts") == Some(&Value::Bool(true));
             }
             // Whoever calls has looked at the declarations.
