@@ -24,6 +24,8 @@ const LOCK_MS: u64 = 10_000;
 /// A larger file is a mistake.
 const MOST_BYTES: u64 = 32 << 20;
 
+const OUTDATED: &str = "it was approved when only the script itself was checked; the files beside it are checked now, so it has to be approved again";
+
 /// What a hook would run, and the digest that stands for it.
 #[derive(Debug, Clone)]
 pub struct Deed {
@@ -59,16 +61,19 @@ impl Trust {
         }
     }
 
-    /// Why it does not run, for a person.
-    pub fn notice(&self) -> Option<&'static str> {
+    /// Why it does not run.
+    pub fn reason(&self) -> &'static str {
         match self {
-            Self::Approved => None,
-            Self::New => Some("nobody has approved it yet"),
-            Self::Changed(_) => Some("it is no longer what was approved"),
-            Self::Outdated(_) => Some(
-                "it was approved when only the script itself was checked; the files beside it are checked now, so it has to be approved again",
-            ),
+            Self::Approved => "",
+            Self::New => "nobody has approved it yet",
+            Self::Changed(_) => "it is no longer what was approved",
+            Self::Outdated(_) => OUTDATED,
         }
+    }
+
+    /// What a person has to be told besides, because the word for it does not say so.
+    pub fn notice(&self) -> Option<&'static str> {
+        matches!(self, Self::Outdated(_)).then_some(OUTDATED)
     }
 
     /// What was approved before.

@@ -76,9 +76,9 @@ impl Hooks {
         let deed = trust::deed(hook, false, &self.machine, ports)
             .map_err(|why| Outcome::boxed(Status::Failed, &ports.secrets.redact_with(&why, &hook.secrets)))?;
         let trust = self.approvals.trust(hook, &deed, &self.machine, ports);
-        let (name, why, before) = match trust {
+        let (name, why, notice, before) = match trust {
             Trust::Approved => return Ok(deed.program),
-            trust => (trust.as_str(), trust.notice().unwrap_or_default(), trust.before()),
+            trust => (trust.as_str(), trust.reason(), trust.notice(), trust.before()),
         };
         let id = &hook.id;
         let outcome = Outcome::boxed(
@@ -94,14 +94,15 @@ impl Hooks {
             if let Some(fields) = shows.as_object_mut() {
                 fields.insert("before".to_owned(), before);
             }
-            self.command(&mut [
+            let mut body = vec![
                 ("type", "approval".into()),
                 ("hook", id.as_str().into()),
                 ("digest", deed.digest.to_string().into()),
                 ("why", name.into()),
-                ("notice", why.into()),
                 ("shows", shows),
-            ]);
+            ];
+            body.extend(notice.map(|notice| ("notice", notice.into())));
+            self.command(&mut body);
         }
         Err(outcome)
     }
