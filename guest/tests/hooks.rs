@@ -457,6 +457,23 @@ fn what_cannot_be_copied_is_a_problem_with_its_remedy() {
     assert_eq!(taken["files"], json!(["lib/*.js"]));
 }
 
+/// Hooks that nobody has approved do not run, however many they are, and take nobody's turn.
+#[test]
+fn a_flood_of_unapproved_hooks_holds_nobody_up() {
+    let (mut house, _) = shown(&json!({"command": ["node", "hooks/a.js"]}), &[("hooks/a.js", "a")]);
+    house.perform(&json!({"op": "hooks", "do": "approve", "id": "w"}));
+    let script = |id: &str| json!({"id": id, "trigger": "before_tool", "command": ["node", "hooks/a.js"]});
+    let mut hooks: Vec<Value> = (0..600).map(|at| script(&format!("n{at}"))).collect();
+    hooks.push(script("w"));
+    house.world.write(".tollgate/hooks.json", json!({"hooks": hooks}).to_string());
+    house.ask("before_tool", json!({}));
+    assert_eq!(house.only_run()["hook"], "w");
+    assert_eq!(house.approvals().len(), 256);
+    let skipped: Vec<Value> = house.records().into_iter().filter(|record| record["status"] == "skipped").collect();
+    assert_eq!(skipped.len(), 600);
+    assert!(skipped.iter().all(|record| record["reason"].as_str().unwrap().starts_with("nobody has approved it yet")));
+}
+
 /// Approved when an approval covered one file: asked for again, and why.
 #[test]
 fn an_approval_of_the_script_alone_is_asked_for_again() {

@@ -3,9 +3,13 @@
 //! They are the script's own folder, or what the declaration names in `files`. Everything is bounded, and nothing is
 //! followed out of it: a link among the files is refused.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+
 use crate::digest::Digest;
 use crate::glob::Glob;
-use crate::ports::{Entry, Kind, Listing, Ports, Question, Reach, Root};
+use crate::ports::{Entry, Facts, Kind, Listing, Ports, Question, Reach, Root};
 
 /// At most this many files are copied for a run.
 pub const MAX_FILES: usize = 256;
@@ -63,29 +67,29 @@ impl Pattern {
 }
 
 /// The files that belong to a script, itself among them, sorted by path. A text says why they cannot be had.
-pub fn of_script(script: &str, named: Option<&[Pattern]>, ports: &Ports) -> Result<Vec<Checked>, String> {
+pub fn of_script(script: &str, named: Option<&[Pattern]>, known: &Digests, ports: &Ports) -> Result<Vec<Checked>, String> {
     let mut found = match named {
         Some(patterns) => matching(patterns, ports)?,
         None => folder_of(script, ports)?,
     };
-    if !found.iter().any(|(path, _)| path == script) {
-        found.push((script.to_owned(), 0));
+    if !found.iter().any(|path| path == script) {
+        found.push(script.to_owned());
     }
-    checked(found, ports)
+    checked(found, Some(known), ports)
 }
 
 /// One file by itself.
 pub fn alone(path: &str, ports: &Ports) -> Result<Vec<Checked>, String> {
-    checked(vec![(path.to_owned(), 0)], ports)
+    checked(vec![path.to_owned()], None, ports)
 }
 
 /// The files that patterns name, sorted by path.
 pub fn named(patterns: &[Pattern], ports: &Ports) -> Result<Vec<Checked>, String> {
-    checked(matching(patterns, ports)?, ports)
+    checked(matching(patterns, ports)?, None, ports)
 }
 
-/// The files in a script's own folder, with their sizes.
-fn folder_of(script: &str, ports: &Ports) -> Result<Vec<(String, u64)>, String> {
+/// The files in a script's own folder.
+fn folder_of(script: &str, ports: &Ports) -> Result<Vec<String>, String> {
     let folder = script.rsplit_once('/').map_or("", |(folder, _)| folder);
     if SHARED_FOLDERS.contains(&folder) {
         return Ok(Vec::new());
@@ -93,14 +97,14 @@ fn folder_of(script: &str, ports: &Ports) -> Result<Vec<(String, u64)>, String> 
     let limit = u32::try_from(MAX_FILES).unwrap_or(u32::MAX).saturating_mul(4);
     let listing = list(folder, &Reach { depth: MAX_DEPTH + 2, limit, skip: names_of(CACHES) }, ports)?;
     let mut files = Vec::new();
-    for Entry { path, kind, size, .. } in &listing.entries {
+    for Entry { path, kind, .. } in &listing.entries {
         let whole = format!("{folder}/{path}");
         if path.split('/').count() > MAX_DEPTH as usize + 1 {
             return Err(format!("`{whole}` lies more than {MAX_DEPTH} folders below the script; {REMEDY}"));
         }
         match kind {
             Kind::Directory => {}
-            Kind::File => files.push((whole, *size)),
+            Kind::File => files.push(whole),
             _ => return Err(not_a_file(&whole)),
         }
     }
@@ -110,9 +114,9 @@ fn folder_of(script: &str, ports: &Ports) -> Result<Vec<(String, u64)>, String> 
     Ok(files)
 }
 
-/// The files that patterns name, with their sizes, each once.
-fn matching(patterns: &[Pattern], ports: &Ports) -> Result<Vec<(String, u64)>, String> {
-    let mut files: Vec<(String, u64)> = Vec::new();
+/// The files that patterns name, each once.
+fn matching(patterns: &[Pattern], ports: &Ports) -> Result<Vec<String>, String> {
+    let mut files: Vec<String> = Vec::new();
     let mut left = MAX_SEARCHED;
     for pattern in patterns {
         let (folder, is_pattern) = pattern.folder();
@@ -129,7 +133,7 @@ fn matching(patterns: &[Pattern], ports: &Ports) -> Result<Vec<(String, u64)>, S
                 ));
             }
             let mut matched = false;
-            for Entry { path, kind, size, .. } in &listing.entries {
+            for Entry { path, kind, .. } in &listing.entries {
                 let whole = if folder.is_empty() { path.clone() } else { format!("{folder}/{path}") };
                 if *kind == Kind::Directory || !pattern.glob.matches(&whole) {
                     continue;
@@ -138,17 +142,17 @@ fn matching(patterns: &[Pattern], ports: &Ports) -> Result<Vec<(String, u64)>, S
                     return Err(not_a_file(&whole));
                 }
                 matched = true;
-                files.push((whole, *size));
+                files.push(whole);
             }
             if !matched {
                 return Err(format!("`files` names `{written}`, which matches no file"));
             }
         } else {
-            match look(written, false, ports) {
+            match look(written, ports) {
                 Some(facts) if facts.kind == Kind::Directory => {
                     return Err(format!("`files` names the folder `{written}`; write `{written}/**` for the files in it"));
                 }
-                Some(facts) if facts.kind == Kind::File => files.push((written.clone(), facts.size)),
+                Some(facts) if facts.kind == Kind::File => files.push(written.clone()),
                 _ => return Err(format!("`files` names `{written}`, which is not a file of the workspace")),
             }
         }
@@ -157,35 +161,74 @@ fn matching(patterns: &[Pattern], ports: &Ports) -> Result<Vec<(String, u64)>, S
         }
     }
     files.sort_unstable();
-    files.dedup_by(|one, other| one.0 == other.0);
+    files.dedup();
     Ok(files)
 }
 
 /// The files with their digests, if they are few and small enough and each is what its path says.
-fn checked(mut files: Vec<(String, u64)>, ports: &Ports) -> Result<Vec<Checked>, String> {
+fn checked(mut files: Vec<String>, known: Option<&Digests>, ports: &Ports) -> Result<Vec<Checked>, String> {
     if files.len() > MAX_FILES {
         return Err(format!("it needs more than {MAX_FILES} files; {REMEDY}"));
     }
-    let too_large = || format!("its files are larger than {} MiB together; {REMEDY}", MAX_BYTES >> 20);
-    // A large file is not hashed only to be refused.
-    if files.iter().try_fold(0u64, |sum, (_, size)| sum.checked_add(*size)).is_none_or(|sum| sum > MAX_BYTES) {
-        return Err(too_large());
-    }
     files.sort_unstable();
-    let question = |(path, _): &(String, u64)| Question { root: Root::Project, path: path.clone(), digest: true };
-    let questions: Vec<Question> = files.iter().map(question).collect();
-    let mut checked = Vec::new();
-    let mut bytes = 0u64;
-    for ((path, _), facts) in files.into_iter().zip(ports.workspace.inspect(&questions)) {
-        // A link that took the file's place, or one of its folders', leads to another path.
-        if facts.kind != Kind::File || facts.real_path.as_deref() != Some(&path) || facts.entry_path.as_deref() != Some(&path) {
-            return Err(not_a_file(&path));
-        }
-        bytes = bytes.saturating_add(facts.size);
-        let digest = facts.digest.ok_or_else(|| format!("`{path}` cannot be read"))?;
-        checked.push((path, digest));
+    let looked_at = inspected(&files, false, ports)?;
+    // A large file is not hashed only to be refused.
+    if looked_at.iter().try_fold(0u64, |sum, facts| sum.checked_add(facts.size)).is_none_or(|sum| sum > MAX_BYTES) {
+        return Err(format!("its files are larger than {} MiB together; {REMEDY}", MAX_BYTES >> 20));
     }
-    if bytes > MAX_BYTES { Err(too_large()) } else { Ok(checked) }
+    let find = |(path, facts): (&String, &Facts)| known.and_then(|known| known.find(path, facts));
+    let mut digests: Vec<Option<Digest>> = files.iter().zip(&looked_at).map(find).collect();
+    let missing: Vec<String> =
+        files.iter().zip(&digests).filter(|(_, digest)| digest.is_none()).map(|(path, _)| path.clone()).collect();
+    let hashed = inspected(&missing, true, ports)?;
+    for ((slot, path), facts) in digests.iter_mut().filter(|digest| digest.is_none()).zip(&missing).zip(hashed) {
+        let digest = facts.digest.ok_or_else(|| format!("`{path}` cannot be read"))?;
+        *slot = Some(digest);
+        if let Some(known) = known {
+            known.keep(path, &facts, digest);
+        }
+    }
+    Ok(files.into_iter().zip(digests).filter_map(|(path, digest)| Some((path, digest?))).collect())
+}
+
+/// What the host says about files, each of which must be one and stand where its path says.
+fn inspected(files: &[String], digest: bool, ports: &Ports) -> Result<Vec<Facts>, String> {
+    let question = |path: &String| Question { root: Root::Project, path: path.clone(), digest };
+    let facts = ports.workspace.inspect(&files.iter().map(question).collect::<Vec<_>>());
+    for (path, facts) in files.iter().zip(&facts) {
+        // A link that took the file's place, or one of its folders', leads to another path.
+        if facts.kind != Kind::File || [&facts.real_path, &facts.entry_path].iter().any(|at| at.as_ref() != Some(path)) {
+            return Err(not_a_file(path));
+        }
+    }
+    Ok(facts)
+}
+
+/// Digests of files that have not changed since, so that many hooks with one folder do not have it hashed many times. Only for
+/// what is copied: there the host hashes what it reads, so a digest that is no longer true lets nothing run.
+#[derive(Debug, Clone, Default)]
+pub struct Digests(Rc<RefCell<HashMap<String, Kept>>>);
+
+/// The stamp and the size that a file had, and its digest.
+type Kept = (u64, u64, Digest);
+
+/// At most this many are kept.
+const MAX_KEPT: usize = 4_096;
+
+impl Digests {
+    fn find(&self, path: &str, facts: &Facts) -> Option<Digest> {
+        let kept = self.0.borrow();
+        let (stamp, size, digest) = kept.get(path)?;
+        (*stamp == facts.stamp && *size == facts.size && facts.stamp != 0).then_some(*digest)
+    }
+
+    fn keep(&self, path: &str, facts: &Facts, digest: Digest) {
+        let mut kept = self.0.borrow_mut();
+        if kept.len() >= MAX_KEPT {
+            kept.clear();
+        }
+        kept.insert(path.to_owned(), (facts.stamp, facts.size, digest));
+    }
 }
 
 fn not_a_file(path: &str) -> String {
@@ -198,9 +241,8 @@ fn list(folder: &str, reach: &Reach, ports: &Ports) -> Result<Listing, String> {
     ports.workspace.list(Root::Project, folder, reach).map_err(|fault| format!("the folder `{folder}` cannot be read: {fault}"))
 }
 
-fn look(path: &str, digest: bool, ports: &Ports) -> Option<crate::ports::Facts> {
-    let question = Question { root: Root::Project, path: path.to_owned(), digest };
-    ports.workspace.inspect(&[question]).into_iter().next()
+fn look(path: &str, ports: &Ports) -> Option<Facts> {
+    ports.workspace.inspect(&[Question::project(path)]).into_iter().next()
 }
 
 fn names_of(names: &[&str]) -> Vec<String> {
@@ -303,7 +345,7 @@ mod tests {
             ("hooks/a.sh", Some(vec!["many/*"]), "`files` names `many/*`, which matches more than 256 files"),
         ] {
             let files = files.map(|files| patterns(&files));
-            let found = paths(of_script(script, files.as_deref(), &ports));
+            let found = paths(of_script(script, files.as_deref(), &Digests::default(), &ports));
             assert!(found.starts_with(expected), "{script} {files:?}: {found}");
             if !expected.contains('`') && !expected.contains("its") {
                 assert_eq!(found, expected);
@@ -321,11 +363,14 @@ mod tests {
         world.write("hooks/a.sh", "one");
         world.write("hooks/0.sh", "zero");
         world.write("hooks/long", vec![b'x'; 70_000]);
-        let files = of_script("hooks/a.sh", None, &ports).unwrap();
+        let known = Digests::default();
+        let files = of_script("hooks/a.sh", None, &known, &ports).unwrap();
+        assert_eq!(of_script("hooks/a.sh", None, &known, &ports).unwrap(), files, "known or not");
         let shown = texts("hooks/a.sh", &files, &ports);
         let expected = [("hooks/a.sh".to_owned(), "one".to_owned()), ("hooks/0.sh".to_owned(), "zero".to_owned())];
         assert_eq!((shown.texts.as_slice(), shown.missing), (expected.as_slice(), vec!["hooks/long".to_owned()]));
         world.write("hooks/a.sh", "two");
+        assert_ne!(of_script("hooks/a.sh", None, &known, &ports).unwrap(), files);
         assert_eq!(texts("hooks/a.sh", &files, &ports).texts, expected[1..]);
     }
 }

@@ -57,6 +57,8 @@ pub struct Hooks {
     /// What operations have put in since the last step.
     inbox: Vec<(Event, VecDeque<Registered>, Ask, bool)>,
     listening: Vec<String>,
+    /// Runs of hooks that nobody has approved that were looked at in this step.
+    examined: usize,
     /// Approvals that were asked for: once for each hook and digest.
     asked: Vec<(String, String)>,
     counts: Counts,
@@ -116,6 +118,7 @@ impl Hooks {
     pub fn step(&mut self, now: u64, inputs: &[Value], ports: &Ports) -> (Vec<Command>, Option<u64>) {
         // A clock that is set back would let everything wait for it.
         self.now = self.now.max(now);
+        self.examined = 0;
         for input in inputs {
             self.take_in(input, ports);
         }

@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use super::bundle::{self, Checked, Pattern};
+use super::bundle::{self, Checked, Digests, Pattern};
 use super::interpreter::{self, Reading};
 use crate::json;
 use crate::ports::{Facts, Kind, Ports, Question, Root};
@@ -32,12 +32,14 @@ pub struct Machine {
     pub path: Vec<String>,
     /// Where temporary files lie.
     pub temp: Option<String>,
+    /// Files that were hashed before.
+    digests: Digests,
 }
 
 impl Machine {
     /// What the host says. Programs are looked for neither in the workspace nor wherever one happens to be.
     pub fn new(workspace: &str, path: impl Iterator<Item = String>) -> Self {
-        let mut machine = Self { workspace: workspace.trim_end_matches('/').to_owned(), path: Vec::new(), temp: None };
+        let mut machine = Self { workspace: workspace.trim_end_matches('/').to_owned(), ..Self::default() };
         let installed = |folder: &String| {
             let below = folder.strip_prefix(machine.workspace.as_str());
             let within =
@@ -294,7 +296,7 @@ impl Finder<'_> {
     }
 
     fn copied(&self, script: &str, words: Vec<(usize, String)>) -> Result<Copied, String> {
-        let files = bundle::of_script(script, self.files, self.ports)?;
+        let files = bundle::of_script(script, self.files, &self.machine.digests, self.ports)?;
         Ok(Copied { script: script.to_owned(), files, words })
     }
 

@@ -162,6 +162,12 @@ impl Approvals {
         }
     }
 
+    /// Whether a hook of this name was ever approved in this workspace, whatever it was then.
+    pub fn knows(&mut self, id: &str, machine: &Machine, ports: &Ports) -> bool {
+        self.refresh(ports);
+        position(&self.kept, id, machine).is_some()
+    }
+
     fn refresh(&mut self, ports: &Ports) {
         let question = Question { root: Root::Home, path: PATH.to_owned(), digest: false };
         let facts = ports.workspace.inspect(&[question]);

@@ -23,6 +23,9 @@ const ENVIRONMENT: &[&str] = &["HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "LC_
 /// Of a program's output the host keeps so much.
 const OUTPUT_BYTES: u64 = 1 << 20;
 
+/// At most this many runs of hooks that nobody has ever approved are looked at in one step: each may mean reading a folder.
+const MAX_EXAMINED: usize = 256;
+
 /// Where copies of scripts lie while they run, below the home folder.
 const COPIES: &str = ".tollgate/run";
 
@@ -73,6 +76,18 @@ impl Hooks {
         if source != Source::Workspace {
             return Ok(None);
         }
+        let id = &hook.id;
+        let skipped = |why: &str| {
+            let remedy = format!("look at it with `tollgate hooks show {id}`, then `tollgate hooks approve {id}`");
+            Outcome::boxed(Status::Skipped, &format!("{why}; {remedy}"))
+        };
+        // Those do not run whatever they are, so a flood of them need not be looked at, and takes nobody else's turn.
+        if !self.approvals.knows(id, &self.machine, ports) {
+            self.examined += 1;
+            if self.examined > MAX_EXAMINED {
+                return Err(skipped(Trust::New.reason()));
+            }
+        }
         let deed = trust::deed(hook, false, &self.machine, ports)
             .map_err(|why| Outcome::boxed(Status::Failed, &ports.secrets.redact_with(&why, &hook.secrets)))?;
         let trust = self.approvals.trust(hook, &deed, &self.machine, ports);
@@ -80,11 +95,7 @@ impl Hooks {
             Trust::Approved => return Ok(deed.program),
             trust => (trust.as_str(), trust.reason(), trust.notice(), trust.before()),
         };
-        let id = &hook.id;
-        let outcome = Outcome::boxed(
-            Status::Skipped,
-            &format!("{why}; look at it with `tollgate hooks show {id}`, then `tollgate hooks approve {id}`"),
-        );
+        let outcome = skipped(why);
         let digest = deed.digest.to_string();
         if !self.asked.iter().any(|(known, asked)| known == id && *asked == digest) {
             self.asked.retain(|(known, _)| known != id);
