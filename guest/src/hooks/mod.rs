@@ -10,6 +10,7 @@ mod engine;
 pub mod event;
 pub mod interpreter;
 pub mod journal;
+pub mod machine;
 mod outcome;
 pub mod program;
 pub mod registry;

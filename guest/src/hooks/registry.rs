@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::declaration::{self, Fault, Hook};
 use super::event::{self, Event};
-use super::program::Machine;
+use super::machine::Machine;
 use super::settings::{self, OfUser};
 use crate::json::place::{Step, place};
 use crate::ports::{Facts, Kind, Ports, Question, Root};

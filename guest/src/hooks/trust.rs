@@ -7,7 +7,8 @@ use serde_json::Value;
 
 use super::bundle;
 use super::declaration::{Action, Hook};
-use super::program::{self, Command, FORMAT, Machine, Program};
+use super::machine::Machine;
+use super::program::{self, Command, FORMAT, Program};
 use crate::digest::Digest;
 use crate::json::{self, object};
 use crate::ports::{Expectation, FileFault, Kind, Ports, Question, Root};
