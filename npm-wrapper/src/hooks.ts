@@ -225,8 +225,8 @@ export class Hooks {
         this.#listen(command.trigger, command.type === 'listen');
         break;
       case 'approval': {
-        const { hook, digest, why, shows } = command;
-        this.#guarded('onApproval', () => onApproval?.({ hook, digest, why, shows }));
+        const { hook, digest, why, notice, shows } = command;
+        this.#guarded('onApproval', () => onApproval?.({ hook, digest, why, ...(notice === undefined ? {} : { notice }), shows }));
         break;
       }
       case 'stopped':

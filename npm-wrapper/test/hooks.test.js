@@ -269,6 +269,18 @@ test('what is told before an approval is the bytes of its digest', LIMIT, async 
   assert.match(shows.note, /is not checked$/);
 });
 
+test('what was approved when only the script was checked is asked about again, and why', LIMIT, async () => {
+  const own = [{ id: 'own', trigger: 'before_tool', command: ['sh', 'hooks/own.sh'] }];
+  const { hooks, home, workspace, approvals } = gateWith({ own, files: { 'hooks/own.sh': 'one\n' } });
+  const shows = { declaration: own[0], runs: ['/bin/sh', 'hooks/own.sh'], script: ['hooks/own.sh', 'sha256:00'], files: [], unchecked: false };
+  const kept = { schemaVersion: 1, approvals: [{ workspace, hook: 'own', digest: 'sha256:00', shows }] };
+  writeFiles(home, { '.tollgate/trusted-hooks.json': JSON.stringify(kept) });
+  const record = await hooks.run('own');
+  assert.equal(record.status, 'skipped');
+  assert.match(record.reason, /^it was approved when only the script itself was checked/);
+  assert.deepEqual(approvals.map(({ why, notice }) => [why, record.reason.startsWith(notice)]), [['changed', true]]);
+});
+
 test('a script that only a shell would run is no program', LIMIT, async () => {
   const own = [{ id: 'own', trigger: 'before_tool', command: ['hooks/own'] }];
   const { gate, hooks, workspace } = gateWith({ own, files: { 'hooks/own': 'echo > ran\n' } });
