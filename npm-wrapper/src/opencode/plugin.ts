@@ -33,8 +33,9 @@ export function start({ client, directory }: PluginInput, options: PluginOptions
   return { ...callbacks(calls, sessions), ...(governed ? { tool: intentTools(gate) } : {}) };
 }
 
-function wanting({ hook, why }: HookApproval): string {
-  return `the hook \`${hook}\` is ${why} and does not run; look at it with \`tollgate hooks show ${hook}\`, then approve it`;
+function wanting({ hook, why, notice }: HookApproval): string {
+  const stands = notice === undefined ? `is ${why} and does not run` : `does not run: ${notice}`;
+  return `the hook \`${hook}\` ${stands}; look at it with \`tollgate hooks show ${hook}\`, then approve it`;
 }
 
 /** OpenCode drops a plugin that throws and goes on without it, so one without a gate stays and follows the settings. */
