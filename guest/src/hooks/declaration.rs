@@ -15,8 +15,8 @@ const SCHEMA_VERSION: u64 = 1;
 const MOST_HOOKS: usize = 10_000;
 const LONGEST_ID: usize = 128;
 const MOST_FAULTS: usize = 20;
-/// All patterns of a file together.
-const MOST_STEPS: usize = 50_000;
+/// All patterns of a file together, in states of an automaton.
+const MAX_PATTERNS_SIZE: usize = 200_000;
 
 /// A hook.
 #[derive(Debug, Clone)]
@@ -136,7 +136,7 @@ fn plain(folder: &str) -> &str {
 
 /// Reads a file of declarations: all hooks, or everything that is wrong.
 pub fn read(document: &Value) -> Result<Vec<Hook>, Vec<Fault>> {
-    let mut reader = Reader { faults: Vec::new(), path: Vec::new(), steps: 0 };
+    let mut reader = Reader { faults: Vec::new(), path: Vec::new(), patterns_size: 0 };
     let mut hooks: Vec<Hook> = Vec::new();
     let list = match document {
         Value::Array(list) => Some(list),
@@ -175,7 +175,7 @@ pub fn read(document: &Value) -> Result<Vec<Hook>, Vec<Fault>> {
 
 /// Reads one declaration that was not written in a file.
 pub fn read_one(written: &Value) -> Result<Hook, Vec<Fault>> {
-    let mut reader = Reader { faults: Vec::new(), path: Vec::new(), steps: 0 };
+    let mut reader = Reader { faults: Vec::new(), path: Vec::new(), patterns_size: 0 };
     let hook = reader.hook(written);
     hook.filter(|_| reader.faults.is_empty()).ok_or(reader.faults)
 }
@@ -183,7 +183,7 @@ pub fn read_one(written: &Value) -> Result<Hook, Vec<Fault>> {
 struct Reader {
     faults: Vec<Fault>,
     path: Vec<Step>,
-    steps: usize,
+    patterns_size: usize,
 }
 
 impl Reader {
@@ -247,8 +247,8 @@ impl Reader {
         };
         match patterns(fields.get("secretPatterns").unwrap_or(&Value::Null)) {
             Ok(patterns) => {
-                self.steps += patterns.iter().map(Pattern::size).sum::<usize>();
-                if self.steps > MOST_STEPS {
+                self.patterns_size += patterns.iter().map(Pattern::size).sum::<usize>();
+                if self.patterns_size > MAX_PATTERNS_SIZE {
                     self.fault_at("secretPatterns", "make all patterns of this file too large together");
                 }
                 hook.secrets = patterns;
