@@ -31,9 +31,9 @@ const MAX_BUILT_BYTES: usize = 8 << 20;
 const MAX_WALKED_BYTES: usize = 8 << 20;
 
 /// Steps for any text. A step is one byte of the text in one automaton.
-const STEPS: usize = 1 << 20;
+const STEPS: usize = 512 << 10;
 /// More steps for every byte of it.
-const STEPS_PER_BYTE: usize = 32;
+const STEPS_PER_BYTE: usize = 24;
 /// How many steps a byte of memory for new states costs.
 const STEPS_PER_CACHE_BYTE: usize = 4;
 
@@ -41,25 +41,30 @@ const STEPS_PER_CACHE_BYTE: usize = 4;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Exhausted;
 
-/// The work that may be spent on searching a text, or on all texts of one value.
+/// The work that may be spent on searching a text, or on all texts of one value. Once it is used up no text that follows is searched.
 #[derive(Debug)]
 pub(super) struct Budget {
-    steps: usize,
+    /// None once it is used up.
+    steps: Option<usize>,
 }
 
 impl Budget {
     pub(super) fn new() -> Self {
-        Self { steps: STEPS }
+        Self { steps: Some(STEPS) }
     }
 
     /// There is more text to search.
     pub(super) fn grant(&mut self, bytes: usize) {
-        self.steps = self.steps.saturating_add(bytes.saturating_mul(STEPS_PER_BYTE));
+        self.steps = self.steps.map(|steps| steps.saturating_add(bytes.saturating_mul(STEPS_PER_BYTE)));
     }
 
     fn spend(&mut self, steps: usize) -> Result<(), Exhausted> {
-        self.steps = self.steps.checked_sub(steps).ok_or(Exhausted)?;
-        Ok(())
+        self.steps = self.steps.and_then(|left| left.checked_sub(steps));
+        self.steps.map(drop).ok_or(Exhausted)
+    }
+
+    fn use_up(&mut self) {
+        self.steps = None;
     }
 }
 
@@ -89,13 +94,17 @@ impl Search {
         self.backwards.begin();
         let before = self.memory();
         let found = self.cover_unpaid(text, covered, budget);
+        if found.is_err() {
+            budget.use_up();
+        }
         // New states are paid for afterwards: their number is bounded for every pattern, and here for all of them together.
-        budget.spend(self.memory().saturating_sub(before).saturating_mul(STEPS_PER_CACHE_BYTE))?;
-        found
+        budget.spend(self.memory().saturating_sub(before).saturating_mul(STEPS_PER_CACHE_BYTE))
     }
 
     fn cover_unpaid(&mut self, text: &str, covered: &mut Vec<Range<usize>>, budget: &mut Budget) -> Result<(), Exhausted> {
-        budget.spend(text.len())?;
+        // A plain search takes half as long as a walk, and next to nothing where it looks for a literal first.
+        let is_quick = self.forwards.dfa.get_config().get_prefilter().is_some();
+        budget.spend(text.len() / if is_quick { 16 } else { 2 })?;
         if !self.forwards.is_match(text)? {
             return Ok(());
         }
@@ -131,7 +140,7 @@ impl Automaton {
         let config = Config::new().reverse(backwards).which_captures(WhichCaptures::None).nfa_size_limit(Some(MAX_BUILT_BYTES));
         let nfa = Compiler::new().configure(config).build_from_hir(tree).ok()?;
         // Only where it is worth it: else every byte would be looked at twice.
-        let literals = if backwards { None } else { Prefilter::from_hir_prefix(MatchKind::All, tree).filter(Prefilter::is_fast) };
+        let literals = if backwards { None } else { Prefilter::from_hir_prefix(MatchKind::LeftmostFirst, tree).filter(Prefilter::is_fast) };
         let config = DFA::config()
             .match_kind(MatchKind::All)
             .specialize_start_states(literals.is_some())
