@@ -3,6 +3,7 @@
 mod check;
 mod entering;
 mod guard;
+mod on_fault;
 mod reconcile;
 mod settle;
 
@@ -126,7 +127,7 @@ impl Gate {
     fn find(&mut self, intent: &str) -> Result<(Intent, Rc<Intents>), Refusal> {
         let intents = match self.governance() {
             Governance::By(intents) => intents,
-            Governance::Unreadable(why) => return Err(Refusal::NotGoverned(why)),
+            Governance::Unreadable(why) | Governance::Inaccessible(why) => return Err(Refusal::NotGoverned(why)),
             Governance::None => {
                 let why = format!("there are no intents here: `{}` is missing; run `tollgate init`", file::PATH);
                 return Err(Refusal::NotGoverned(why));

@@ -434,8 +434,8 @@ fn a_change_can_be_taken_back() {
 #[test]
 fn a_ledger_that_cannot_be_written_is_tried_again_and_never_blocks() {
     let mut house = House::new();
-    house.world.refuse_writes(Some(FileFault::Full));
     expect(&house.call("pre-tool", "s", "1", "write", write("src/auth/a.ts")), "allow", "in_scope");
+    house.world.refuse_writes(Some(FileFault::Full));
     house.world.write("src/auth/a.ts", "new");
     let settled = house.call("post-tool", "s", "1", "write", write("src/auth/a.ts"));
     assert_eq!(settled["entries"], json!([]));
@@ -454,7 +454,66 @@ fn a_ledger_that_cannot_be_written_is_tried_again_and_never_blocks() {
     assert!(
         house.world.logged().iter().any(|(level, line)| *level == Level::Error && line.contains("`write` on `src/auth/b.ts`"))
     );
+    house.world.refuse_writes(None);
     expect(&house.call("pre-tool", "s", "3", "write", write("src/auth/b.ts")), "allow", "in_scope");
+}
+
+/// A call that cannot be remembered is a person's to decide on, unless the user said otherwise. A workspace cannot say it.
+#[test]
+fn a_fault_before_a_tool_asks_unless_the_user_lets_it_pass() {
+    let allows = r#"{"on_fault": "allow"}"#;
+    for (of_user, of_workspace, verdict, code) in [
+        (None, None, "ask", "gate_fault"),
+        (None, Some(allows), "ask", "gate_fault"),
+        (Some(r#"{"on_fault": "ask"}"#), Some(allows), "ask", "gate_fault"),
+        (Some(r#"{"on_fault": "#), None, "ask", "gate_fault"),
+        (Some(allows), None, "allow", "in_scope"),
+        // The stricter of the two counts.
+        (Some(allows), Some(r#"{"strict": true}"#), "ask", "gate_fault"),
+    ] {
+        let mut house = House::new();
+        if let Some(text) = of_user {
+            house.world.write_home(".tollgate/config.json", text);
+        }
+        if let Some(text) = of_workspace {
+            house.world.write(".tollgate/config.json", text);
+        }
+        house.world.refuse_writes(Some(FileFault::Full));
+        let ruling = house.call("pre-tool", "s", "1", "write", write("src/auth/a.ts"));
+        expect(&ruling, verdict, code);
+        expect(&house.call("pre-tool", "s", "2", "read", json!({"filePath": "src/auth/a.ts"})), "allow", "read_only");
+        expect(&house.call("pre-tool", "s", "3", "write", write("README.md")), "deny", "out_of_scope");
+        assert_eq!(house.warned("`on_fault` in `.tollgate/config.json` does not count"), of_workspace == Some(allows));
+    }
+}
+
+/// Intents that are there and cannot be looked at may say anything. Missing or broken ones say nothing.
+#[test]
+fn intents_that_cannot_be_looked_at_ask() {
+    type Make = fn(&Memory);
+    const PATH: &str = ".orchestration/active_intents.yaml";
+    let cases: &[(&str, Make, &str)] = &[
+        ("missing", |_| {}, "allow"),
+        ("broken", |world| world.write(PATH, "active_intents: [unclosed"), "allow"),
+        ("a folder", |world| world.mkdir(PATH), "ask"),
+        ("too large", |world| world.write(PATH, " ".repeat((8 << 20) + 1)), "ask"),
+        ("a circle", |world| world.symlink("active_intents.yaml", PATH), "ask"),
+        ("outside", |world| world.symlink("/home/user/intents.yaml", PATH), "ask"),
+    ];
+    for (name, make, verdict) in cases {
+        let world = Memory::new();
+        world.mkdir(".orchestration");
+        make(&world);
+        let mut house = House { gate: Gate::new(world.ports()), world };
+        let ruling = house.call("pre-tool", "s", "1", "write", write("a"));
+        assert_eq!((&ruling["verdict"], &ruling["code"]), (&json!(verdict), &json!("intents_unreadable")), "{name}: {ruling}");
+        expect(&house.call("pre-tool", "s", "2", "read", json!({"filePath": "a"})), "allow", "intents_unreadable");
+        expect(&house.call("pre-tool", "s", "3", "write", json!({})), verdict, "intents_unreadable");
+        house.world.write_home(".tollgate/config.json", r#"{"on_fault": "allow"}"#);
+        expect(&house.call("pre-tool", "s", "4", "write", write("a")), "allow", "intents_unreadable");
+        house.world.write(".tollgate/config.json", r#"{"strict": true}"#);
+        expect(&house.call("pre-tool", "s", "5", "write", write("a")), "deny", "intents_unreadable");
+    }
 }
 
 #[test]

@@ -85,7 +85,7 @@ impl Gate {
         }
         let pending = Pending { intent: intent.id.clone(), since: how.since, changes, certain: how.certain, open_ended };
         pending::keep(&key, &pending, &self.ports).inspect_err(|fault| {
-            // A fault of our own never blocks work, and this process at least remembers.
+            // A person may let it run all the same, and this process at least remembers.
             self.ports.warn(&format!("the call `{}` cannot be remembered: {fault}", call.call));
             self.remember_here(key, pending);
         })
