@@ -1,5 +1,7 @@
 //! After a tool ran: what is there to enter in the ledger?
 
+use std::collections::BTreeSet;
+
 use super::Gate;
 use super::entering::Unentered;
 use super::guard::MOST_LEASES;
@@ -106,11 +108,10 @@ impl Gate {
             Some(Change { path, operation: effect.operation, pre_hash: effect.pre_hash, before: None })
         };
         // A file that is taken away and made again changes once.
-        let mut known: Vec<String> = Vec::new();
+        let mut known = BTreeSet::new();
         let mut changes: Vec<Change> = Vec::new();
         for change in effects.iter().filter_map(change) {
-            if let Err(at) = known.binary_search(&change.path) {
-                known.insert(at, change.path.clone());
+            if known.insert(change.path.clone()) {
                 changes.push(change);
             }
         }
