@@ -51,6 +51,9 @@ const COPY: &str = "config.json";
 /// A larger file is a mistake.
 const MOST_BYTES: u64 = 1 << 20;
 
+/// The names of all tools together stand for no more patterns: each of them is compared with every tool that is called.
+const MAX_TOOL_PATTERNS: usize = 10_000;
+
 /// What becomes of a call that is neither clearly right nor clearly wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -228,8 +231,14 @@ impl Config {
             config.hooks = HookSettings::parse(hooks).map_err(ConfigFault::Other)?;
         }
         config.secrets = settings::patterns(&written.secret_patterns).map_err(ConfigFault::Other)?.into();
+        let mut patterns = 0;
         for (tool, written) in written.tools {
             let glob = Glob::compile(&tool).map_err(|why| ConfigFault::Tool { tool: tool.clone(), why: why.to_string() })?;
+            patterns += glob.size();
+            if patterns > MAX_TOOL_PATTERNS {
+                let why = format!("up to here the names stand for more than {MAX_TOOL_PATTERNS} patterns");
+                return Err(ConfigFault::Tool { tool, why });
+            }
             match rule(&written) {
                 Some(rule) => config.tools.push((tool, glob, rule)),
                 None => return Err(ConfigFault::Tool { tool, why: ENTRY.to_owned() }),

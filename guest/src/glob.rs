@@ -23,7 +23,7 @@ const MOST_ALTERNATIVES: usize = 256;
 /// So are longer patterns, in bytes.
 const MAX_PATTERN_BYTES: usize = 4_096;
 /// And braces in braces that are deeper than this.
-const MAX_DEPTH: usize = 16;
+const MAX_DEPTH: usize = 512;
 /// A longer path is matched by no pattern: no system that we know opens one.
 const MAX_PATH_BYTES: usize = 4_096;
 /// Comparisons of one character or one name for one path. What takes more, which takes a pattern made for it, does not match.
@@ -94,6 +94,11 @@ impl Glob {
         }
         let alternatives = expand(pattern, 0)?.iter().map(|plain| names(plain)).collect::<Result<_, _>>()?;
         Ok(Self { alternatives })
+    }
+
+    /// How many patterns without braces it stands for.
+    pub fn size(&self) -> usize {
+        self.alternatives.len()
     }
 
     /// Whether the pattern matches the whole path.
@@ -290,13 +295,7 @@ fn matches_pieces(pieces: &[Piece], text: &str, steps: &Steps) -> bool {
 }
 
 /// Matches a sequence against a pattern in which some elements stand for any number of items.
-fn walk<P, T>(
-    pattern: &[P],
-    items: &[T],
-    steps: &Steps,
-    is_any: impl Fn(&P) -> bool,
-    one: impl Fn(&P, &T) -> bool,
-) -> bool {
+fn walk<P, T>(pattern: &[P], items: &[T], steps: &Steps, is_any: impl Fn(&P) -> bool, one: impl Fn(&P, &T) -> bool) -> bool {
     let (mut at, mut from) = (0, 0);
     let mut back: Option<(usize, usize)> = None;
     loop {

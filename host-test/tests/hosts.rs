@@ -232,11 +232,9 @@ fn a_gate_that_does_not_start_lets_nothing_run_unless_the_user_says_so() {
     std::fs::remove_file(&own).unwrap();
 
     std::fs::create_dir(&own).unwrap();
-    for (settings, expected) in [
-        ("{\"on_fault\": \"ask\"}", Some("ask")),
-        ("{\"on_fault\": tru", Some("ask")),
-        ("{\"on_fault\": \"allow\"}", None),
-    ] {
+    for (settings, expected) in
+        [("{\"on_fault\": \"ask\"}", Some("ask")), ("{\"on_fault\": tru", Some("ask")), ("{\"on_fault\": \"allow\"}", None)]
+    {
         std::fs::write(own.join("config.json"), settings).unwrap();
         assert_eq!(decision(WRITE).as_deref(), expected, "{settings}");
     }

@@ -44,19 +44,20 @@ impl Gate {
         }
     }
 
-    /// Whether somebody entered that a file is what it is now.
-    pub(super) fn is_entered(&self, pending: &Pending, path: &str, digest: Option<Digest>) -> bool {
-        let is_same = |entry: Entry| entry.file.is_some_and(|file| file.relative_path == path && file.post_hash == digest);
-        self.entered_since(pending).into_iter().any(is_same)
-    }
-
     /// Enters of a call only that it cannot be looked at: the gate failed on it again and again, and would fail on every call after it.
     pub(super) fn give_up(&mut self, call: &ToolCall, key: String, pending: &Pending, now: Timestamp) -> Settlement {
-        let why = format!("what `{}` changed is not known: the gate failed {} times when it looked", call.tool, pending::MAX_ATTEMPTS);
+        let why =
+            format!("what `{}` changed is not known: the gate failed {} times when it looked", call.tool, pending::MAX_ATTEMPTS);
         self.ports.fail(&why);
         let entry = self.entry(call, Some(&pending.intent), now, None, MutationClass::IntentEvolution);
         let entry = Entry { success: false, error: Some(why.clone()), scope_validation: ScopeValidation::Fail, ..entry };
         let lines = self.enter(Some(key), vec![entry]).unwrap_or_else(|unentered| unentered.lines);
         Settlement { lines, notice: Some(why) }
     }
+}
+
+/// Whether one of these entries says that a file is what it is now.
+pub(super) fn explains(entered: &[Entry], path: &str, digest: Option<Digest>) -> bool {
+    let is_same = |entry: &Entry| entry.file.as_ref().is_some_and(|file| file.relative_path == path && file.post_hash == digest);
+    entered.iter().any(is_same)
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::Gate;
 use super::entering::Unentered;
 use super::guard::MOST_LEASES;
-use super::left_behind::UNKNOWN;
+use super::left_behind::{UNKNOWN, explains};
 use crate::call::ToolCall;
 use crate::call::effect::{Effect, Operation};
 use crate::config;
@@ -88,12 +88,8 @@ impl Gate {
                 change.before = content.and_then(|content| String::from_utf8(content).ok());
             }
         }
-        let caller = Caller {
-            session: call.session.clone(),
-            call: call.call.clone(),
-            tool: call.tool.clone(),
-            agent: call.agent.clone(),
-        };
+        let caller =
+            Caller { session: call.session.clone(), call: call.call.clone(), tool: call.tool.clone(), agent: call.agent.clone() };
         let pending = Pending { caller, intent: intent.id.clone(), since: how.since, changes, certain: how.certain, open_ended };
         pending::keep(&key, &pending, &self.ports).inspect_err(|fault| {
             // A person may let it run all the same, and this process at least remembers.
@@ -211,16 +207,17 @@ impl Gate {
             Outcome::Unknown => (false, Some(UNKNOWN.to_owned())),
         };
         let others = self.others(call, pending);
+        let doubtful = *outcome == Outcome::Unknown;
+        let entered = if doubtful { self.entered_since(pending) } else { Vec::new() };
         let mut entries = Vec::new();
         for (change, facts) in pending.changes.iter().zip(facts) {
             let gone = facts.kind == Kind::Missing;
             let unchanged =
                 if gone { change.pre_hash.is_none() } else { facts.digest.is_some() && facts.digest == change.pre_hash };
-            let doubtful = *outcome == Outcome::Unknown;
             if unchanged && (doubtful || !pending.certain || !success && !config.record_failed) {
                 continue;
             }
-            if doubtful && self.is_entered(pending, &change.path, facts.digest) {
+            if explains(&entered, &change.path, facts.digest) {
                 continue;
             }
             // By what there was and is, not by what was meant.

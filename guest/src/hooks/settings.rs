@@ -125,8 +125,7 @@ pub fn patterns(written: &Value) -> Result<Vec<Pattern>, String> {
             size += compiled.size();
             if size > MAX_PATTERNS_SIZE { Err("together they are too large".to_owned()) } else { Ok(compiled) }
         });
-        let compiled =
-            compiled.map_err(|why| format!("`secretPatterns[{at}]` is no regular expression that can be used: {why}"));
+        let compiled = compiled.map_err(|why| format!("`secretPatterns[{at}]` is no regular expression that can be used: {why}"));
         patterns.push(compiled?);
     }
     Ok(patterns)

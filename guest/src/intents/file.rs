@@ -206,6 +206,7 @@ mod tests {
             ("other: 1", "line 1, column 1: there is no `active_intents:`"),
             ("- {id: A, name: B, status: PLANNED, owned_scopes: [a]}\n- 1", "line 2, column 3: an intent is text"),
             ("active_intents:\n  - {id: A, name: B, status: PLANNED, owned_scope: [unclosed\n", "line 3, column 1: "),
+            (&"%TAG !a! b\n".repeat(5_000), "line 102, column 1: there are more than 100 directives"),
         ] {
             let fault = Intents::parse(text.as_bytes()).unwrap_err().to_string();
             assert!(fault.starts_with(said), "{text}: {fault}");

@@ -140,7 +140,8 @@ impl Automaton {
         let config = Config::new().reverse(backwards).which_captures(WhichCaptures::None).nfa_size_limit(Some(MAX_BUILT_BYTES));
         let nfa = Compiler::new().configure(config).build_from_hir(tree).ok()?;
         // Only where it is worth it: else every byte would be looked at twice.
-        let literals = if backwards { None } else { Prefilter::from_hir_prefix(MatchKind::LeftmostFirst, tree).filter(Prefilter::is_fast) };
+        let literals =
+            if backwards { None } else { Prefilter::from_hir_prefix(MatchKind::LeftmostFirst, tree).filter(Prefilter::is_fast) };
         let config = DFA::config()
             .match_kind(MatchKind::All)
             .specialize_start_states(literals.is_some())

@@ -36,8 +36,19 @@ fn tried(pattern: &str, text: &str) -> Vec<bool> {
 #[test]
 fn covers_what_a_full_engine_finds() {
     let texts = [
-        "", "a", "aab ab_b", "key-1234-zZ", "x=ab12;y=AB99\nab", "äöü-ß12", "((a))", "aaaaaaaaab", "1.2.3", "ababa", "abcbcbd",
-        "aXbXXbaXb", "äab-12 ü",
+        "",
+        "a",
+        "aab ab_b",
+        "key-1234-zZ",
+        "x=ab12;y=AB99\nab",
+        "äöü-ß12",
+        "((a))",
+        "aaaaaaaaab",
+        "1.2.3",
+        "ababa",
+        "abcbcbd",
+        "aXbXXbaXb",
+        "äab-12 ü",
     ];
     for pattern in [
         "a",
@@ -125,7 +136,8 @@ fn what_cannot_be_used_is_said() {
 /// What was said to fit does.
 #[test]
 fn sizes_are_no_lower_than_what_is_built() {
-    for pattern in ["a", "(.*a){20}", "[^a]{1000}", "(?i)key[-_]?[0-9a-f]{32,64}", "[äöü]+|ß{3,}", "(a|b)*a(a|b){20}", "\\bx\\B"] {
+    for pattern in ["a", "(.*a){20}", "[^a]{1000}", "(?i)key[-_]?[0-9a-f]{32,64}", "[äöü]+|ß{3,}", "(a|b)*a(a|b){20}", "\\bx\\B"]
+    {
         let pattern = Pattern::compile(pattern).unwrap();
         let nfa = regex_automata::nfa::thompson::Compiler::new().build_from_hir(&pattern.tree).unwrap();
         // Around every pattern stand a few states that find its beginning and tell its end.

@@ -214,13 +214,11 @@ impl Hook<'_> {
             lifecycle(self.gate, "before_tool", session, &json!({"tool_name": call.tool, "call_id": call.id, "args": call.args}));
         let said = match said {
             Ok(said) => said,
-            Err(fault) => {
-                match fault_of_our_own(self.host, self.event, self.root, &fault.to_string()) {
-                    Some(Answer::Deny(reason)) => return self.withdraw(&asked, reason),
-                    Some(answer) => return Ok(answer),
-                    None => lifecycle::Word::default(),
-                }
-            }
+            Err(fault) => match fault_of_our_own(self.host, self.event, self.root, &fault.to_string()) {
+                Some(Answer::Deny(reason)) => return self.withdraw(&asked, reason),
+                Some(answer) => return Ok(answer),
+                None => lifecycle::Word::default(),
+            },
         };
         if !said.goes_on {
             let reason = said.message.unwrap_or_else(|| "a hook stopped the call and did not say why".to_owned());
