@@ -3,6 +3,8 @@
 mod check;
 mod entering;
 mod guard;
+mod left_behind;
+mod on_fault;
 mod reconcile;
 mod settle;
 
@@ -23,7 +25,7 @@ use crate::intents::selection::{self, Selection};
 use crate::json;
 use crate::ledger::Errands;
 use crate::ledger::entry::Entry;
-use crate::ledger::pending::{self, Pending};
+use crate::ledger::pending::Pending;
 use crate::ledger::reading::{self, Filter};
 use crate::ports::{Facts, FileFault, Ports, Question};
 pub use settle::{Outcome, Settlement};
@@ -117,7 +119,7 @@ impl Gate {
         self.change(session, |selection| selection.intent = Some(found.id.clone())).map_err(Refusal::NotKept)?;
         // A session begins here, and there is a moment to clear away what others left.
         let now = self.ports.clock.now();
-        pending::sweep(now, &self.ports);
+        self.settle_left_behind(None);
         lease::sweep(now, &self.ports);
         Ok(found)
     }
@@ -126,7 +128,7 @@ impl Gate {
     fn find(&mut self, intent: &str) -> Result<(Intent, Rc<Intents>), Refusal> {
         let intents = match self.governance() {
             Governance::By(intents) => intents,
-            Governance::Unreadable(why) => return Err(Refusal::NotGoverned(why)),
+            Governance::Unreadable(why) | Governance::Inaccessible(why) => return Err(Refusal::NotGoverned(why)),
             Governance::None => {
                 let why = format!("there are no intents here: `{}` is missing; run `tollgate init`", file::PATH);
                 return Err(Refusal::NotGoverned(why));
@@ -219,6 +221,9 @@ impl Gate {
     /// Takes in what happened and says what to do, and when to step again though nothing happens.
     pub fn step(&mut self, now_ms: u64, inputs: &[Value]) -> (Vec<Command>, Option<u64>) {
         self.enter_again();
+        for input in inputs {
+            self.hear(json::text(input, "event").unwrap_or_default(), json::text(input, "session"));
+        }
         // Declarations are looked at when they may matter, not at every tick.
         if inputs.iter().any(|input| matches!(json::text(input, "type"), Some("hello" | "event" | "reload"))) {
             self.hooks();
@@ -226,6 +231,13 @@ impl Gate {
         let (commands, deadline) = self.hooks.step(now_ms, inputs, &self.ports);
         let again = self.due_in().map(|due| now_ms.saturating_add(due));
         (commands, [deadline, again].into_iter().flatten().min())
+    }
+
+    /// Does the gate's own part at an event, before hooks hear of it.
+    pub(crate) fn hear(&mut self, event: &str, session: Option<&str>) {
+        if event == "session_end" && session.is_some() {
+            self.settle_left_behind(session);
+        }
     }
 
     /// What is in force, and what is wrong with the file as it stands.

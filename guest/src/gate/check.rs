@@ -1,6 +1,7 @@
 //! Before a tool runs: may it?
 
 use super::guard::is_open_ended;
+use super::on_fault::OnFault;
 use super::settle::Remembered;
 use super::{Gate, bearings};
 use crate::call::effect::{Effect, Extent, Footprint, Operation};
@@ -62,6 +63,7 @@ impl Gate {
             (Governance::By(intents), Ok(effects)) => self.rule(call, &intents, selected.as_ref(), effects, &config),
             (Governance::By(_), Err(fault)) => refusal(&fault),
             (Governance::Unreadable(why), effects) => ungoverned(&why, effects, &config),
+            (Governance::Inaccessible(why), effects) => self.unseen(&why, effects, &config),
             (Governance::None, _) => Ruling::allow(Code::Ungoverned, Vec::new()),
         };
         if let (Verdict::Allow | Verdict::Ask, Ok(footprint)) = (ruling.verdict, &footprint) {
@@ -100,7 +102,6 @@ impl Gate {
         {
             match denied.ruling(ruling.effects.clone()) {
                 Ok(denial) => return denial,
-                // A fault of our own never blocks work.
                 Err((why, _)) => {
                     self.ports.warn(&format!("no lease could be taken for the call `{}`: {why}", call.call));
                     fault = Some(format!("the gate cannot tell who writes there: {why}"));
@@ -114,16 +115,29 @@ impl Gate {
             fault = Some(format!("the call cannot be remembered until it is done: {why}"));
         }
         match fault {
-            Some(why) if config.strict => strictly(&why, ruling),
+            Some(why) if config.strict || self.asks_on_fault() => {
+                let reason = format!("{why}; a person has to decide whether the call may run");
+                Ruling { verdict: Verdict::Ask, code: Code::GateFault, reason, ..ruling }
+            }
             _ => ruling,
         }
     }
-}
 
-/// A fault of the gate's own, where the settings are strict.
-fn strictly(why: &str, ruling: Ruling) -> Ruling {
-    let reason = format!("{why}; the settings are strict, so a person has to decide whether the call may run");
-    Ruling { verdict: Verdict::Ask, code: Code::GateFault, reason, ..ruling }
+    /// Whether a person decides where the gate itself fails.
+    fn asks_on_fault(&self) -> bool {
+        OnFault::of_user(&self.ports) == OnFault::Ask
+    }
+
+    /// Intents that nobody can look at may say anything, so a person decides on every change.
+    fn unseen(&self, why: &str, effects: Result<Effects, CallFault>, config: &Config) -> Ruling {
+        let harmless = effects.as_ref().is_ok_and(|effects| !is_change(effects));
+        if config.strict || harmless || !self.asks_on_fault() {
+            return ungoverned(why, effects, config);
+        }
+        let reason = format!("{why}; until it can be, a person has to decide whether the call may run");
+        let effects = effects.map(|effects| effects.known).unwrap_or_default();
+        Ruling { verdict: Verdict::Ask, code: Code::IntentsUnreadable, reason, effects }
+    }
 }
 
 /// What to ask about a call's own paths.
@@ -142,7 +156,7 @@ fn refusal(fault: &CallFault) -> Ruling {
     Ruling::deny(code, fault.to_string(), Vec::new())
 }
 
-/// Intents that never could be read govern nothing, unless the settings are strict.
+/// Without intents that can be used nothing is governed, unless the settings are strict.
 fn ungoverned(why: &str, effects: Result<Effects, CallFault>, config: &Config) -> Ruling {
     let harmless = effects.as_ref().is_ok_and(|effects| !is_change(effects));
     if config.strict && !harmless {

@@ -5,6 +5,7 @@
 //! told to the agent and the user, and can be put back.
 
 use std::cell::OnceCell;
+use std::collections::BTreeSet;
 
 use super::Gate;
 use super::settle::{Outcome, Work, claimed, short};
@@ -105,12 +106,13 @@ impl Gate {
         after.keep_latest(&self.ports);
         self.copy(&anew, &before, &after);
         let entered = self.entered_since(work.pending);
+        let changes: BTreeSet<&str> = work.pending.changes.iter().map(|change| change.path.as_str()).collect();
         let mut entries = Vec::new();
         let mut more = 0;
         for path in suspects {
             let (was, is) = (before.at(&path), after.at(&path));
             let touched_only = matches!((was, is), (Some(was), Some(is)) if was.digest.is_some() && was.digest == is.digest);
-            let ruled = work.pending.changes.iter().any(|change| change.path == path);
+            let ruled = changes.contains(path.as_str());
             let digest = is.and_then(|look| look.digest);
             // Another call's change: entered with what stands there now, or still under way.
             let explains = |entry: &Entry| {

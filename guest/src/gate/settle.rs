@@ -1,8 +1,11 @@
 //! After a tool ran: what is there to enter in the ledger?
 
+use std::collections::BTreeSet;
+
 use super::Gate;
 use super::entering::Unentered;
 use super::guard::MOST_LEASES;
+use super::left_behind::{UNKNOWN, explains};
 use crate::call::ToolCall;
 use crate::call::effect::{Effect, Operation};
 use crate::config;
@@ -12,7 +15,7 @@ use crate::intents::seen;
 use crate::ledger::entry::{self, Concurrent, Entry, FileChange, ScopeValidation};
 use crate::ledger::line_ranges::{self, LineRange};
 use crate::ledger::mutation::MutationClass;
-use crate::ledger::pending::{self, Change, Pending};
+use crate::ledger::pending::{self, Caller, Change, Pending};
 use crate::ledger::reading::{self, Filter};
 use crate::ports::{Facts, FileFault, Kind, Ports, Question, Root, Timestamp};
 use crate::ruling::Ruling;
@@ -44,6 +47,8 @@ pub enum Outcome {
     Failed(String),
     /// It did not run; why.
     Refused(String),
+    /// It may have run. Nobody told, or the gate failed when it was told.
+    Unknown,
 }
 
 /// What came of a call.
@@ -83,9 +88,11 @@ impl Gate {
                 change.before = content.and_then(|content| String::from_utf8(content).ok());
             }
         }
-        let pending = Pending { intent: intent.id.clone(), since: how.since, changes, certain: how.certain, open_ended };
+        let caller =
+            Caller { session: call.session.clone(), call: call.call.clone(), tool: call.tool.clone(), agent: call.agent.clone() };
+        let pending = Pending { caller, intent: intent.id.clone(), since: how.since, changes, certain: how.certain, open_ended };
         pending::keep(&key, &pending, &self.ports).inspect_err(|fault| {
-            // A fault of our own never blocks work, and this process at least remembers.
+            // A person may let it run all the same, and this process at least remembers.
             self.ports.warn(&format!("the call `{}` cannot be remembered: {fault}", call.call));
             self.remember_here(key, pending);
         })
@@ -97,11 +104,10 @@ impl Gate {
             Some(Change { path, operation: effect.operation, pre_hash: effect.pre_hash, before: None })
         };
         // A file that is taken away and made again changes once.
-        let mut known: Vec<String> = Vec::new();
+        let mut known = BTreeSet::new();
         let mut changes: Vec<Change> = Vec::new();
         for change in effects.iter().filter_map(change) {
-            if let Err(at) = known.binary_search(&change.path) {
-                known.insert(at, change.path.clone());
+            if known.insert(change.path.clone()) {
                 changes.push(change);
             }
         }
@@ -126,8 +132,9 @@ impl Gate {
         }
         let Some(pending) = self.recall(&key) else { return Settlement::default() };
         let now = self.ports.clock.now();
-        if !pending::claim(&key, &pending, now, &self.ports) {
-            return Settlement::default();
+        let Some(attempts) = pending::claim(&key, &pending, now, &self.ports) else { return Settlement::default() };
+        if attempts > pending::MAX_ATTEMPTS {
+            return self.give_up(call, key, &pending, now);
         }
         // Whoever had it before may have been done in this moment.
         let Some(pending) = self.recall(&key) else {
@@ -159,6 +166,9 @@ impl Gate {
         let mut paths: Vec<&str> = pending.changes.iter().map(|change| &*change.path).collect();
         paths.sort_unstable();
         self.give_back(call, paths.into_iter().take(MOST_LEASES));
+        if *outcome != Outcome::Unknown {
+            self.settle_left_behind(None);
+        }
         Settlement { lines, notice }
     }
 
@@ -194,14 +204,20 @@ impl Gate {
             Outcome::Failed(error) => (false, Some(told(error, &self.ports))),
             Outcome::Refused(_) if !config.record_rejected => return Vec::new(),
             Outcome::Refused(why) => (false, Some(told(why, &self.ports))),
+            Outcome::Unknown => (false, Some(UNKNOWN.to_owned())),
         };
         let others = self.others(call, pending);
+        let doubtful = *outcome == Outcome::Unknown;
+        let entered = if doubtful { self.entered_since(pending) } else { Vec::new() };
         let mut entries = Vec::new();
         for (change, facts) in pending.changes.iter().zip(facts) {
             let gone = facts.kind == Kind::Missing;
             let unchanged =
                 if gone { change.pre_hash.is_none() } else { facts.digest.is_some() && facts.digest == change.pre_hash };
-            if unchanged && (!pending.certain || !success && !config.record_failed) {
+            if unchanged && (doubtful || !pending.certain || !success && !config.record_failed) {
+                continue;
+            }
+            if explains(&entered, &change.path, facts.digest) {
                 continue;
             }
             // By what there was and is, not by what was meant.

@@ -18,8 +18,10 @@ const LONGEST_ID: usize = 128;
 const MOST_FAULTS: usize = 20;
 /// More patterns of files for one hook are a mistake.
 const MAX_FILE_PATTERNS: usize = 32;
-/// All patterns of a file together.
-const MOST_STEPS: usize = 50_000;
+/// The braces of all file patterns of a file together stand for no more than this.
+const MAX_GLOBS_SIZE: usize = 20_000;
+/// All patterns of secrets of a file together, in states of an automaton.
+const MAX_PATTERNS_SIZE: usize = 200_000;
 
 /// A hook.
 #[derive(Debug, Clone)]
@@ -141,7 +143,7 @@ fn plain(folder: &str) -> &str {
 
 /// Reads a file of declarations: all hooks, or everything that is wrong.
 pub fn read(document: &Value) -> Result<Vec<Hook>, Vec<Fault>> {
-    let mut reader = Reader { faults: Vec::new(), path: Vec::new(), steps: 0 };
+    let mut reader = Reader { faults: Vec::new(), path: Vec::new(), patterns_size: 0, globs_size: 0 };
     let mut hooks: Vec<Hook> = Vec::new();
     let list = match document {
         Value::Array(list) => Some(list),
@@ -180,7 +182,7 @@ pub fn read(document: &Value) -> Result<Vec<Hook>, Vec<Fault>> {
 
 /// Reads one declaration that was not written in a file.
 pub fn read_one(written: &Value) -> Result<Hook, Vec<Fault>> {
-    let mut reader = Reader { faults: Vec::new(), path: Vec::new(), steps: 0 };
+    let mut reader = Reader { faults: Vec::new(), path: Vec::new(), patterns_size: 0, globs_size: 0 };
     let hook = reader.hook(written);
     hook.filter(|_| reader.faults.is_empty()).ok_or(reader.faults)
 }
@@ -188,7 +190,8 @@ pub fn read_one(written: &Value) -> Result<Hook, Vec<Fault>> {
 struct Reader {
     faults: Vec<Fault>,
     path: Vec<Step>,
-    steps: usize,
+    patterns_size: usize,
+    globs_size: usize,
 }
 
 impl Reader {
@@ -229,7 +232,13 @@ impl Reader {
         let id = self.name(fields, "id", "name");
         let trigger = self.name(fields, "trigger", "event");
         let pattern = self.text(fields, "pattern").and_then(|pattern| match Glob::compile(pattern) {
-            Ok(glob) => Some(glob),
+            Ok(glob) => {
+                self.globs_size += glob.size();
+                if self.globs_size > MAX_GLOBS_SIZE {
+                    self.fault_at("pattern", "makes the patterns of this file stand for too many together");
+                }
+                Some(glob)
+            }
             Err(fault) => {
                 self.fault_at("pattern", &format!("is no pattern such as `src/**/*.ts`: {fault}"));
                 None
@@ -253,8 +262,8 @@ impl Reader {
         };
         match patterns(fields.get("secretPatterns").unwrap_or(&Value::Null)) {
             Ok(patterns) => {
-                self.steps += patterns.iter().map(Pattern::size).sum::<usize>();
-                if self.steps > MOST_STEPS {
+                self.patterns_size += patterns.iter().map(Pattern::size).sum::<usize>();
+                if self.patterns_size > MAX_PATTERNS_SIZE {
                     self.fault_at("secretPatterns", "make all patterns of this file too large together");
                 }
                 hook.secrets = patterns;

@@ -3,6 +3,8 @@
 //! A journal per session below `.tollgate/state/seen/`: one line per look, `digest path`, or `- path` for a file that was
 //! not there. Several calls of one session may append at the same time.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use crate::digest::Digest;
 use crate::ports::{Expectation, FileFault, Ports, Root};
 use crate::state;
@@ -35,11 +37,30 @@ impl Journal {
     /// What the session last saw of a file: its digest, or that it was not there. Nothing where it never looked.
     pub fn last(&self, file: &str) -> Option<Option<Digest>> {
         let line = self.0.rsplit(|byte| *byte == b'\n').find(|line| name_on(line) == Some(file.as_bytes()))?;
-        let digest = line.split(|byte| *byte == b' ').next()?;
-        match digest {
-            b"-" => Some(None),
-            digest => Some(Some(std::str::from_utf8(digest).ok()?.parse().ok()?)),
-        }
+        look_on(line)
+    }
+
+    /// The same for many files: the journal is gone through once.
+    pub fn by_file(&self) -> ByFile<'_> {
+        ByFile(self.0.split(|byte| *byte == b'\n').filter_map(|line| Some((name_on(line)?, line))).collect())
+    }
+}
+
+/// What a session last saw, by file.
+pub struct ByFile<'j>(BTreeMap<&'j [u8], &'j [u8]>);
+
+impl ByFile<'_> {
+    /// What the session last saw of a file, as [`Journal::last`] has it.
+    pub fn last(&self, file: &str) -> Option<Option<Digest>> {
+        look_on(self.0.get(file.as_bytes())?)
+    }
+}
+
+/// What a line says that was seen.
+fn look_on(line: &[u8]) -> Option<Option<Digest>> {
+    match line.split(|byte| *byte == b' ').next()? {
+        b"-" => Some(None),
+        digest => Some(Some(std::str::from_utf8(digest).ok()?.parse().ok()?)),
     }
 }
 
@@ -62,12 +83,11 @@ pub fn note(session: &str, seen: &[(String, Option<Digest>)], ports: &Ports) {
 }
 
 fn shortened(path: &str, bytes: Vec<u8>, ports: &Ports) -> Vec<u8> {
-    let mut names: Vec<&[u8]> = Vec::new();
+    let mut names: BTreeSet<&[u8]> = BTreeSet::new();
     let mut short = Vec::new();
     for line in bytes.rsplit(|byte| *byte == b'\n') {
         let Some(name) = name_on(line) else { continue };
-        if let Err(at) = names.binary_search(&name) {
-            names.insert(at, name);
+        if names.insert(name) {
             short.extend_from_slice(line);
             short.push(b'\n');
         }
@@ -99,9 +119,9 @@ mod tests {
         note("s", &[("a b".into(), Some(one)), ("b".into(), None)], &ports);
         note("s", &[("a b".into(), Some(two)), ("x\n- b".into(), Some(one))], &ports);
         let journal = Journal::of("s", &ports);
-        assert_eq!(journal.last("a b"), Some(Some(two)));
-        assert_eq!(journal.last("b"), Some(None));
-        assert_eq!(journal.last("c"), None);
+        for (file, seen) in [("a b", Some(Some(two))), ("b", Some(None)), ("c", None), ("", None)] {
+            assert_eq!((journal.last(file), journal.by_file().last(file)), (seen, seen), "{file}");
+        }
         assert_eq!(Journal::of("other", &ports).last("b"), None);
     }
 

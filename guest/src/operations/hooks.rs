@@ -76,6 +76,7 @@ fn happened(gate: &mut Gate, mut fields: Map<String, Value>) -> Value {
     let text = |key: &str| fields.get(key).and_then(Value::as_str).map(Rc::<str>::from);
     let (name, session) = (text("event").unwrap_or_default(), text("session"));
     let data = fields.remove("data").filter(Value::is_object).unwrap_or_else(|| Value::Object(Map::new()));
+    gate.hear(&name, session.as_deref());
     let event = Event { name, session, data: Rc::new(data) };
     match gate.hooks().0.put(event.clone()) {
         Some(number) => object(&mut [("waiting", number.into())]),

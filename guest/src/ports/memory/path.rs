@@ -51,3 +51,8 @@ pub(super) fn may_write(root: Root, path: &str) -> bool {
     };
     own.iter().any(|own| path.starts_with(&format!("{}/{own}/", folder(root))))
 }
+
+/// Whether what stands at a path is lent to somebody who asks about that root.
+pub(super) fn may_read(root: Root, path: &str) -> bool {
+    path.strip_prefix(folder(root)).is_some_and(|below| below.is_empty() || below.starts_with('/'))
+}
