@@ -5,6 +5,7 @@ mod entering;
 mod guard;
 mod reconcile;
 mod settle;
+mod unrecorded;
 
 use std::rc::Rc;
 
@@ -25,7 +26,9 @@ use crate::ledger::Errands;
 use crate::ledger::entry::Entry;
 use crate::ledger::pending::{self, Pending};
 use crate::ledger::reading::{self, Filter};
-use crate::ports::{Facts, FileFault, Ports, Question};
+use crate::ledger::{self, checkpoint, rulings};
+use crate::ports::{Facts, FileFault, Kind, Ports, Question};
+use crate::state;
 pub use settle::{Outcome, Settlement};
 
 /// So far back the changes for the prompt are looked for.
@@ -44,7 +47,9 @@ pub struct Gate {
     waiting: Vec<entering::Waiting>,
     /// Why the ledger could not be written when it was last tried.
     ledger_fault: Option<FileFault>,
-    /// Calls under way that could not be kept in the workspace.
+    /// The stamps of the checkpoint and of the ledger when they were last compared.
+    compared: Option<(u64, u64)>,
+    /// Calls under way that could not be kept in the state.
     here: Vec<(String, Pending)>,
     /// Work that takes longer than one answer.
     pub(crate) errands: Errands,
@@ -92,6 +97,7 @@ impl Gate {
             governed: false,
             waiting: Vec::new(),
             ledger_fault: None,
+            compared: None,
             here: Vec::new(),
             errands: Errands::default(),
             knowledge: Knowledge::default(),
@@ -119,6 +125,8 @@ impl Gate {
         let now = self.ports.clock.now();
         pending::sweep(now, &self.ports);
         lease::sweep(now, &self.ports);
+        rulings::sweep(&self.ports);
+        checkpoint::begin(&self.ports);
         Ok(found)
     }
 
@@ -268,9 +276,30 @@ impl Gate {
         governance
     }
 
+    /// Notices a ledger that is not the one this machine last wrote to, given what the host saw of [`ledger_questions`].
+    /// Returns what to say.
+    fn watch_ledger(&mut self, governed: bool, facts: &[Facts]) -> Option<String> {
+        let [kept, ledger] = facts else { return None };
+        if !governed {
+            self.compared = None;
+            return if kept.kind == Kind::Missing { None } else { checkpoint::forget(&self.ports) };
+        }
+        let stamps = (kept.stamp, ledger.stamp);
+        if kept.kind != Kind::Missing && self.compared == Some(stamps) {
+            return None;
+        }
+        self.compared = Some(stamps);
+        checkpoint::check(&self.ports)
+    }
+
     fn look(&self, questions: &[Question]) -> Vec<Facts> {
         self.ports.workspace.inspect(questions)
     }
+}
+
+/// What tells whether the ledger may be another one than it was.
+fn ledger_questions() -> [Question; 2] {
+    [state::question(checkpoint::KEPT), Question::project(ledger::PATH)]
 }
 
 /// What tells whether and how a workspace is governed.

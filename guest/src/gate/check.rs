@@ -2,7 +2,7 @@
 
 use super::guard::is_open_ended;
 use super::settle::Remembered;
-use super::{Gate, bearings};
+use super::{Gate, bearings, ledger_questions};
 use crate::call::effect::{Effect, Extent, Footprint, Operation};
 use crate::call::path::Location;
 use crate::call::resolve::{self, Effects};
@@ -12,6 +12,7 @@ use crate::intents::file::{self, Governance, Intents};
 use crate::intents::intent::{Intent, IntentId};
 use crate::intents::scope::Reach;
 use crate::intents::selection;
+use crate::ledger::rulings::{self, Past};
 use crate::ports::Question;
 use crate::ruling::{Code, Ruling, Verdict};
 
@@ -23,6 +24,7 @@ impl Gate {
     pub fn check(&mut self, call: &ToolCall) -> Ruling {
         self.enter_again();
         let mut questions: Vec<Question> = bearings().into();
+        questions.extend(ledger_questions());
         questions.push(selection::question(&call.session));
         let own = questions.len();
         // What the call does is worked out beforehand, so that one look answers everything, unless nobody will ask.
@@ -31,8 +33,10 @@ impl Gate {
         questions.extend(about(footprint.as_ref()));
         let mut facts = self.look(&questions);
         let governance = self.governance_by(&facts);
-        if matches!(governance, Governance::None) {
-            return Ruling::allow(Code::Ungoverned, Vec::new());
+        let is_governed = !matches!(governance, Governance::None);
+        let notice = self.watch_ledger(is_governed, facts.get(3..5).unwrap_or_default());
+        if !is_governed {
+            return told(Ruling::allow(Code::Ungoverned, Vec::new()), notice);
         }
         let anew = facts.get(2).is_some_and(|file| self.config.refresh(file, &self.ports));
         if anew || footprint.is_none() {
@@ -52,6 +56,8 @@ impl Gate {
             .as_ref()
             .map_err(Clone::clone)
             .and_then(|footprint| resolve::effects(call, footprint, facts, &*self.ports.workspace));
+        let is_ruled = matches!(governance, Governance::By(_));
+        let changes = effects.as_ref().map_or(true, is_change);
         let mut ruling = match (governance, effects) {
             (Governance::By(intents), Ok(effects)) => self.rule(call, &intents, selected.as_ref(), effects, &config),
             (Governance::By(_), Err(fault)) => refusal(&fault),
@@ -61,11 +67,16 @@ impl Gate {
         if let (Verdict::Allow | Verdict::Ask, Ok(footprint)) = (ruling.verdict, &footprint) {
             self.note_reads(call, footprint, facts);
         }
-        if ruling.verdict == Verdict::Deny && config.record_rejected {
-            self.enter_rejection(call, selected.as_ref(), &ruling);
+        if ruling.verdict == Verdict::Deny {
+            self.note_denial(call, selected.as_ref(), ruling.code.as_str(), &ruling.effects);
+            if config.record_rejected {
+                self.enter_rejection(call, selected.as_ref(), &ruling);
+            }
+        } else if changes && !is_ruled {
+            rulings::note(&call.session, &call.call, Past::Passed, &self.ports);
         }
         ruling.effects.truncate(MOST_REPORTED);
-        ruling
+        told(ruling, notice)
     }
 
     /// The whole chain: scope, what the session has seen, who else is writing. What passes is remembered.
@@ -112,6 +123,13 @@ impl Gate {
             _ => ruling,
         }
     }
+}
+
+/// A ruling with something to say beside it.
+fn told(ruling: Ruling, notice: Option<String>) -> Ruling {
+    let Some(notice) = notice else { return ruling };
+    let reason = if ruling.reason.is_empty() { notice } else { format!("{}; besides, {notice}", ruling.reason) };
+    Ruling { reason, ..ruling }
 }
 
 /// A fault of the gate's own, where the settings are strict.

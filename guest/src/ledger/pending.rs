@@ -9,7 +9,7 @@ use crate::call::effect::Operation;
 use crate::digest::Digest;
 use crate::intents::intent::IntentId;
 use crate::json;
-use crate::ports::{Expectation, FileFault, Ports, Root, Timestamp};
+use crate::ports::{Expectation, FileFault, Ports, Timestamp};
 use crate::state;
 
 /// A change that a call under way was allowed to make.
@@ -54,14 +54,14 @@ pub struct OpenEnded {
 
 /// Remembers a call until it is settled.
 pub fn keep(key: &str, pending: &Pending, ports: &Ports) -> Result<(), FileFault> {
-    ports.records.replace(Root::Project, key, json::line(pending).as_bytes(), Expectation::Anything)
+    state::replace(key, json::line(pending).as_bytes(), Expectation::Anything, ports)
 }
 
 /// What is remembered about a call; none where it was not ruled on or is settled.
 pub fn recall(key: &str, ports: &Ports) -> Option<Pending> {
     // A folder that goes with ten thousand files in it makes a long list.
     const MOST_BYTES: u64 = 64 << 20;
-    match ports.workspace.read(Root::Project, key, MOST_BYTES) {
+    match state::read(key, MOST_BYTES, ports) {
         Ok(text) => json::parse(&text)
             .inspect_err(|fault| ports.warn(&format!("`{key}` cannot be parsed and counts as missing: {fault}")))
             .ok(),
@@ -81,13 +81,13 @@ const CLAIM_MS: u64 = 10_000;
 pub fn claim(key: &str, pending: &Pending, now: Timestamp, ports: &Ports) -> bool {
     let now = now.0;
     let (at, text) = (claim_of(key), format!("{} {now}", pending.since));
-    let claimed = match ports.records.replace(Root::Project, &at, text.as_bytes(), Expectation::Absent) {
+    let claimed = match state::replace(&at, text.as_bytes(), Expectation::Absent, ports) {
         // One that was left behind belongs to an earlier call under the same id, or to somebody who was killed at it.
-        Err(FileFault::Exists) => match ports.workspace.read(Root::Project, &at, state::MOST_BYTES) {
+        Err(FileFault::Exists) => match state::read(&at, state::MOST_BYTES, ports) {
             Ok(found) if is_held(&found, pending.since, now) => return false,
             Ok(found) => {
                 let expected = Expectation::Digest(Digest::of(&found));
-                ports.records.replace(Root::Project, &at, text.as_bytes(), expected)
+                state::replace(&at, text.as_bytes(), expected, ports)
             }
             Err(fault) => Err(fault),
         },
@@ -115,7 +115,7 @@ fn claim_of(key: &str) -> String {
 
 /// Forgets a settled call.
 pub fn forget(key: &str, ports: &Ports) {
-    match ports.records.remove(Root::Project, key) {
+    match state::remove(key, ports) {
         Ok(()) | Err(FileFault::Missing) => {}
         Err(fault) => ports.warn(&format!("`{key}` cannot be removed: {fault}")),
     }
@@ -126,13 +126,13 @@ pub fn sweep(now: Timestamp, ports: &Ports) {
     const DAY_MS: u64 = 86_400_000;
     let is_over = |content: &[u8]| json::parse::<Pending>(content).map_or(true, |pending| pending.since + DAY_MS < now.0);
     for key in state::sweep("calls", is_over, ports) {
-        let _ = ports.records.remove(Root::Project, &snapshot_of(&key));
+        let _ = state::remove(&snapshot_of(&key), ports);
     }
 }
 
 /// Where the snapshot stands that was taken before a call.
 pub fn snapshot_of(key: &str) -> String {
-    key.replace("/calls/", "/snapshots/")
+    key.replace("calls/", "snapshots/")
 }
 
 /// The file that remembers a call.

@@ -84,7 +84,7 @@ mod tests {
         fs::write(outside.path().join("b.sh"), text).unwrap();
         std::os::unix::fs::symlink(outside.path().join("b.sh"), temp.path().join("out.sh")).unwrap();
         std::os::unix::fs::symlink("hooks/a.sh", temp.path().join("in.sh")).unwrap();
-        let files = Files::open(temp.path(), None).unwrap();
+        let files = Files::open(temp.path(), None, None).unwrap();
         for path in ["hooks/a.sh", "in.sh"] {
             let script = Script::checked(&files, path, &digest).unwrap();
             assert_eq!(fs::read(&script.path).unwrap(), text);

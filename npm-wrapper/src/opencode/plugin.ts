@@ -13,12 +13,13 @@ import { intentTools } from './tools.js';
 export function start({ client, directory }: PluginInput, options: PluginOptions | undefined): object {
   const log = hostLog(client, options?.debug === true);
   const home = textIn(options?.home);
+  const state = textIn(options?.state);
   const workspace = workspaceOf(directory, home);
   const faults = new Faults(workspace, log);
   let gate: Tollgate;
   let governed: boolean;
   try {
-    gate = createTollgate({ workspace, home, log });
+    gate = createTollgate({ workspace, home, state, log });
     governed = gate.perform({ op: 'list-intents' }).governed === true;
   } catch (error) {
     return gateless(faults, error);

@@ -6,9 +6,6 @@ use serde_json::Value;
 
 use crate::hosts::{Event, Host};
 
-/// The settings, and the last that could be used.
-const SETTINGS: [&str; 2] = [".tollgate/config.json", ".tollgate/state/good/config.json"];
-
 /// The workspace that governs an event; none where nothing does.
 ///
 /// The other commands stop at the nearest repository. A hook goes on to the nearest `.orchestration/`: an agent that steps into
@@ -26,6 +23,9 @@ pub(super) fn governed(host: &dyn Host, event: &Event) -> Option<PathBuf> {
 
 /// Whether the settings turn faults into denials. Asked only where the gate, which knows, cannot be asked.
 pub(super) fn is_strict(root: &Path) -> bool {
-    let parsed = SETTINGS.iter().find_map(|path| serde_json::from_slice::<Value>(&std::fs::read(root.join(path)).ok()?).ok());
+    // The settings, else the last that could be used.
+    let kept = tollgate::state_of(root, None, None).ok().map(|state| state.join("good/config.json"));
+    let files = [Some(root.join(".tollgate/config.json")), kept];
+    let parsed = files.iter().flatten().find_map(|file| serde_json::from_slice::<Value>(&std::fs::read(file).ok()?).ok());
     parsed.is_some_and(|settings| settings.get("strict") == Some(&Value::Bool(true)))
 }
