@@ -18,6 +18,7 @@ use crate::hooks::{Command, Hooks};
 use crate::intents::context::{self, MOST_RECENT};
 use crate::intents::diagnosis::Diagnosis;
 use crate::intents::file::{self, Governance, Intents};
+use crate::intents::guarded::Guarded;
 use crate::intents::intent::{Intent, IntentId};
 use crate::intents::lease;
 use crate::intents::selection::{self, Selection};
@@ -49,6 +50,8 @@ pub struct Gate {
     ledger_fault: Option<FileFault>,
     /// The stamps of the checkpoint and of the ledger when they were last compared.
     compared: Option<(u64, u64)>,
+    /// What is the user's own and no agent's to change.
+    guarded: Guarded,
     /// Calls under way that could not be kept in the state.
     here: Vec<(String, Pending)>,
     /// Work that takes longer than one answer.
@@ -98,6 +101,7 @@ impl Gate {
             waiting: Vec::new(),
             ledger_fault: None,
             compared: None,
+            guarded: Guarded::default(),
             here: Vec::new(),
             errands: Errands::default(),
             knowledge: Knowledge::default(),

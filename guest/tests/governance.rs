@@ -218,15 +218,19 @@ fn a_program_is_judged_by_what_was_in_force_when_it_began() {
     );
 }
 
-/// Without the look from before, nothing can be said, and nothing is made up.
+/// Without the look from before, no file can be named, and none is made up.
 #[test]
-fn a_snapshot_that_is_gone_is_said_and_nothing_is_entered() {
+fn a_snapshot_that_is_gone_is_said_and_entered_as_a_failure() {
     let mut house = House::new();
     house.call("pre-tool", "s", "1", "bash", json!({"command": "make"}));
     house.world.delete(&format!("{STATE}/snapshots"));
     house.world.write("README.md", "changed");
     let settled = house.call("post-tool", "s", "1", "bash", json!({"command": "make"}));
-    assert_eq!(settled["entries"], json!([]));
+    let entry = &settled["entries"][0];
+    assert_eq!(
+        (&entry["scope_validation"], &entry["file"], &settled["entries"][1]),
+        (&json!("FAIL"), &Value::Null, &Value::Null)
+    );
     assert!(settled["notice"].as_str().unwrap().contains("the snapshot from before is gone"), "{settled}");
 }
 

@@ -221,7 +221,9 @@ fn a_gate_that_does_not_start_lets_work_go_on_unless_the_workspace_is_strict() {
     assert_eq!(text(&without_memory(&place, &after).stdout), "");
 
     // Settings that stopped parsing do not make the workspace any less strict.
-    place.carry_out(&json!({"write": [".tollgate/state/good/config.json", "{\"strict\": true}"]}));
+    let kept = tollgate::state_of(&place.root(), Some(place.folder.path()), None).unwrap().join("good");
+    fs::create_dir_all(&kept).unwrap();
+    fs::write(kept.join("config.json"), "{\"strict\": true}").unwrap();
     place.carry_out(&json!({"write": [".tollgate/config.json", "{\"strict\": tru"]}));
     assert!(text(&without_memory(&place, WRITE).stdout).contains("gate_fault"));
 }

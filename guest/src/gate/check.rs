@@ -2,6 +2,7 @@
 
 use super::guard::is_open_ended;
 use super::settle::Remembered;
+use super::unrecorded::may_change;
 use super::{Gate, bearings, ledger_questions};
 use crate::call::effect::{Effect, Extent, Footprint, Operation};
 use crate::call::path::Location;
@@ -9,6 +10,7 @@ use crate::call::resolve::{self, Effects};
 use crate::call::{self, CallFault, ToolCall};
 use crate::config::{self, Config, Policy};
 use crate::intents::file::{self, Governance, Intents};
+use crate::intents::guarded::{self, Guarded};
 use crate::intents::intent::{Intent, IntentId};
 use crate::intents::scope::Reach;
 use crate::intents::selection;
@@ -25,6 +27,7 @@ impl Gate {
         self.enter_again();
         let mut questions: Vec<Question> = bearings().into();
         questions.extend(ledger_questions());
+        questions.extend(guarded::questions());
         questions.push(selection::question(&call.session));
         let own = questions.len();
         // What the call does is worked out beforehand, so that one look answers everything, unless nobody will ask.
@@ -47,6 +50,9 @@ impl Gate {
             if !questions.is_empty() {
                 facts.extend(self.look(&questions));
             }
+        }
+        if footprint.as_ref().is_some_and(|footprint| footprint.as_ref().is_ok_and(may_change)) {
+            self.guarded.refresh(facts.get(5..7).unwrap_or_default(), &self.ports);
         }
         let stamp = facts.get(own - 1).map_or(0, |facts| facts.stamp);
         let selected = self.selections.current(&call.session, stamp, &self.ports);
@@ -90,7 +96,7 @@ impl Gate {
     ) -> Ruling {
         let (unknown, conditional) = (!effects.unknowns.is_empty(), effects.conditional);
         let changes = is_change(&effects);
-        let ruling = judge(intents, selected, effects, config, |effects| self.stale(call, effects));
+        let ruling = judge(intents, selected, effects, config, &self.guarded, |effects| self.stale(call, effects));
         let (true, Verdict::Allow | Verdict::Ask, Some(intent)) =
             (changes, ruling.verdict, selected.and_then(|id| intents.find(id)))
         else {
@@ -175,6 +181,7 @@ fn judge(
     selected: Option<&IntentId>,
     effects: Effects,
     config: &Config,
+    guarded: &Guarded,
     stale: impl FnOnce(&[Effect]) -> Option<String>,
 ) -> Ruling {
     if !is_change(&effects) {
@@ -194,7 +201,9 @@ fn judge(
         let reason = format!("the active intent {intent} is {}; select one of: {}", intent.status, intents.open_ones());
         return Ruling::deny(Code::IntentClosed, reason, effects);
     }
-    if let Some((code, reason)) = effects.iter().filter(|effect| effect.mutates()).find_map(|effect| stray(intent, effect)) {
+    if let Some((code, reason)) =
+        effects.iter().filter(|effect| effect.mutates()).find_map(|effect| stray(intent, effect, guarded))
+    {
         return Ruling::deny(code, reason, effects);
     }
     if let Some(reason) = stale(&effects) {
@@ -219,7 +228,7 @@ fn judge(
 }
 
 /// Why an effect is none of the intent's business.
-fn stray(intent: &Intent, effect: &Effect) -> Option<(Code, String)> {
+fn stray(intent: &Intent, effect: &Effect, guarded: &Guarded) -> Option<(Code, String)> {
     // A program is nobody's file; what it changed is seen afterwards.
     if effect.operation == Operation::Execute {
         return None;
@@ -229,6 +238,7 @@ fn stray(intent: &Intent, effect: &Effect) -> Option<(Code, String)> {
         if effect.extent == Extent::Tree { format!("anything in `{path}` may change, and it") } else { format!("`{path}`") };
     let scope = || file::few(intent.owned_scope.patterns());
     let reach = match &effect.location {
+        location if guarded.covers(location, effect.extent, intent.owned_scope.usable()) => Reach::Control,
         Location::Inside(path) => intent.owned_scope.reach_of(path, effect.extent),
         Location::Outside(_) => Reach::Beyond,
     };
@@ -248,10 +258,11 @@ fn stray(intent: &Intent, effect: &Effect) -> Option<(Code, String)> {
             Some((Code::ControlFile, reason))
         }
         Reach::Control => {
-            let reason = format!(
-                "`{path}` governs the gate itself and is no agent's to {}; a person can change it, or an intent whose scope names it literally",
-                effect.operation
-            );
+            let who = match &effect.location {
+                Location::Inside(_) => "a person can change it, or an intent whose scope names it literally",
+                Location::Outside(_) => "a person can change it",
+            };
+            let reason = format!("`{path}` governs the gate itself and is no agent's to {}; {who}", effect.operation);
             Some((Code::ControlFile, reason))
         }
     }

@@ -7,6 +7,7 @@ use crate::call::ToolCall;
 use crate::call::effect::{Effect, Operation};
 use crate::config;
 use crate::digest::Digest;
+use crate::intents::guarded;
 use crate::intents::intent::{Intent, IntentId};
 use crate::intents::seen;
 use crate::ledger::entry::{self, Concurrent, Entry, FileChange, ScopeValidation};
@@ -153,6 +154,7 @@ impl Gate {
         let mut entries = self.entries(&work, facts.get(1..).unwrap_or_default());
         let mut notice = None;
         if let (Some(open), false) = (&pending.open_ended, matches!(outcome, Outcome::Refused(_))) {
+            self.guarded.refresh(&self.look(&guarded::questions()), &self.ports);
             let (found, said) = self.reconcile(&work, &key, open);
             entries.extend(found);
             notice = said;

@@ -41,7 +41,10 @@ impl Gate {
         if let Some(file) = facts.get(2) {
             self.config.refresh(file, &self.ports);
         }
-        let is_known = facts.get(3).is_some_and(|kept| kept.kind != Kind::Missing);
+        // Whoever rules on a call keeps a checkpoint first, and a ledger that has lines is older than this call.
+        let is_known = self.compared.is_some()
+            || facts.get(3).is_some_and(|kept| kept.kind != Kind::Missing)
+            || facts.get(4).is_some_and(|ledger| ledger.size > 0);
         let governed = !matches!(governance, Governance::None);
         let notice = self.watch_ledger(governed, facts.get(3..5).unwrap_or_default());
         Ground { governance, is_known, notice }
@@ -164,7 +167,8 @@ impl Gate {
     }
 }
 
-fn may_change(footprint: &Footprint) -> bool {
+/// Whether a call may leave anything different, as its arguments say.
+pub(super) fn may_change(footprint: &Footprint) -> bool {
     !footprint.unknowns.is_empty() || footprint.touches.iter().any(|touch| touch.deed.mutates())
 }
 
