@@ -7,6 +7,7 @@ mod left_behind;
 mod on_fault;
 mod reconcile;
 mod settle;
+mod unrecorded;
 
 use std::rc::Rc;
 
@@ -19,6 +20,7 @@ use crate::hooks::{Command, Hooks};
 use crate::intents::context::{self, MOST_RECENT};
 use crate::intents::diagnosis::Diagnosis;
 use crate::intents::file::{self, Governance, Intents};
+use crate::intents::guarded::Guarded;
 use crate::intents::intent::{Intent, IntentId};
 use crate::intents::lease;
 use crate::intents::selection::{self, Selection};
@@ -27,7 +29,9 @@ use crate::ledger::Errands;
 use crate::ledger::entry::Entry;
 use crate::ledger::pending::Pending;
 use crate::ledger::reading::{self, Filter};
-use crate::ports::{Facts, FileFault, Ports, Question};
+use crate::ledger::{self, checkpoint, rulings};
+use crate::ports::{Facts, FileFault, Kind, Ports, Question};
+use crate::state;
 pub use settle::{Outcome, Settlement};
 
 /// So far back the changes for the prompt are looked for.
@@ -46,7 +50,11 @@ pub struct Gate {
     waiting: Vec<entering::Waiting>,
     /// Why the ledger could not be written when it was last tried.
     ledger_fault: Option<FileFault>,
-    /// Calls under way that could not be kept in the workspace.
+    /// The stamps of the checkpoint and of the ledger when they were last compared.
+    compared: Option<(u64, u64)>,
+    /// What is the user's own and no agent's to change.
+    guarded: Guarded,
+    /// Calls under way that could not be kept in the state.
     here: Vec<(String, Pending)>,
     /// Work that takes longer than one answer.
     pub(crate) errands: Errands,
@@ -94,6 +102,8 @@ impl Gate {
             governed: false,
             waiting: Vec::new(),
             ledger_fault: None,
+            compared: None,
+            guarded: Guarded::default(),
             here: Vec::new(),
             errands: Errands::default(),
             knowledge: Knowledge::default(),
@@ -121,6 +131,8 @@ impl Gate {
         let now = self.ports.clock.now();
         self.settle_left_behind(None);
         lease::sweep(now, &self.ports);
+        rulings::sweep(&self.ports);
+        checkpoint::begin(&self.ports);
         Ok(found)
     }
 
@@ -280,9 +292,30 @@ impl Gate {
         governance
     }
 
+    /// Notices a ledger that is not the one this machine last wrote to, given what the host saw of [`ledger_questions`].
+    /// Returns what to say.
+    fn watch_ledger(&mut self, governed: bool, facts: &[Facts]) -> Option<String> {
+        let [kept, ledger] = facts else { return None };
+        if !governed {
+            self.compared = None;
+            return if kept.kind == Kind::Missing { None } else { checkpoint::forget(&self.ports) };
+        }
+        let stamps = (kept.stamp, ledger.stamp);
+        if kept.kind != Kind::Missing && self.compared == Some(stamps) {
+            return None;
+        }
+        self.compared = Some(stamps);
+        checkpoint::check(&self.ports)
+    }
+
     fn look(&self, questions: &[Question]) -> Vec<Facts> {
         self.ports.workspace.inspect(questions)
     }
+}
+
+/// What tells whether the ledger may be another one than it was.
+fn ledger_questions() -> [Question; 2] {
+    [state::question(checkpoint::KEPT), Question::project(ledger::PATH)]
 }
 
 /// What tells whether and how a workspace is governed.

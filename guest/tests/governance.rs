@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use tollgate_guest::digest::Digest;
 use tollgate_guest::gate::Gate;
 use tollgate_guest::operations::perform;
-use tollgate_guest::ports::memory::Memory;
+use tollgate_guest::ports::memory::{Memory, STATE};
 use tollgate_guest::ports::{Facts, FileFault, Level, Listing, Question, Reach, Root, Tail, Workspace};
 
 const INTENTS: &str = "
@@ -46,7 +46,7 @@ impl House {
         self.ask(json!({"op": op, "session": session, "call": call, "tool": tool, "args": args, "success": true}))
     }
 
-    /// A new process, as behind a command hook: nothing is remembered that does not stand in the workspace.
+    /// A new process, as behind a command hook: nothing is remembered that does not stand in a file.
     fn restart(&mut self) {
         self.gate = Gate::new(self.world.ports());
     }
@@ -220,15 +220,19 @@ fn a_program_is_judged_by_what_was_in_force_when_it_began() {
     );
 }
 
-/// Without the look from before, nothing can be said, and nothing is made up.
+/// Without the look from before, no file can be named, and none is made up.
 #[test]
-fn a_snapshot_that_is_gone_is_said_and_nothing_is_entered() {
+fn a_snapshot_that_is_gone_is_said_and_entered_as_a_failure() {
     let mut house = House::new();
     house.call("pre-tool", "s", "1", "bash", json!({"command": "make"}));
-    house.world.delete(".tollgate/state/snapshots");
+    house.world.delete(&format!("{STATE}/snapshots"));
     house.world.write("README.md", "changed");
     let settled = house.call("post-tool", "s", "1", "bash", json!({"command": "make"}));
-    assert_eq!(settled["entries"], json!([]));
+    let entry = &settled["entries"][0];
+    assert_eq!(
+        (&entry["scope_validation"], &entry["file"], &settled["entries"][1]),
+        (&json!("FAIL"), &Value::Null, &Value::Null)
+    );
     assert!(settled["notice"].as_str().unwrap().contains("the snapshot from before is gone"), "{settled}");
 }
 
@@ -273,7 +277,7 @@ fn a_file_that_is_removed_and_made_again_changes_once() {
     let settled = house.call("post-tool", "s", "1", "bash", command);
     let classes: Vec<_> = settled["entries"].as_array().unwrap().iter().map(|entry| &entry["mutation_class"]).collect();
     assert_eq!(classes, ["INTENT_EVOLUTION", "FILE_CREATION"], "{settled}");
-    assert_eq!(house.world.count(".tollgate/state/leases"), 0);
+    assert_eq!(house.world.count(&format!("{STATE}/leases")), 0);
 }
 
 /// Calls of one session that overlap: the second is ruled on when the first has run and has not been settled.
@@ -387,7 +391,7 @@ fn what_a_program_changed_is_seen_afterwards() {
     assert!(house.warned("outside the scope of LOGIN"));
     // There is no git here that would have them.
     for content in ["read me\n", "x", "one\n"] {
-        let image = format!(".tollgate/state/.pre-images/{}", Digest::of(content.as_bytes()).hex());
+        let image = format!("{STATE}/images/{}", Digest::of(content.as_bytes()).hex());
         assert_eq!(house.world.content(&image).unwrap(), content.as_bytes());
     }
     // It is the session's own doing, so its next write is not stale.
@@ -419,7 +423,7 @@ fn a_change_can_be_taken_back() {
     let plan = house.ask(json!({"op": "revert", "step": "plan", "entry": readme}));
     assert_eq!((&plan["action"], &plan["path"]), (&json!("restore"), &json!("README.md")), "{plan}");
     assert_eq!(plan["want"], json!(Digest::of(b"read me\n").to_string()));
-    assert_eq!(house.world.content(plan["image"].as_str().unwrap()).unwrap(), b"read me\n");
+    assert_eq!(house.world.content(&format!("{STATE}/{}", plan["image"].as_str().unwrap())).unwrap(), b"read me\n");
     house.world.write("README.md", "read me\n");
     let entry = &house.ask(json!({"op": "revert", "step": "record", "entry": readme}))["entries"][0];
     assert_eq!((&entry["reverts"], &entry["success"], &entry["scope_validation"]), (&readme, &json!(true), &json!("EXEMPT")));
@@ -573,7 +577,7 @@ fn what_dead_sessions_left_is_cleared_away() {
     for number in 0..300 {
         house.call("pre-tool", "s", &number.to_string(), "write", write(&format!("src/auth/{number}")));
     }
-    let left = |house: &House, drawer: &str| house.world.count(&format!(".tollgate/state/{drawer}"));
+    let left = |house: &House, drawer: &str| house.world.count(&format!("{STATE}/{drawer}"));
     house.ask(json!({"op": "select-intent", "session": "t", "intent": "LOGIN"}));
     assert_eq!((left(&house, "calls"), left(&house, "leases") < 100), (300, true), "the clock has gone on by five minutes");
     house.world.pass(86_400_000);

@@ -8,7 +8,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { createTollgate, digest, version } from 'tollgate';
 import * as entry from 'tollgate/opencode';
 import { started } from './opencode_host.js';
-import { freshFolder, governed, writeFiles } from './workspace_folder.js';
+import { freshFolder, governed, stateOf, writeFiles } from './workspace_folder.js';
 
 const dist = fileURLToPath(new URL('../dist', import.meta.url));
 const discards = [];
@@ -21,8 +21,8 @@ const make = { command: 'false > src/auth/login.ts' };
 const mcp = { path: 'src/auth/login.ts', content: '' };
 const login = { filePath: 'src/auth/login.ts', content: 'new' };
 /** How many calls the gate remembers, because they have not been settled. */
-function underWay(workspace) {
-  const folder = path.join(workspace, '.tollgate/state/calls');
+function underWay(home) {
+  const folder = path.join(stateOf(home), 'calls');
   return fs.existsSync(folder) ? fs.readdirSync(folder).length : 0;
 }
 
@@ -67,15 +67,15 @@ for (const [what, selected, tool, args] of [
     if (selected) gate.selectIntent('s1', 'INT-001');
     const { verdict, reason } = gate.preTool({ session: 's1', call: 'c1', tool, args, host: 'opencode' });
     assert.notEqual(verdict, 'allow');
-    const { workspace, before, select, ledger, failed } = await started();
+    const { home, before, select, ledger, failed } = await started();
     if (selected) await select();
     await assert.rejects(before(tool, args), { message: reason });
     // OpenCode tells of it as of a failure, which it is not.
     await failed({ tool, sessionID: 's1', callID: 'c1' }, reason);
-    assert.deepEqual([ledger(), underWay(workspace)], [[], 0]);
+    assert.deepEqual([ledger(), underWay(home)], [[], 0]);
     await select();
     await before('write', login);
-    assert.equal(underWay(workspace), 1);
+    assert.equal(underWay(home), 1);
   });
 }
 

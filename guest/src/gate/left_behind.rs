@@ -51,7 +51,10 @@ impl Gate {
         self.ports.fail(&why);
         let entry = self.entry(call, Some(&pending.intent), now, None, MutationClass::IntentEvolution);
         let entry = Entry { success: false, error: Some(why.clone()), scope_validation: ScopeValidation::Fail, ..entry };
-        let lines = self.enter(Some(key), vec![entry]).unwrap_or_else(|unentered| unentered.lines);
+        let lines = match self.enter(Some(key), vec![entry]) {
+            Ok(entered) => entered.lines,
+            Err(unentered) => unentered.lines,
+        };
         Settlement { lines, notice: Some(why) }
     }
 }

@@ -1,12 +1,12 @@
 //! What a session last saw of each file, so that it does not overwrite what it has never seen.
 //!
-//! A journal per session below `.tollgate/state/seen/`: one line per look, `digest path`, or `- path` for a file that was
+//! A journal per session in `seen/` of the state: one line per look, `digest path`, or `- path` for a file that was
 //! not there. Several calls of one session may append at the same time.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::digest::Digest;
-use crate::ports::{Expectation, FileFault, Ports, Root};
+use crate::ports::{Expectation, FileFault, Ports};
 use crate::state;
 
 /// A longer journal is rewritten with the last look at each file.
@@ -20,14 +20,14 @@ impl Journal {
     /// Reads it. Whatever is wrong with it, a session is not held up by its own memory.
     pub fn of(session: &str, ports: &Ports) -> Self {
         let path = path(session);
-        match ports.workspace.read(Root::Project, &path, state::MOST_BYTES) {
+        match state::read(&path, state::MOST_BYTES, ports) {
             Ok(bytes) if bytes.len() > LONG => Self(shortened(&path, bytes, ports)),
             Ok(bytes) => Self(bytes),
             Err(FileFault::Missing) => Self::default(),
             Err(fault) => {
                 ports.warn(&format!("`{path}` cannot be read and counts as empty: {fault}"));
                 if fault == FileFault::TooLarge {
-                    let _ = ports.records.remove(Root::Project, &path);
+                    let _ = state::remove(&path, ports);
                 }
                 Self::default()
             }
@@ -77,7 +77,7 @@ pub fn note(session: &str, seen: &[(String, Option<Digest>)], ports: &Ports) {
         return;
     }
     let path = path(session);
-    if let Err(fault) = ports.records.append(Root::Project, &path, text.as_bytes()) {
+    if let Err(fault) = state::append(&path, text.as_bytes(), ports) {
         ports.warn(&format!("`{path}` cannot be written, so a stale write may pass: {fault}"));
     }
 }
@@ -93,7 +93,7 @@ fn shortened(path: &str, bytes: Vec<u8>, ports: &Ports) -> Vec<u8> {
         }
     }
     // Where another call of the session appends at this moment, the long journal simply stays.
-    let _ = ports.records.replace(Root::Project, path, &short, Expectation::Digest(Digest::of(&bytes)));
+    let _ = state::replace(path, &short, Expectation::Digest(Digest::of(&bytes)), ports);
     bytes
 }
 
@@ -109,7 +109,7 @@ fn path(session: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ports::memory::Memory;
+    use crate::ports::memory::{Memory, STATE};
 
     #[test]
     fn the_last_look_counts() {
@@ -132,9 +132,9 @@ mod tests {
         for number in 0..4_000u32 {
             note("s", &[(format!("file{}", number % 7), Some(Digest::of(&number.to_le_bytes())))], &ports);
         }
-        let before = world.content(&path("s")).unwrap().len();
+        let before = world.content(&format!("{STATE}/{}", path("s"))).unwrap().len();
         let last = Journal::of("s", &ports).last("file3");
         assert_eq!(Journal::of("s", &ports).last("file3"), last);
-        assert!(before > LONG && world.content(&path("s")).unwrap().len() < 1_000);
+        assert!(before > LONG && world.content(&format!("{STATE}/{}", path("s"))).unwrap().len() < 1_000);
     }
 }

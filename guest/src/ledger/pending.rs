@@ -9,7 +9,7 @@ use crate::call::effect::Operation;
 use crate::digest::Digest;
 use crate::intents::intent::IntentId;
 use crate::json;
-use crate::ports::{Expectation, FileFault, Ports, Reach, Root, Timestamp};
+use crate::ports::{Expectation, FileFault, Ports, Timestamp};
 use crate::state;
 
 /// A change that a call under way was allowed to make.
@@ -71,14 +71,14 @@ pub struct OpenEnded {
 
 /// Remembers a call until it is settled.
 pub fn keep(key: &str, pending: &Pending, ports: &Ports) -> Result<(), FileFault> {
-    ports.records.replace(Root::Project, key, json::line(pending).as_bytes(), Expectation::Anything)
+    state::replace(key, json::line(pending).as_bytes(), Expectation::Anything, ports)
 }
 
 /// What is remembered about a call; none where it was not ruled on or is settled.
 pub fn recall(key: &str, ports: &Ports) -> Option<Pending> {
     // A folder that goes with ten thousand files in it makes a long list.
     const MOST_BYTES: u64 = 64 << 20;
-    match ports.workspace.read(Root::Project, key, MOST_BYTES) {
+    match state::read(key, MOST_BYTES, ports) {
         Ok(text) => json::parse(&text)
             .inspect_err(|fault| ports.warn(&format!("`{key}` cannot be parsed and counts as missing: {fault}")))
             .ok(),
@@ -102,9 +102,9 @@ pub fn claim(key: &str, pending: &Pending, now: Timestamp, ports: &Ports) -> Opt
     let now = now.0;
     let (at, mut attempts) = (claim_of(key), 1);
     let text = |attempts: u32| format!("{} {now} {attempts}", pending.since);
-    let claimed = match ports.records.replace(Root::Project, &at, text(1).as_bytes(), Expectation::Absent) {
+    let claimed = match state::replace(&at, text(1).as_bytes(), Expectation::Absent, ports) {
         // One that was left behind belongs to an earlier call under the same id, or to somebody who was killed at it.
-        Err(FileFault::Exists) => match ports.workspace.read(Root::Project, &at, state::MOST_BYTES) {
+        Err(FileFault::Exists) => match state::read(&at, state::MOST_BYTES, ports) {
             Ok(found) => {
                 match Claim::read(&found).filter(|claim| claim.since == pending.since) {
                     Some(claim) if claim.is_held(now) => return None,
@@ -112,7 +112,7 @@ pub fn claim(key: &str, pending: &Pending, now: Timestamp, ports: &Ports) -> Opt
                     None => {}
                 }
                 let expected = Expectation::Digest(Digest::of(&found));
-                ports.records.replace(Root::Project, &at, text(attempts).as_bytes(), expected)
+                state::replace(&at, text(attempts).as_bytes(), expected, ports)
             }
             Err(fault) => Err(fault),
         },
@@ -158,9 +158,8 @@ const MANY: usize = 256;
 /// where there are many, those that are a day old.
 pub fn left_behind(over: Option<&str>, now: Timestamp, ports: &Ports) -> Vec<(String, Pending)> {
     const DAY_MS: u64 = 86_400_000;
-    let reach = Reach { depth: 1, limit: MAX_LEFT, skip: Vec::new() };
-    let folder = state::drawer("calls");
-    let listing = ports.workspace.list(Root::Project, &folder, &reach);
+    let folder = "calls";
+    let listing = state::list(folder, MAX_LEFT, ports);
     let names: Vec<String> = listing.map(|found| found.entries.into_iter().map(|entry| entry.path).collect()).unwrap_or_default();
     let is_many = names.len() >= MANY;
     let mut left = Vec::new();
@@ -178,7 +177,7 @@ pub fn left_behind(over: Option<&str>, now: Timestamp, ports: &Ports) -> Vec<(St
             continue;
         };
         let is_abandoned = || {
-            let claim = ports.workspace.read(Root::Project, &format!("{folder}/{claim}"), state::MOST_BYTES).ok();
+            let claim = state::read(&format!("{folder}/{claim}"), state::MOST_BYTES, ports).ok();
             claim.and_then(|text| Claim::read(&text)).is_some_and(|claim| !claim.is_held(now.0))
         };
         let is_over = over.is_some_and(|session| pending.caller.session == session);
@@ -203,7 +202,7 @@ fn claim_of(key: &str) -> String {
 
 /// Forgets a settled call.
 pub fn forget(key: &str, ports: &Ports) {
-    match ports.records.remove(Root::Project, key) {
+    match state::remove(key, ports) {
         Ok(()) | Err(FileFault::Missing) => {}
         Err(fault) => ports.warn(&format!("`{key}` cannot be removed: {fault}")),
     }
@@ -211,7 +210,7 @@ pub fn forget(key: &str, ports: &Ports) {
 
 /// Where the snapshot stands that was taken before a call.
 pub fn snapshot_of(key: &str) -> String {
-    key.replace("/calls/", "/snapshots/")
+    key.replace("calls/", "snapshots/")
 }
 
 /// The file that remembers a call.

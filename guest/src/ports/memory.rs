@@ -22,6 +22,8 @@ use path::{folder, join, may_read, may_write, parent_of, reported, walk_from};
 pub const PROJECT: &str = "/workspace";
 /// Where the home folder stands in a world in memory.
 pub const HOME: &str = "/home/user";
+/// Where the gate's state stands in a world in memory.
+pub const STATE: &str = "/home/user/.local/state/tollgate/workspace";
 
 /// Links followed before a path counts as a circle; the kernel's own limit.
 const MOST_LINKS: u32 = 40;

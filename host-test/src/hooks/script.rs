@@ -160,7 +160,7 @@ mod tests {
         fs::write(temp.path().join("hooks/lib/b.sh"), text).unwrap();
         fs::write(outside.path().join("b.sh"), text).unwrap();
         std::os::unix::fs::symlink(outside.path().join("b.sh"), temp.path().join("out.sh")).unwrap();
-        let files = Files::open(temp.path(), None).unwrap();
+        let files = Files::open(temp.path(), None, None).unwrap();
         let folder = outside.path().join("not/there/yet");
         let order = |paths: &[(&str, &str)]| {
             let paths: Vec<Value> = paths.iter().map(|(path, digest)| json!({"path": path, "digest": digest})).collect();

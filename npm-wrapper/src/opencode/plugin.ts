@@ -13,10 +13,11 @@ import { intentTools } from './tools.js';
 export function start({ client, directory }: PluginInput, options: PluginOptions | undefined): object {
   const log = hostLog(client, options?.debug === true);
   const home = textIn(options?.home);
+  const state = textIn(options?.state);
   const workspace = workspaceOf(directory, home);
   const faults = new Faults(workspace, home, log);
   try {
-    const gate = createTollgate({ workspace, home, log });
+    const gate = createTollgate({ workspace, home, state, log });
     const governed = gate.perform({ op: 'list-intents' }).governed === true;
     return gated(gate, governed, faults, { workspace, directory }, log);
   } catch (error) {

@@ -22,10 +22,13 @@ pub(super) fn governed(host: &dyn Host, event: &Event) -> Option<PathBuf> {
     let project = host.project_variables().iter().filter_map(std::env::var_os).map(PathBuf::from);
     let told = event.cwd.iter().chain(&event.roots).map(PathBuf::from);
     let starts = project.chain(told).filter(|folder| folder.is_absolute());
-    starts.chain(std::env::current_dir()).find_map(|start| {
-        let start = start.canonicalize().unwrap_or(start);
-        start.ancestors().find(|folder| folder.join(".orchestration").is_dir()).map(Path::to_owned)
-    })
+    let starts: Vec<PathBuf> = starts.chain(std::env::current_dir()).map(|start| start.canonicalize().unwrap_or(start)).collect();
+    let nearest = |is_it: &dyn Fn(&Path) -> bool| {
+        starts.iter().find_map(|start| start.ancestors().find(|folder| is_it(folder)).map(Path::to_owned))
+    };
+    // A folder that something is kept of was governed, and what took that away is told of.
+    let known = |folder: &Path| tollgate::state_of(folder, None, None).is_ok_and(|state| state.is_dir());
+    nearest(&|folder| folder.join(".orchestration").is_dir()).or_else(|| nearest(&known))
 }
 
 /// Whether the user lets calls run that the gate could not judge: `"on_fault": "allow"` in `~/.tollgate/config.json`.

@@ -231,10 +231,12 @@ impl Hook<'_> {
         if ruling.verdict == Verdict::Ask {
             return Ok(Answer::Ask(worded(&ruling.reason, &ruling.code)));
         }
-        if !ruling.reason.is_empty() {
-            say(&format!("warn: {}", ruling.reason));
+        // What is amiss though the call may run, a person and the model should know.
+        let amiss = Some(ruling.reason).filter(|reason| !reason.is_empty());
+        if let Some(reason) = &amiss {
+            say(&format!("warn: {reason}"));
         }
-        let mut told = said.message.into_iter().collect::<Vec<_>>();
+        let mut told: Vec<String> = said.message.into_iter().chain(amiss.map(|reason| format!("Tollgate: {reason}"))).collect();
         let known = knowledge::about(self.gate, &asked, self.root);
         let args = match known {
             Some(known) if known.args.is_some() && self.host.rewrites(self.event) => known.args,
