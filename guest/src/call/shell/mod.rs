@@ -19,6 +19,7 @@
 //! constructs, and a `PATH` in which the listed programs are found first. A variable that the command did not set itself has
 //! an unknown value.
 
+mod comments;
 mod programs;
 mod reader;
 mod syntax;
@@ -28,6 +29,7 @@ mod tests;
 
 use super::effect::Footprint;
 use crate::ports::Workspace;
+pub use comments::ignores_comments;
 use reader::Reader;
 use reader::arg::Arg;
 use reader::input::Input;
@@ -46,9 +48,4 @@ pub fn footprint_of_words(argv: &[String], cwd: &str, workspace: &dyn Workspace)
     let argv: Vec<Arg> = argv.iter().map(Arg::known).collect();
     reader.run_program(&argv, &State::new(cwd), &Input::Inherited);
     reader.footprint()
-}
-
-/// stub
-pub fn ignores_comments(_command: &str) -> bool {
-    false
 }

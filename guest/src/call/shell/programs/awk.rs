@@ -7,7 +7,8 @@ use super::pattern::{take_pattern, take_until};
 use super::{Call, Operands, Parsed, Program, Role};
 use crate::call::effect::Deed;
 use crate::call::shell::reader::Reader;
-use crate::call::shell::reader::arg::display;
+use crate::call::shell::reader::arg::{Arg, display};
+use crate::call::shell::reader::state::Dialect;
 
 pub(super) const ROWS: &[Program] = &[
     // Not listed: `-f`, whose program is not at hand, and `-i`, which loads one.
@@ -32,6 +33,15 @@ fn scan(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
         None => reader.unknown(format!("the program of `{}` is only known when it runs", call.name)),
         Some(text) if !only_prints(text) => {
             reader.unknown(format!("the `{}` program `{}` may write a file or run a command", call.name, display(text)));
+            // What stands in plain sight can be refused with a good reason.
+            let quoted =
+                |start: &str| text.split_once(start).and_then(|(_, rest)| rest.split_once('"')).map(|(quoted, _)| quoted);
+            if let Some(file) = quoted("> \"") {
+                reader.touch(call.state, call.name, &Arg::known(file), Deed::Write);
+            }
+            if let Some(command) = quoted("system(\"") {
+                reader.script(command, &call.state.child(Dialect::Posix), call.input);
+            }
         }
         Some(_) => {}
     }

@@ -4,9 +4,9 @@
 
 use super::place::{Nature, base_name, below, is_folder, may_hold_working_directory, nature, parent, replace};
 use super::{Call, Mode, Operands, Parsed, Program, Role};
-use crate::call::effect::Deed;
+use crate::call::effect::{Deed, Origin};
+use crate::call::shell::reader::Reader;
 use crate::call::shell::reader::arg::Arg;
-use crate::call::shell::reader::{Reader, lexical};
 
 /// Where sources go: an option that names a folder, entered by the rule.
 const TARGET: [(&str, Role); 2] = [("t", Role::Text), ("target-directory", Role::Text)];
@@ -33,6 +33,7 @@ pub(super) const ROWS: &[Program] = &[
         attached: &[("preserve", Role::Text), ("reflink", Role::Text), ("sparse", Role::Text), ("update", Role::Text)],
         operands: Operands::Rule,
         rule: Some(copy),
+        options_first: true,
         ..Program::new(&["cp"])
     },
     Program {
@@ -42,6 +43,7 @@ pub(super) const ROWS: &[Program] = &[
         attached: &[("update", Role::Text)],
         operands: Operands::Rule,
         rule: Some(rename),
+        options_first: true,
         ..Program::new(&["mv"])
     },
     Program {
@@ -60,6 +62,7 @@ pub(super) const ROWS: &[Program] = &[
         valued: &TARGET,
         operands: Operands::Rule,
         rule: Some(link),
+        options_first: true,
         ..Program::new(&["ln"])
     },
     Program { operands: Operands::Rule, rule: Some(link), ..Program::new(&["link"]) },
@@ -80,6 +83,7 @@ pub(super) const ROWS: &[Program] = &[
         operands: Operands::Rule,
         modes: &[Mode { when: &["d", "directory"], operands: Operands::All(Role::Path(Deed::MakeFolder)) }],
         rule: Some(install),
+        options_first: true,
         ..Program::new(&["install", "ginstall"])
     },
     // Not listed: `-e`, `-b`, `-T`, `--remove-source-files`, `--files-from`, filters that stand in the tree.
@@ -191,6 +195,7 @@ fn copy(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
             }
             reader.touch(call.state, call.name, &transfer.target, Deed::WriteTree);
             if may_be_link {
+                place(reader, call, source, &transfer.target, Origin::Copy);
                 reader.move_or_link(call.state, &transfer.target);
             }
         }
@@ -206,9 +211,7 @@ fn copy(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
                 (false, false) => reader.touch(call.state, call.name, &end, Deed::Write),
             }
             if may_be_link {
-                if nature == Nature::Link {
-                    place_link(reader, call, source, &end);
-                }
+                place(reader, call, source, &end, if links { Origin::Same } else { Origin::Copy });
                 reader.move_or_link(call.state, &end);
             }
         }
@@ -231,17 +234,15 @@ fn rename(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
         if is_tree && may_hold_working_directory(call.state, source) {
             reader.unknown(format!("`{}` moves `{}`, in which the command may run", call.name, source.display()));
         }
+        reader.touch(call.state, call.name, source, if is_tree { Deed::DeleteTree } else { Deed::Delete });
         for end in &ends {
             if is_tree {
                 reader.touch(call.state, call.name, end, Deed::WriteTree);
             } else {
                 replace(reader, call, end);
             }
-            if nature == Nature::Link {
-                place_link(reader, call, source, end);
-            }
+            place(reader, call, source, end, Origin::Same);
         }
-        reader.touch(call.state, call.name, source, if is_tree { Deed::DeleteTree } else { Deed::Delete });
         if nature != Nature::Plain {
             reader.move_or_link(call.state, source);
             ends.iter().for_each(|end| reader.move_or_link(call.state, end));
@@ -249,12 +250,10 @@ fn rename(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
     }
 }
 
-/// A link that stands in another folder may lead elsewhere, which the reader cannot see.
-fn place_link(reader: &mut Reader<'_>, call: &Call<'_>, source: &Arg, end: &Arg) {
-    reader.touch(call.state, call.name, source, Deed::Alias);
-    let folder = |arg: &Arg| call.state.locate(&parent(arg)).map(|path| lexical(&path));
-    if folder(source).is_none() || folder(source) != folder(end) {
-        reader.unknown(format!("the link `{}` may lead elsewhere from `{}`", source.display(), end.display()));
+/// What is copied or moved together with its links is judged by where those lead from their new place.
+fn place(reader: &mut Reader<'_>, call: &Call<'_>, source: &Arg, end: &Arg, origin: fn(String) -> Origin) {
+    if let Some(from) = call.state.locate(source) {
+        reader.place(call.state, end, origin(from));
     }
 }
 
@@ -267,6 +266,7 @@ fn link(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
     let from_here = !symbolic || parsed.has(&["r", "relative"]);
     let keeps_target = parsed.has(&["n", "h", "no-dereference"]);
     for source in transfer.sources {
+        let is_plain = nature(reader, call.state, source) == Nature::Plain;
         // A link to a folder is itself replaced, not gone through.
         let is_replaced = keeps_target && transfer.into.is_none() && nature(reader, call.state, &transfer.target) == Nature::Link;
         let ends = if is_replaced { vec![transfer.target.clone()] } else { transfer.ends(reader, call, source) };
@@ -281,7 +281,15 @@ fn link(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
                 source => (*source).clone(),
             };
             reader.touch(call.state, call.name, &leads_to, Deed::Alias);
-            reader.move_or_link(call.state, &end);
+            match source {
+                Arg::Known(text) if symbolic && !from_here => reader.place(call.state, &end, Origin::Link(text.clone())),
+                _ if symbolic => {}
+                source => place(reader, call, source, &end, Origin::Same),
+            }
+            // Another name of a plain file is judged with all its names.
+            if symbolic || !is_plain {
+                reader.move_or_link(call.state, &end);
+            }
         }
     }
 }

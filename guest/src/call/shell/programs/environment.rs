@@ -57,80 +57,97 @@ pub(in crate::call::shell) fn is_harmless_variable(name: &str) -> bool {
     [RUN, LOGGING, DISPLAY, LOCALE, NETWORK, PYTHON, REFUSALS, LOCALE_CATEGORIES].iter().any(|group| group.contains(&name))
 }
 
-/// Whether a variable must not even be assigned without being exported, because it may be exported already, or because it
-/// belongs to the shell.
-pub(in crate::call::shell) fn may_influence(name: &str) -> bool {
-    /// The shell's own: they steer it, or do not hold what is assigned to them.
-    const SHELL: &[&str] = &[
-        "PATH",
-        "HOME",
-        "IFS",
+/// Whether a variable belongs to the shell itself, in Bash, dash or zsh: giving it a value changes what later text means, or
+/// it does not hold what is assigned to it.
+pub(in crate::call::shell) fn belongs_to_shell(name: &str) -> bool {
+    const NAMES: &[&str] = &[
+        "CDPATH",
+        "CHILD_MAX",
+        "COPROC",
+        "DIRSTACK",
         "ENV",
+        "EPOCHREALTIME",
+        "EPOCHSECONDS",
+        "EUID",
+        "EXECIGNORE",
+        "FCEDIT",
+        "FIGNORE",
+        "FPATH",
+        "FUNCNAME",
+        "FUNCNEST",
+        "GLOBIGNORE",
+        "GLOBSORT",
+        "GROUPS",
+        "HOME",
+        "HOSTNAME",
+        "HOSTTYPE",
+        "IFS",
+        "IGNOREEOF",
+        "INPUTRC",
+        "INSIDE_EMACS",
+        "KEYTIMEOUT",
+        "LINENO",
+        "MACHTYPE",
+        "MAIL",
+        "MAILCHECK",
+        "MAILPATH",
+        "MAPFILE",
+        "NULLCMD",
+        "OLDPWD",
+        "OPTARG",
+        "OPTERR",
+        "OPTIND",
+        "OSTYPE",
+        "PIPESTATUS",
+        "POSIXLY_CORRECT",
+        "PPID",
+        "PROMPT",
+        "PROMPT_COMMAND",
+        "PROMPT_DIRTRIM",
         "PS0",
         "PS1",
         "PS2",
         "PS3",
         "PS4",
-        "PROMPT",
-        "RPROMPT",
-        "PROMPT_COMMAND",
-        "CDPATH",
-        "GLOBIGNORE",
-        "GLOBSORT",
-        "SHELLOPTS",
-        "POSIXLY_CORRECT",
-        "OLDPWD",
         "PWD",
         "RANDOM",
-        "SRANDOM",
-        "LINENO",
-        "SECONDS",
-        "EPOCHSECONDS",
-        "EPOCHREALTIME",
+        "READNULLCMD",
         "REPLY",
-        "OPTIND",
-        "OPTARG",
-        "OPTERR",
-        "FUNCNAME",
-        "FUNCNEST",
-        "DIRSTACK",
-        "GROUPS",
-        "UID",
-        "EUID",
-        "PPID",
+        "RPROMPT",
+        "SECONDS",
+        "SHELL",
+        "SHELLOPTS",
         "SHLVL",
-        "MACHTYPE",
-        "HOSTTYPE",
-        "OSTYPE",
-        "HOSTNAME",
-        "PIPESTATUS",
-        "MAPFILE",
-        "COPROC",
-        "EXECIGNORE",
-        "FIGNORE",
-        "FCEDIT",
-        "IGNOREEOF",
-        "INPUTRC",
-        "INSIDE_EMACS",
+        "SRANDOM",
         "TIMEFORMAT",
         "TMOUT",
-        "MAIL",
-        "MAILCHECK",
-        "MAILPATH",
-        "CHILD_MAX",
+        "UID",
+        "ZDOTDIR",
         "_",
         "argv",
+        "auto_resume",
         "cdpath",
-        "path",
+        "fignore",
         "fpath",
-        "status",
+        "histchars",
+        "mailpath",
+        "manpath",
+        "module_path",
+        "options",
+        "path",
         "pipestatus",
-        "ZDOTDIR",
-        "FPATH",
-        "NULLCMD",
-        "READNULLCMD",
-        "SHELL",
+        "prompt",
+        "psvar",
+        "status",
+        "watch",
     ];
+    const BEGINNINGS: &[&str] = &["BASH", "COMP_", "EPOCH", "HIST", "READLINE_", "ZSH"];
+    NAMES.contains(&name) || BEGINNINGS.iter().any(|beginning| name.starts_with(beginning))
+}
+
+/// Whether a variable must not even be assigned without being exported, because it may be exported already and programs of
+/// the table obey it.
+pub(in crate::call::shell) fn may_influence(name: &str) -> bool {
     /// Where programs look, and what they run.
     const PROGRAMS: &[&str] = &[
         "TMPDIR",
@@ -212,10 +229,6 @@ pub(in crate::call::shell) fn may_influence(name: &str) -> bool {
     ];
     /// Families, by their beginning.
     const BEGINNINGS: &[&str] = &[
-        "BASH",
-        "COMP_",
-        "HIST",
-        "READLINE_",
         "LC_",
         "LD_",
         "DYLD_",
@@ -305,7 +318,7 @@ pub(in crate::call::shell) fn may_influence(name: &str) -> bool {
     /// Families, by their end.
     const ENDINGS: &[&str] =
         &["_OPTIONS", "OPTS", "_OPT", "_FLAGS", "_CONFIG", "_HOME", "_PATH", "_RSH", "_EDITOR", "_PAGER", "_PROGRAM"];
-    SHELL.contains(&name)
+    name == "PATH"
         || PROGRAMS.contains(&name)
         || BEGINNINGS.iter().any(|beginning| name.starts_with(beginning))
         || ENDINGS.iter().any(|ending| name.ends_with(ending))
@@ -343,10 +356,10 @@ mod tests {
              CARGO_HOME RUSTC TAR_OPTIONS ZIPOPT XZ_OPT LESSOPEN OLDPWD PWD RANDOM LINENO SECONDS HISTFILE FUNCNAME DIRSTACK GROUPS \
              UID EUID PPID TMPDIR EDITOR PAGER OPTIND REPLY BASHOPTS MAKEFLAGS _ GZIP";
         for name in influential.split_whitespace() {
-            assert!(may_influence(name), "{name}");
+            assert!(may_influence(name) || belongs_to_shell(name), "{name}");
         }
         for name in ["x", "d", "file", "FILE", "DIR", "NAME", "i", "version", "OUT", "TARGET"] {
-            assert!(!may_influence(name), "{name}");
+            assert!(!may_influence(name) && !belongs_to_shell(name), "{name}");
         }
     }
 }

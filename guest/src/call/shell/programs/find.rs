@@ -6,7 +6,7 @@ use super::{Call, Parsed, Program};
 use crate::call::effect::Deed;
 use crate::call::shell::reader::arg::Arg;
 use crate::call::shell::reader::{Reader, lexical};
-use crate::ports::{Kind, Reach};
+use crate::ports::Kind;
 
 pub(super) const ROWS: &[Program] = &[Program::raw(&["find", "gfind"], search)];
 
@@ -88,7 +88,6 @@ const PLAIN: &[&str] = &[
 const UNIFORM: &[&str] = &["rm", "rmdir", "unlink", "chmod", "chown", "chgrp", "touch", "truncate", "shred", "sed", "dos2unix"];
 
 /// Folders with more in them are judged as a whole.
-const MAX_LISTED: u32 = 5_000;
 /// More files are judged as a whole folder.
 const MAX_FOUND: usize = 100;
 /// Deeper folders are judged as a whole.
@@ -255,7 +254,7 @@ fn found(reader: &Reader<'_>, call: &Call<'_>, search: &Search<'_>, root: &Arg) 
     if facts.kind != Kind::Directory || facts.real_path != facts.entry_path || lexical(&folder).starts_with("..") {
         return None;
     }
-    let listing = reader.list(&folder, &Reach { depth: MAX_DEPTH, limit: MAX_LISTED, skip: Vec::new() })?;
+    let listing = reader.list_names(&folder, MAX_DEPTH)?;
     let is_deep = |path: &str| path.split('/').count() >= MAX_DEPTH as usize;
     if listing.truncated || listing.entries.iter().any(|entry| is_deep(&entry.path)) {
         return None;

@@ -6,33 +6,46 @@
 //! | a program of the table with anything else | *unknown* |
 //! | a build tool, a script, a program that is not in the table | that it runs ([`Deed::Execute`]); what it changed is seen afterwards |
 
+mod agents;
 mod archive;
 mod awk;
+mod build;
+mod cloud;
 mod compress;
 mod copy;
+mod databases;
 mod editors;
 pub(super) mod environment;
 mod files;
 mod find;
+mod formatters;
+mod git;
+mod interpreters;
+mod machine;
+mod network;
 mod outputs;
+mod patch;
 mod pattern;
 mod place;
 mod prefix;
 mod readers;
+mod runners;
 mod searches;
 mod sed;
+mod shells;
 mod spec;
 mod system;
+mod tollgate;
 mod xargs;
 
 use std::collections::BTreeMap;
 
 pub(super) use spec::{Call, Mode, Operands, Parsed, Program, Role, Unlisted};
 
-use super::reader::Reader;
 use super::reader::arg::{Arg, display};
 use super::reader::input::Input;
 use super::reader::state::State;
+use super::reader::{Reader, lexical};
 use crate::call::effect::Deed;
 use crate::ports::Kind;
 
@@ -41,9 +54,10 @@ const TABLE: &[&[Program]] = &[
     readers::ROWS,
     searches::ROWS,
     outputs::ROWS,
-    system::ROWS,
+    machine::ROWS,
     files::ROWS,
     copy::ROWS,
+    patch::ROWS,
     sed::ROWS,
     awk::ROWS,
     editors::ROWS,
@@ -52,6 +66,18 @@ const TABLE: &[&[Program]] = &[
     archive::ROWS,
     compress::ROWS,
     prefix::ROWS,
+    agents::ROWS,
+    build::ROWS,
+    cloud::ROWS,
+    databases::ROWS,
+    formatters::ROWS,
+    git::ROWS,
+    interpreters::ROWS,
+    network::ROWS,
+    runners::ROWS,
+    shells::ROWS,
+    system::ROWS,
+    tollgate::ROWS,
 ];
 
 /// Folders whose programs are what their names say.
@@ -86,10 +112,13 @@ pub(super) fn run(reader: &mut Reader<'_>, argv: &[Arg], state: &State, input: &
     }
     match row {
         Some(row) if row.opaque => apply(reader, row, &call),
-        Some(row) => match &state.influence {
-            Some(variable) => reader.unknown(format!("`{variable}` may change what `{base}` does")),
-            None => apply(reader, row, &call),
-        },
+        Some(row) => {
+            // A program that runs another one leaves it to that one.
+            if let (Some(variable), false) = (&state.influence, row.runs_another) {
+                reader.unknown(format!("`{variable}` may change what `{base}` does"));
+            }
+            apply(reader, row, &call);
+        }
         None => {
             reader.execute(state);
             look_for_programs(reader, &call);
@@ -106,15 +135,38 @@ fn find(name: &str) -> Option<&'static Program> {
     ROWS.with(|rows| rows.get(name).copied())
 }
 
+/// Every name in the table.
+#[cfg(test)]
+pub(super) fn names() -> impl Iterator<Item = &'static str> {
+    TABLE.iter().copied().flatten().flat_map(|row| row.names.iter().copied())
+}
+
 /// Enters what a row says about a call.
 fn apply(reader: &mut Reader<'_>, row: &Program, call: &Call<'_>) {
+    if row.is_answer(call.args) && call.state.influence.is_none() && !obeys_a_file(reader, row, call.state) {
+        return;
+    }
     if row.opaque {
         reader.execute(call.state);
     }
+    if let Some(why) = row.refused {
+        reader.unknown(format!("`{}` {why}", call.name));
+    }
     let (parsed, roles) = match row.parse(call.args) {
         Ok(parsed) => parsed,
-        Err(_) if row.opaque => return,
-        Err(unlisted) => return reader.unknown(unlisted.reason(call.name)),
+        // A value is missing: the program says so and ends.
+        Err(Unlisted::NoValue(_)) if row.opaque => return,
+        Err(unlisted) => {
+            reader.unknown(unlisted.reason(call.name));
+            // What is named in plain sight is judged all the same, so that it can be refused with a good reason.
+            if let Operands::All(role @ Role::Path(_)) = row.operands {
+                call.args
+                    .iter()
+                    .filter(|arg| arg.is_certain() && !arg.may_be_option())
+                    .for_each(|arg| enter(reader, call, role, arg));
+            }
+            return;
+        }
     };
     for (role, value) in &roles {
         enter(reader, call, *role, value);
@@ -153,7 +205,78 @@ pub(super) fn enter(reader: &mut Reader<'_>, call: &Call<'_>, role: Role, arg: &
             reader.touch(call.state, call.name, arg, if exists { Deed::Touch } else { Deed::Write });
         }
         Role::Script => reader.touch(call.state, call.name, arg, Deed::Execute),
+        Role::Rewrite => rewrite(reader, call, arg),
+        Role::Code => reader.unknown(format!("`{}` runs text from its arguments, whose effects cannot be seen", call.name)),
     }
+}
+
+/// Enters that a file, or every file of a folder, is rewritten.
+fn rewrite(reader: &mut Reader<'_>, call: &Call<'_>, arg: &Arg) {
+    const PATTERN: [char; 4] = ['*', '?', '[', '{'];
+    let text = arg.text().unwrap_or_default();
+    if text.starts_with('!') {
+        return;
+    }
+    let is_pattern = text.contains(PATTERN);
+    let folder = is_pattern.then(|| {
+        let head = text.split(PATTERN).next().unwrap_or_default();
+        Arg::known(match head.rsplit_once('/') {
+            None => ".",
+            Some(("", _)) => "/",
+            Some((folder, _)) => folder,
+        })
+    });
+    let at = folder.as_ref().unwrap_or(arg);
+    let path = call.state.locate(at).map(|path| lexical(&path));
+    if path.is_some_and(|path| path == "." || path == ".." || path.starts_with("../")) {
+        return reader.unknown(format!("`{}` may rewrite any file of the workspace", call.name));
+    }
+    let is_folder = is_pattern || text.ends_with('/') || reader.kind(call.state, at) == Some(Kind::Directory);
+    reader.touch(call.state, call.name, at, if is_folder { Deed::WriteTree } else { Deed::Write });
+}
+
+/// Whether a file that a program obeys stands in its folder or above it, or may stand there.
+fn obeys_a_file(reader: &Reader<'_>, row: &Program, state: &State) -> bool {
+    if row.obeys.is_empty() {
+        return false;
+    }
+    let Some(folders) = reader.folders_upwards(state) else { return true };
+    let stands = |path: &String| reader.may_have_written(path) || reader.kind_at(path) != Some(Kind::Missing);
+    folders.iter().flat_map(|folder| row.obeys.iter().map(move |name| below(folder, name))).any(|path| stands(&path))
+}
+
+/// The path of a name in a folder, both as touches spell them.
+fn below(folder: &str, name: &str) -> String {
+    if folder == "." { name.to_owned() } else { format!("{folder}/{name}") }
+}
+
+/// Reads the command of a program that has several (`docker cp`), each a row of a table of its own. False where no table
+/// has one for the first words that are not options.
+fn command_of(reader: &mut Reader<'_>, call: &Call<'_>, tables: &[&[Program]]) -> bool {
+    let mut args = call.args;
+    let mut is_value = false;
+    while let Some((first, rest)) = args.split_first() {
+        let Some(word) = first.text() else { return false };
+        let second = rest.first().and_then(Arg::text).unwrap_or_default();
+        let named = |name: &str| tables.iter().copied().flatten().find(|row| row.names.contains(&name));
+        let (two, name) = (format!("{word} {second}"), format!("{} {word}", call.name));
+        if let Some(row) = named(&two) {
+            let name = format!("{} {two}", call.name);
+            apply(reader, row, &Call { name: &name, args: rest.get(1..).unwrap_or_default(), ..*call });
+            return true;
+        }
+        if let Some(row) = named(word) {
+            apply(reader, row, &Call { name: &name, args: rest, ..*call });
+            return true;
+        }
+        // What follows an option may be its value.
+        if !word.starts_with('-') && !is_value {
+            return false;
+        }
+        is_value = word.starts_with('-') && !word.contains('=');
+        args = rest;
+    }
+    false
 }
 
 /// A program that nobody knows may run another one.

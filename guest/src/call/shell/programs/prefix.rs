@@ -10,7 +10,13 @@ use crate::call::shell::reader::arg::Arg;
 use crate::call::shell::reader::state::Dialect;
 
 const fn prefix(names: &'static [&'static str]) -> Program {
-    Program { ends_at_operand: true, operands: Operands::Rule, rule: Some(run_operands), ..Program::new(names) }
+    Program {
+        ends_at_operand: true,
+        operands: Operands::Rule,
+        runs_another: true,
+        rule: Some(run_operands),
+        ..Program::new(names)
+    }
 }
 
 pub(super) const ROWS: &[Program] = &[
@@ -52,8 +58,6 @@ pub(super) const ROWS: &[Program] = &[
     Program { flags: "ac", long: &["cpu-list"], rule: Some(run_behind_first), ..prefix(&["taskset"]) },
     Program { flags: "fr", rule: Some(run_behind_first), ..prefix(&["chrt"]) },
     Program { rule: Some(run_detached), ..prefix(&["nohup"]) },
-    Program { flags: "nEHSk", rule: Some(run_with_environment), ..prefix(&["sudo"]) },
-    Program { flags: "n", ..prefix(&["doas"]) },
     Program {
         flags: "iv0",
         long: &["ignore-environment", "null", "debug"],
@@ -78,31 +82,9 @@ pub(super) const ROWS: &[Program] = &[
         ..prefix(&["flock"])
     },
     // Another root, another user, another machine's view: what a path means there is not known here.
-    Program::unreadable(&[
-        "arch-chroot",
-        "bwrap",
-        "capsh",
-        "chroot",
-        "fakechroot",
-        "fakeroot",
-        "firejail",
-        "linux32",
-        "linux64",
-        "ltrace",
-        "nsenter",
-        "pkexec",
-        "prlimit",
-        "proot",
-        "runuser",
-        "setarch",
-        "setpriv",
-        "su",
-        "systemd-run",
-        "unshare",
-        "xvfb-run",
-    ]),
+    Program::unreadable(&["arch-chroot", "capsh", "ltrace", "prlimit", "xvfb-run"]),
     // They type for somebody, or run something later.
-    Program::unreadable(&["at", "batch", "crontab", "dtach", "expect", "screen", "script", "start-stop-daemon", "tmux"]),
+    Program::unreadable(&["script"]),
 ];
 
 fn run(reader: &mut Reader<'_>, call: &Call<'_>, command: &[&Arg]) {
@@ -133,15 +115,13 @@ fn run_with_environment(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parse
             state.influence = Some(Rc::from(name));
         }
     };
-    if call.name != "sudo" {
-        if parsed.has(&["i", "ignore-environment"]) {
-            influence("env -i");
-        }
-        for name in parsed.values(&["u", "unset"]) {
-            match name.text() {
-                Some(name) if !may_influence(name) => {}
-                _ => influence(&name.display()),
-            }
+    if parsed.has(&["i", "ignore-environment"]) {
+        influence("env -i");
+    }
+    for name in parsed.values(&["u", "unset"]) {
+        match name.text() {
+            Some(name) if !may_influence(name) => {}
+            _ => influence(&name.display()),
         }
     }
     let mut command = parsed.operands.as_slice();

@@ -28,6 +28,7 @@ pub(super) const ROWS: &[Program] = &[
         attached: &[("i", Role::Text), ("in-place", Role::Text)],
         operands: Operands::Rule,
         rule: Some(edit),
+        options_first: true,
         ..Program::new(&["sed", "gsed"])
     },
 ];
@@ -66,6 +67,10 @@ fn edit(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
         None => reader.unknown(format!("the script of `{}` is only known when it runs", call.name)),
         Some(text) if read_script(&text).is_err() => {
             reader.unknown(format!("the `{}` script `{}` may write a file or run a command", call.name, display(&text)));
+            // The most likely one stands in plain sight, and can be refused with a good reason.
+            if let Some((_, file)) = text.rsplit_once("w ") {
+                reader.touch(call.state, call.name, &Arg::known(file), Deed::Write);
+            }
         }
         Some(_) => {}
     }

@@ -26,6 +26,10 @@ pub(in crate::call::shell) enum Role {
     Stamp,
     /// A program or a script that is run.
     Script,
+    /// A file that is rewritten, a folder whose files are, or a pattern that the program expands itself.
+    Rewrite,
+    /// Text that the program runs, in a language that is not read here.
+    Code,
 }
 
 /// What a program does with its operands, the arguments that are not options.
@@ -68,8 +72,13 @@ pub(in crate::call::shell) struct Program {
     pub(super) attached: &'static [(&'static str, Role)],
     /// Whether long options have a single dash, and letters are not put together (`find -name`).
     pub(super) single_dash: bool,
+    /// Whether letters are not put together, because programs that do it read some of them otherwise (`git log -pn`). A number
+    /// stands alone (`-20`).
+    pub(super) apart: bool,
     /// Whether options end at the first operand, as for programs that run another one.
     pub(super) ends_at_operand: bool,
+    /// Options behind which everything is an operand, as behind `python3 -m`.
+    pub(super) ends_behind: &'static [&'static str],
     /// What happens to operands.
     pub(super) operands: Operands,
     /// The first mode with a given option counts instead of `operands`.
@@ -79,6 +88,17 @@ pub(in crate::call::shell) struct Program {
     /// Whether it does more than its arguments say, as a build tool does: it is entered as run, and options that are not
     /// listed are its own affair.
     pub(super) opaque: bool,
+    /// Calls that only answer a question, by all their words (`--version`); `*` stands for any one word that is not an
+    /// option.
+    pub(super) answers: &'static [&'static str],
+    /// Files that change even what an answer does, in the working directory or in a folder above it.
+    pub(super) obeys: &'static [&'static str],
+    /// Why every other call is unknown: "`NAME` …".
+    pub(super) refused: Option<&'static str>,
+    /// Whether it only runs another program, which variables and options are for.
+    pub(super) runs_another: bool,
+    /// Whether some versions look for options only before the first operand, and would write to what stands behind it.
+    pub(super) options_first: bool,
     /// Whether its rule takes the arguments apart by itself, because they do not follow the usual form (`find`, `tar`).
     pub(super) raw: bool,
     /// What the table cannot say.
@@ -95,11 +115,18 @@ impl Program {
             valued: &[],
             attached: &[],
             single_dash: false,
+            apart: false,
             ends_at_operand: false,
+            ends_behind: &[],
             operands: Operands::None,
             modes: &[],
             lenient: false,
             opaque: false,
+            answers: &[],
+            obeys: &[],
+            refused: None,
+            runs_another: false,
+            options_first: false,
             raw: false,
             rule: None,
         }
@@ -129,6 +156,25 @@ impl Program {
 
 fn say_unreadable(reader: &mut Reader<'_>, call: &Call<'_>, _: &Parsed<'_>) {
     reader.unknown(format!("what `{}` does cannot be told from its arguments", call.name));
+}
+
+impl Program {
+    /// A program whose effects cannot be told from its arguments: "`NAME` …".
+    pub(super) const fn refused(names: &'static [&'static str], why: &'static str) -> Self {
+        Self { refused: Some(why), lenient: true, operands: Operands::Rule, ..Self::new(names) }
+    }
+
+    /// Whether a call only answers a question, as far as its words tell.
+    pub(super) fn is_answer(&self, args: &[Arg]) -> bool {
+        self.answers.iter().any(|answer| {
+            let mut words = answer.split_whitespace();
+            args.iter().all(|arg| match (words.next(), arg.text()) {
+                (Some("*"), Some(word)) => !word.starts_with('-'),
+                (Some(expected), Some(word)) => expected == word,
+                _ => false,
+            }) && words.next().is_none()
+        })
+    }
 }
 
 /// One call of a program.
@@ -246,9 +292,13 @@ impl Program {
                         Err(Unlisted::Uncertain(_)) if self.lenient && !self.opaque => {}
                         other => other?,
                     }
-                    let is_late = rest.len() < left && !parsed.operands.is_empty() && self.may_write_operands();
+                    let is_late = self.options_first && rest.len() < left && !parsed.operands.is_empty();
                     if is_late && !roles.last().is_some_and(|(role, _)| matches!(role, Role::Path(_))) {
                         return Err(Unlisted::Late(text.clone()));
+                    }
+                    if parsed.options.last().is_some_and(|(name, _)| self.ends_behind.contains(&name.as_str())) {
+                        parsed.operands.extend(rest);
+                        break;
                     }
                 }
                 // `--format="$x"`: the option is certain, and its value is one word.
@@ -290,7 +340,7 @@ impl Program {
         let long = if self.single_dash { text.strip_prefix('-') } else { text.strip_prefix("--") };
         if let Some(long) = long {
             let (name, value) = match long.split_once('=') {
-                Some((name, value)) if !self.single_dash => (name, Some(Arg::known(value))),
+                Some((name, value)) if !self.single_dash || self.option(name).is_some() => (name, Some(Arg::known(value))),
                 _ => (long, None),
             };
             let value = match (self.option(name).ok_or_else(unlisted)?, value) {
@@ -305,9 +355,11 @@ impl Program {
             roles.extend(value);
             return Ok(());
         }
+        let is_number = text.chars().skip(1).all(|c| c.is_ascii_digit());
         for (at, letter) in text.char_indices().skip(1) {
             let behind = text.get(at + letter.len_utf8()..).unwrap_or_default();
             match self.option(letter.encode_utf8(&mut [0; 4])).ok_or_else(unlisted)? {
+                Listed::Flag if self.apart && !behind.is_empty() && !is_number => return Err(unlisted()),
                 Listed::Flag => parsed.options.push((letter.to_string(), None)),
                 Listed::Attached(_) if behind.is_empty() => parsed.options.push((letter.to_string(), None)),
                 Listed::Attached(role) | Listed::Valued(role) => {
@@ -319,18 +371,6 @@ impl Program {
             }
         }
         Ok(())
-    }
-
-    /// Whether one more operand might be written.
-    fn may_write_operands(&self) -> bool {
-        let writes = |role: &Role| !matches!(role, Role::Text | Role::Read);
-        let any = |operands: &Operands| match operands {
-            Operands::None => false,
-            Operands::All(role) => writes(role),
-            Operands::Then(first, rest) => first.iter().any(writes) || writes(rest),
-            Operands::Rule => true,
-        };
-        any(&self.operands) || self.modes.iter().any(|mode| any(&mode.operands))
     }
 
     /// What the operands mean, given the options.

@@ -1,86 +1,135 @@
-//! Programs that look at the machine, its processes and its network, or send a signal: none changes a file.
+//! Programs that reach beyond the command: other users, schedulers, services, devices; and those that only show something.
 
-use super::{Call, Operands, Parsed, Program, Role};
-use crate::call::shell::reader::Reader;
-use crate::call::shell::reader::arg::Arg;
-
-const fn texts(names: &'static [&'static str]) -> Program {
-    Program { operands: Operands::All(Role::Text), ..Program::reader(names) }
-}
-
-const fn strict_texts(names: &'static [&'static str]) -> Program {
-    Program { operands: Operands::All(Role::Text), ..Program::new(names) }
-}
+use super::super::reader::Reader;
+use super::super::reader::arg::Arg;
+use super::spec::{Call, Operands, Parsed, Program, Role};
 
 pub(super) const ROWS: &[Program] = &[
-    texts(&["whoami", "id", "groups", "logname", "users", "who", "w", "last", "getent"]),
-    texts(&["ps", "pgrep", "pidof", "pstree", "uptime", "free", "vmstat", "nproc", "lscpu", "lsblk", "netstat"]),
-    texts(&["printenv", "locale", "getconf", "tty", "cal", "clear", "sync", "pbpaste"]),
-    // A signal ends a process and leaves files as they are.
-    texts(&["kill", "pkill", "killall", "fuser"]),
-    texts(&["ping", "ping6", "dig", "host", "nslookup", "traceroute"]),
-    // The programs below can set what they show, or write it down.
+    // Other users: who they are decides what is changed, but what they run is read all the same.
     Program {
-        flags: "asnrvmpio",
-        long: &["all", "kernel-name", "nodename", "kernel-release", "machine", "operating-system", "version"],
-        ..Program::new(&["uname"])
+        flags: "AbEHikKnPS",
+        valued: &[
+            ("g", Role::Text),
+            ("h", Role::Text),
+            ("p", Role::Text),
+            ("u", Role::Text),
+            ("group", Role::Text),
+            ("user", Role::Text),
+        ],
+        long: &["login", "non-interactive", "preserve-env", "set-home", "stdin"],
+        ends_at_operand: true,
+        operands: Operands::Rule,
+        answers: &["--version", "-V", "-v", "-l"],
+        rule: Some(as_user),
+        ..Program::new(&["sudo", "doas"])
     },
+    Program::refused(&["su", "runuser", "pkexec", "machinectl", "gosu", "su-exec"], "runs a program as another user"),
+    // Later, or elsewhere.
+    Program { answers: &["-l"], ..Program::refused(&["at"], LATER) },
+    Program { answers: &["-l"], ..Program::refused(&["crontab"], LATER) },
+    Program::refused(&["batch", "anacron", "fcron"], LATER),
+    Program { answers: &[""], ..Program::refused(&["atq"], LATER) },
+    Program::refused(&["systemd-run", "systemd-nspawn", "daemonize", "start-stop-daemon", "supervisorctl", "pm2"], LATER),
     Program {
-        flags: "fsdiIAy",
-        long: &["fqdn", "short", "ip-address", "all-ip-addresses", "version"],
-        ..Program::new(&["hostname"])
+        answers: &[
+            "--version",
+            "status",
+            "status *",
+            "status * --no-pager",
+            "--no-pager status *",
+            "list-units",
+            "is-active *",
+            "is-enabled *",
+            "show *",
+            "cat *",
+            "--failed",
+        ],
+        ..Program::refused(&["systemctl", "service", "initctl"], "starts programs that outlive the command")
     },
-    Program::new(&["arch"]),
-    Program {
-        flags: "uRjn",
-        long: &["utc", "universal", "rfc-email", "rfc-2822", "debug", "version"],
-        valued: &[("d", Role::Text), ("date", Role::Text), ("r", Role::Text), ("reference", Role::Read), ("v", Role::Text)],
-        attached: &[("I", Role::Text), ("iso-8601", Role::Text), ("rfc-3339", Role::Text)],
-        operands: Operands::All(Role::Text),
-        rule: Some(only_formats),
-        ..Program::new(&["date"])
-    },
-    Program { valued: &[("T", Role::Text)], ..strict_texts(&["tput"]) },
-    Program {
-        flags: "ntPlbUR",
-        valued: &[("p", Role::Text), ("u", Role::Text), ("c", Role::Text)],
-        attached: &[("i", Role::Text), ("F", Role::Text)],
-        operands: Operands::All(Role::Read),
-        ..Program::new(&["lsof"])
-    },
-    Program {
-        flags: "nraloempistudwx460bHO",
-        long: &["numeric", "all", "listening", "processes", "tcp", "udp", "unix", "summary", "extended", "no-header"],
-        ..strict_texts(&["ss"])
-    },
-    Program { flags: "b", valued: &[("n", Role::Text), ("l", Role::Text), ("p", Role::Text)], ..Program::new(&["top"]) },
-    // A page that is a file of the workspace goes through formatters that obey it.
-    Program {
-        flags: "kfaw",
-        operands: Operands::All(Role::Text),
-        rule: Some(only_names),
-        ..Program::new(&["man", "apropos", "whatis"])
-    },
-    // Their languages have no files; what is read as input is arithmetic.
-    Program {
-        flags: "lqsw",
-        long: &["mathlib", "quiet", "version"],
-        operands: Operands::All(Role::Read),
-        ..Program::new(&["bc"])
-    },
+    Program { answers: &["list"], ..Program::refused(&["launchctl"], "starts programs that outlive the command") },
+    Program { answers: &["ls", "-V", "list-sessions", "list-windows"], ..Program::refused(&["tmux"], TERMINAL) },
+    Program { answers: &["-ls", "-list", "-v"], ..Program::refused(&["screen"], TERMINAL) },
+    Program::refused(&["zellij", "byobu", "dtach", "abduco", "expect", "autoexpect"], TERMINAL),
+    // Devices and file systems.
+    Program { answers: &["", "-l"], ..Program::refused(&["mount"], DEVICES) },
+    Program::refused(
+        &[
+            "umount",
+            "losetup",
+            "mkfs",
+            "mkfs.ext4",
+            "mkfs.xfs",
+            "mkfs.vfat",
+            "mkswap",
+            "fdisk",
+            "parted",
+            "fusermount",
+            "diskutil",
+            "hdiutil",
+            "swapon",
+            "swapoff",
+            "insmod",
+            "modprobe",
+            "kexec",
+            "bindfs",
+            "sshfs",
+            "overlayfs",
+        ],
+        DEVICES,
+    ),
+    Program::refused(
+        &[
+            "chroot",
+            "unshare",
+            "nsenter",
+            "setpriv",
+            "setarch",
+            "linux32",
+            "linux64",
+            "bwrap",
+            "firejail",
+            "proot",
+            "fakeroot",
+            "fakechroot",
+        ],
+        "runs a program in a world of its own, whose paths are not those of the workspace",
+    ),
+    Program::refused(&["gdb", "lldb"], "runs programs and commands of its own"),
+    // What a person looks at or hears.
+    Program::opaque(&[
+        "open",
+        "xdg-open",
+        "code",
+        "code-insiders",
+        "cursor",
+        "subl",
+        "idea",
+        "say",
+        "pbcopy",
+        "xclip",
+        "xsel",
+        "wl-copy",
+        "wl-paste",
+        "notify-send",
+        "terminal-notifier",
+        "reset",
+        "clear-cache",
+    ]),
 ];
 
-/// `date +FORMAT` shows the time, any other operand sets it.
-fn only_formats(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
-    let is_format = |arg: &&&Arg| matches!(arg, Arg::Known(text) | Arg::One(text) if text.starts_with('+'));
-    if let Some(other) = parsed.operands.iter().find(|arg| !is_format(arg)) {
-        reader.unknown(format!("`{}` may set the clock to `{}`", call.name, other.display()));
+const LATER: &str = "runs a program later, when nobody compares what it changes";
+const TERMINAL: &str = "runs programs in another terminal";
+const DEVICES: &str = "changes what paths lead to";
+
+fn as_user(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+    reader.unknown(format!("`{}` runs a program as another user", call.name));
+    let argv: Vec<Arg> =
+        parsed.operands.iter().skip_while(|arg| arg.text().is_some_and(is_assignment)).map(|arg| (*arg).clone()).collect();
+    if !argv.is_empty() {
+        reader.run_program(&argv, call.state, call.input);
     }
 }
 
-fn only_names(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
-    let is_name = |arg: &&&Arg| arg.text().is_some_and(|text| !text.contains('/'));
-    if let Some(other) = parsed.operands.iter().find(|arg| !is_name(arg)) {
-        reader.unknown(format!("`{}` shows `{}`, which may be a file of its own", call.name, other.display()));
-    }
+fn is_assignment(text: &str) -> bool {
+    text.split_once('=').is_some_and(|(name, _)| !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_'))
 }

@@ -5,15 +5,15 @@
 //! both cases.
 
 pub(super) mod arg;
-// mod builtins;
-// mod command;
-// mod expand;
+mod builtins;
+mod command;
+mod expand;
 pub(super) mod input;
-// mod names;
+mod names;
 pub(super) mod state;
-// mod test;
-// mod variables;
-// mod walk;
+mod test;
+mod variables;
+mod walk;
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,8 +21,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use self::arg::{Arg, display};
 use self::input::Input;
 use self::state::{Dialect, State};
-use super::{programs, syntax};
-use crate::call::effect::{Deed, Footprint, Touch};
+use super::programs;
+use super::syntax::{self, Script};
+use crate::call::effect::{Deed, Footprint, Origin, Placement, Touch};
+use crate::call::path::Location;
 use crate::ports::{Facts, Kind, Listing, Question, Reach, Root, Workspace};
 
 /// A command that touches more is not judged path by path.
@@ -33,8 +35,8 @@ const MAX_UNKNOWNS: usize = 16;
 const MAX_STEPS: u32 = 20_000;
 /// How often the host is asked about a path while a command is read.
 const MAX_LOOKS: usize = 256;
-/// How often a folder is listed while a command is read.
-const MAX_LISTS: u32 = 4;
+/// How many names of files are listed while a command is read.
+const MAX_LISTED: usize = 20_000;
 /// Shells within shells.
 const MAX_SHELLS: usize = 8;
 
@@ -42,7 +44,8 @@ const MAX_SHELLS: usize = 8;
 pub(super) struct Attempt {
     pub(super) touches: Vec<Touch>,
     pub(super) unknowns: Vec<String>,
-    moved: Vec<String>,
+    placements: Vec<Placement>,
+    moved: BTreeSet<String>,
 }
 
 /// What has been found so far.
@@ -50,13 +53,15 @@ pub(super) struct Reader<'w> {
     workspace: &'w dyn Workspace,
     touches: Vec<Touch>,
     seen: BTreeSet<(String, Deed)>,
+    placements: Vec<Placement>,
     unknowns: Vec<String>,
     steps: u32,
     shells: usize,
     looked: RefCell<BTreeMap<String, Option<Facts>>>,
-    lists: Cell<u32>,
     /// Paths at which the command itself may have put a link, or from which it moved something away.
-    moved: Vec<String>,
+    moved: BTreeSet<String>,
+    /// How many names have been listed.
+    listed: Cell<usize>,
     /// States that leave the innermost loop early, until its end takes them up.
     left: Vec<State>,
     loops: usize,
@@ -68,12 +73,13 @@ impl<'w> Reader<'w> {
             workspace,
             touches: Vec::new(),
             seen: BTreeSet::new(),
+            placements: Vec::new(),
             unknowns: Vec::new(),
             steps: 0,
             shells: 0,
             looked: RefCell::default(),
-            lists: Cell::new(0),
-            moved: Vec::new(),
+            moved: BTreeSet::new(),
+            listed: Cell::new(0),
             left: Vec::new(),
             loops: 0,
         }
@@ -81,7 +87,7 @@ impl<'w> Reader<'w> {
 
     /// What the command comes to.
     pub(super) fn footprint(self) -> Footprint {
-        Footprint { touches: self.touches, unknowns: self.unknowns, conditional: true }
+        Footprint { touches: self.touches, placements: self.placements, unknowns: self.unknowns, conditional: true }
     }
 
     /// Follows text that a shell reads.
@@ -90,10 +96,13 @@ impl<'w> Reader<'w> {
             return self.unknown(format!("`{}` is too deeply nested to be read", display(text)));
         }
         match syntax::read(text, state.dialect == Dialect::Posix) {
-            Ok(list) => {
+            Ok(Script { list, doubts }) => {
+                for doubt in doubts {
+                    self.unknown(format!("`{}` cannot be read for certain: {doubt}", display(text)));
+                }
                 self.shells += 1;
                 let (left, loops) = (std::mem::take(&mut self.left), std::mem::take(&mut self.loops));
-                let _ = (&list, input); // self.list(&list, vec![state.clone()], input);
+                self.list(&list, vec![state.clone()], input);
                 (self.left, self.loops) = (left, loops);
                 self.shells -= 1;
             }
@@ -115,26 +124,32 @@ impl<'w> Reader<'w> {
 
     /// Follows a program without entering what it does.
     pub(super) fn attempt(&mut self, argv: &[Arg], state: &State, input: &Input) -> Attempt {
-        let (already, moved) = (self.touches.len(), self.moved.len());
+        let already = self.touches.len();
         let mut trial = Reader {
             touches: self.touches.clone(),
             steps: self.steps,
             shells: self.shells,
             looked: RefCell::new(self.looked.take()),
-            lists: self.lists.clone(),
+            listed: self.listed.clone(),
             moved: self.moved.clone(),
             ..Reader::new(self.workspace)
         };
         trial.run_program(argv, state, input);
-        (self.steps, self.lists) = (trial.steps, trial.lists);
+        (self.steps, self.listed) = (trial.steps, trial.listed);
         self.looked = trial.looked;
-        Attempt { touches: trial.touches.split_off(already), unknowns: trial.unknowns, moved: trial.moved.split_off(moved) }
+        Attempt {
+            touches: trial.touches.split_off(already),
+            unknowns: trial.unknowns,
+            placements: trial.placements,
+            moved: trial.moved,
+        }
     }
 
     /// Enters what was found by an attempt.
     pub(super) fn adopt(&mut self, attempt: Attempt) {
         attempt.unknowns.into_iter().for_each(|why| self.unknown(why));
         attempt.touches.into_iter().for_each(|touch| self.touch_path(touch.path, touch.deed));
+        self.placements.extend(attempt.placements);
         self.moved.extend(attempt.moved);
     }
 
@@ -147,9 +162,15 @@ impl<'w> Reader<'w> {
 
     /// Counts a step; false when the command is not worth any more of them.
     pub(super) fn step(&mut self) -> bool {
-        self.steps = self.steps.saturating_add(1);
-        if self.steps == MAX_STEPS {
-            self.unknown("the command takes too many steps to be followed".to_owned());
+        self.spend(1)
+    }
+
+    /// Counts several steps at once.
+    pub(super) fn spend(&mut self, steps: usize) -> bool {
+        let before = self.steps;
+        self.steps = before.saturating_add(u32::try_from(steps).unwrap_or(u32::MAX));
+        if before < MAX_STEPS && self.steps >= MAX_STEPS {
+            self.unknown("the command takes too many steps to be followed, beginning with `…`".to_owned());
         }
         self.steps < MAX_STEPS
     }
@@ -204,12 +225,20 @@ impl<'w> Reader<'w> {
         self.touch_path(state.join(".").unwrap_or_else(|| ".".to_owned()), Deed::Execute);
     }
 
+    /// Enters that something is put at a path as it is: moved, linked, or copied with its links. Where a path is not certain,
+    /// the touches have said so.
+    pub(super) fn place(&mut self, state: &State, at: &Arg, origin: Origin) {
+        let Some(at) = state.locate(at) else { return };
+        if self.placements.len() >= MAX_TOUCHES {
+            return self
+                .unknown(format!("the command links or moves more than {MAX_TOUCHES} paths, `{}` among them", display(&at)));
+        }
+        self.placements.push(Placement { at, origin });
+    }
+
     /// Remembers that a link may stand at a path from now on, or that what stood there is elsewhere.
     pub(super) fn move_or_link(&mut self, state: &State, arg: &Arg) {
-        match state.locate(arg) {
-            Some(path) => self.moved.push(lexical(&path)),
-            None => self.moved.push(".".to_owned()),
-        }
+        self.moved.insert(state.locate(arg).map_or_else(|| ".".to_owned(), |path| lexical(&path)));
     }
 
     /// Whether the command itself has moved or linked something on the way to a path, `..` taken step by step.
@@ -226,17 +255,56 @@ impl<'w> Reader<'w> {
         })
     }
 
-    /// Whether the command itself may have changed something at or below a path, or above it.
+    /// Whether the command itself may have changed which names stand in a folder.
+    pub(super) fn may_have_changed(&self, folder: &str) -> bool {
+        let folder = lexical(folder);
+        self.touches.iter().any(|touch| {
+            let at = lexical(&touch.path);
+            let parent = at.rsplit_once('/').map_or(if at.starts_with('/') { "/" } else { "." }, |(parent, _)| parent);
+            match touch.deed {
+                Deed::Read | Deed::Touch | Deed::Alias => false,
+                Deed::Execute => true,
+                Deed::MakeFolder | Deed::WriteTree if is_below(&at, &folder) => true,
+                _ => at == folder || parent == folder || is_below(&folder, &at),
+            }
+        })
+    }
+
+    /// Whether the command itself may have changed what stands at a path, programs that it ran included.
     pub(super) fn is_touched(&self, path: &str) -> bool {
+        self.touches.iter().any(|touch| touch.deed == Deed::Execute) || self.may_have_written(path)
+    }
+
+    /// Whether the command itself may have put something at a path, not counting programs that it merely ran.
+    pub(super) fn may_have_written(&self, path: &str) -> bool {
         let path = lexical(path);
         self.touches.iter().any(|touch| {
             let at = lexical(&touch.path);
             match touch.deed {
-                Deed::Read => false,
-                Deed::Execute => true,
+                Deed::Read | Deed::Execute => false,
+                Deed::MakeFolder | Deed::Touch => at == path || is_below(&at, &path),
                 _ => at == path || is_below(&at, &path) || is_below(&path, &at),
             }
-        })
+        }) || self.leads_through_moved(&path)
+    }
+
+    /// The working directory and the folders above it up to the workspace's own, links followed; none where it is outside
+    /// the workspace or not certain.
+    pub(super) fn folders_upwards(&self, state: &State) -> Option<Vec<String>> {
+        let here = self.facts(state, &Arg::known("."))?.real_path?;
+        let Location::Inside(here) = Location::reported(&here) else { return None };
+        let mut folder = here.as_str();
+        let mut folders = vec![folder.to_owned()];
+        while folder != "." {
+            folder = folder.rsplit_once('/').map_or(".", |(above, _)| above);
+            folders.push(folder.to_owned());
+        }
+        Some(folders)
+    }
+
+    /// What stands at a path that is spelled as in a [`Touch`].
+    pub(super) fn kind_at(&self, path: &str) -> Option<Kind> {
+        self.kind(&State::new(""), &Arg::known(path))
     }
 
     /// What the host sees at a path; none where that is not certain.
@@ -257,13 +325,14 @@ impl<'w> Reader<'w> {
         facts
     }
 
-    /// The names below a folder of the workspace; none where they cannot be had, or were asked for too often.
-    pub(super) fn list(&self, folder: &str, reach: &Reach) -> Option<Listing> {
-        self.lists.set(self.lists.get().saturating_add(1));
-        if self.lists.get() > MAX_LISTS {
-            return None;
-        }
-        self.workspace.list(Root::Project, folder, reach).ok()
+    /// The names below a folder of the workspace; none where not all of them can be had.
+    pub(super) fn list_names(&self, folder: &str, depth: u32) -> Option<Listing> {
+        let left = MAX_LISTED.checked_sub(self.listed.get()).filter(|left| *left > 0)?;
+        let reach = Reach { depth, limit: u32::try_from(left).ok()?, skip: Vec::new() };
+        let listing = self.workspace.list(Root::Project, folder, &reach).ok()?;
+        // Even an empty folder costs something.
+        self.listed.set(self.listed.get() + listing.entries.len().max(64));
+        (!listing.truncated).then_some(listing)
     }
 
     /// What stands at a path; none where that cannot be told.

@@ -34,6 +34,10 @@ pub(in crate::call::shell) struct State {
     /// The working directory as a touch spells it (empty for the workspace, relative to it, absolute, or `~/…`); none where
     /// it is not certain.
     pub(in crate::call::shell) cwd: Option<String>,
+    /// Whether a link leads to the working directory, so that `cd ..` does not go where the kernel would.
+    pub(in crate::call::shell) behind_link: bool,
+    /// The same before the last `cd` of the command itself.
+    previous: Option<(Option<String>, bool)>,
     variables: Rc<BTreeMap<String, Value>>,
     /// The first exported variable that may change what programs do.
     pub(in crate::call::shell) influence: Option<Rc<str>>,
@@ -43,13 +47,31 @@ pub(in crate::call::shell) struct State {
 impl State {
     /// Where a command begins.
     pub(in crate::call::shell) fn new(cwd: &str) -> Self {
-        let cwd = Some(cwd.trim_end_matches('/').to_owned()).map(|trimmed| if cwd == "/" { cwd.to_owned() } else { trimmed });
-        Self { cwd, variables: Rc::default(), influence: None, dialect: Dialect::Bash }
+        let cwd = Some(match cwd.trim_end_matches('/') {
+            "" if cwd.is_empty() => String::new(),
+            "" => "/".to_owned(),
+            "." => String::new(),
+            folder => folder.strip_prefix("./").unwrap_or(folder).to_owned(),
+        });
+        Self { cwd, behind_link: false, previous: None, variables: Rc::default(), influence: None, dialect: Dialect::Bash }
     }
 
     /// The state of a shell that a program of this one starts: its variables are whatever the environment holds.
     pub(in crate::call::shell) fn child(&self, dialect: Dialect) -> Self {
-        Self { variables: Rc::default(), dialect, ..self.clone() }
+        Self { variables: Rc::default(), previous: None, dialect, ..self.clone() }
+    }
+
+    /// For `cd -` later on.
+    pub(in crate::call::shell) fn remember_folder(&mut self) {
+        self.previous = Some((self.cwd.clone(), self.behind_link));
+    }
+
+    /// `cd -`; false where the command itself has not been anywhere else.
+    pub(in crate::call::shell) fn go_back(&mut self) -> bool {
+        let Some(previous) = self.previous.take() else { return false };
+        self.remember_folder();
+        (self.cwd, self.behind_link) = previous;
+        true
     }
 
     pub(in crate::call::shell) fn variable(&self, name: &str) -> Option<&Value> {
@@ -62,9 +84,20 @@ impl State {
         }
     }
 
+    /// How many variables have a value.
+    pub(in crate::call::shell) fn variables(&self) -> usize {
+        self.variables.len()
+    }
+
     /// Nothing about the shell is certain any more.
     pub(in crate::call::shell) fn forget(&mut self) {
         self.cwd = None;
+        self.previous = None;
+        self.forget_variables();
+    }
+
+    /// No variable's value is certain any more.
+    pub(in crate::call::shell) fn forget_variables(&mut self) {
         for value in Rc::make_mut(&mut self.variables).values_mut() {
             *value = Value::Unknown;
         }
@@ -72,7 +105,7 @@ impl State {
 
     /// `$PWD`.
     pub(in crate::call::shell) fn working_directory(&self) -> Value {
-        match self.cwd.as_deref() {
+        match self.cwd.as_deref().filter(|_| !self.behind_link) {
             None => Value::Unknown,
             Some("") => Value::Below(Base::Workspace, String::new()),
             Some(path) if path.starts_with('/') => Value::Text(path.to_owned()),

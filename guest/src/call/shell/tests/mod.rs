@@ -4,12 +4,15 @@
 //! folder, `t` attributes, `d` delete, `D` delete with everything in it, `a` alias, `x` execute. `?` stands for one or more
 //! unknowns.
 
+mod language;
 mod programs_files;
+mod programs_git;
+mod programs_tools;
 
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-use super::footprint_of_words;
+use super::{footprint, footprint_of_words};
 use crate::call::effect::{Deed, Footprint};
 use crate::ports::memory::Memory;
 
@@ -65,6 +68,20 @@ pub(super) fn check_words(rows: &[(&str, &str)]) {
     for (command, expected) in rows {
         let argv: Vec<String> = command.split(' ').map(str::to_owned).collect();
         let found = footprint_of_words(&argv, "", &*world);
+        let expected: BTreeSet<String> = expected.split_whitespace().map(str::to_owned).collect();
+        if spelled(&found) != expected {
+            wrong.push(format!("{command}\n  expected {expected:?}\n  found    {:?} {:?}", spelled(&found), found.unknowns));
+        }
+    }
+    assert!(wrong.is_empty(), "{} of {} rows differ\n{}", wrong.len(), rows.len(), wrong.join("\n"));
+}
+
+/// Compares every row, and says all that differ.
+pub(super) fn check(rows: &[(&str, &str)]) {
+    let world = workspace();
+    let mut wrong = Vec::new();
+    for (command, expected) in rows {
+        let found = footprint(command, "", &*world);
         let expected: BTreeSet<String> = expected.split_whitespace().map(str::to_owned).collect();
         if spelled(&found) != expected {
             wrong.push(format!("{command}\n  expected {expected:?}\n  found    {:?} {:?}", spelled(&found), found.unknowns));

@@ -1,0 +1,74 @@
+//! Patches given to a program: every file that any reading of them could change.
+
+use super::{Call, Operands, Parsed, Program, Role};
+use crate::call::effect::Deed;
+use crate::call::patch::{self, Dialect, Strip, targets};
+use crate::call::shell::reader::Reader;
+use crate::call::shell::reader::arg::Arg;
+use crate::call::shell::reader::input::Input;
+
+pub(super) const ROWS: &[Program] = &[
+    Program {
+        flags: "sNtR",
+        long: &["silent", "quiet", "forward", "batch", "reverse", "dry-run"],
+        valued: &[("p", Role::Text), ("strip", Role::Text)],
+        rule: Some(unified),
+        ..Program::new(&["patch", "gpatch"])
+    },
+    // What some agent programs give their models: a patch in its envelope, as the only argument or as input.
+    Program { operands: Operands::All(Role::Text), rule: Some(envelope), ..Program::new(&["apply_patch", "applypatch"]) },
+];
+
+/// `patch` looks for the files of its input, and leaves what did not fit beside them.
+fn unified(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+    if parsed.has(&["dry-run"]) {
+        return;
+    }
+    for path in enter_targets(reader, call, strip(parsed, Strip::Unsaid)) {
+        for beside in targets::leftovers(&path) {
+            reader.touch(call.state, call.name, &Arg::Known(beside), Deed::Write);
+        }
+    }
+}
+
+/// How many folders are taken off the names in the patch, as the options say.
+pub(super) fn strip(parsed: &Parsed<'_>, unsaid: Strip) -> Option<Strip> {
+    let mut counts = parsed.values(&["p", "strip"]);
+    match (counts.next(), counts.next()) {
+        (None, _) => Some(unsaid),
+        (Some(count), None) => count.text().and_then(|count| count.parse().ok()).map(Strip::Exactly),
+        (Some(_), Some(_)) => None,
+    }
+}
+
+/// Enters every file that the patch on standard input could change. Where it cannot be seen, the call is unknown.
+pub(super) fn enter_targets(reader: &mut Reader<'_>, call: &Call<'_>, strip: Option<Strip>) -> Vec<String> {
+    let found = match (call.input, strip) {
+        (Input::Text(text), Some(strip)) => patch::every_target(text, strip).ok(),
+        _ => None,
+    };
+    let Some(paths) = found else {
+        reader.unknown(format!("`{}` changes the files that its patch names, which cannot be seen here", call.name));
+        return Vec::new();
+    };
+    for path in &paths {
+        let path = Arg::known(path.as_str());
+        reader.touch(call.state, call.name, &path, Deed::Write);
+        reader.move_or_link(call.state, &path);
+    }
+    paths
+}
+
+fn envelope(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+    let text = match (parsed.operands.as_slice(), call.input) {
+        ([], Input::Text(text)) => Some(text.as_str()),
+        ([patch], _) => patch.text(),
+        _ => None,
+    };
+    match text.and_then(|text| patch::changes(text, Dialect::Any).ok()) {
+        Some(changes) => {
+            changes.iter().for_each(|change| reader.touch(call.state, call.name, &Arg::known(change.path.as_str()), change.deed));
+        }
+        None => reader.unknown(format!("`{}` is given a patch that cannot be read", call.name)),
+    }
+}
