@@ -151,7 +151,10 @@ impl Resolving<'_> {
             }
             Deed::Execute => {
                 let at = real()?;
-                if let (Location::Outside(path), true) = (&at, facts.kind != Kind::Directory)
+                // The call itself may make the folder in which it then runs something.
+                let made = (at.as_str().to_owned(), Operation::Create, Extent::Folder);
+                let is_folder = facts.kind == Kind::Directory || self.seen.contains(&made);
+                if let (Location::Outside(path), false) = (&at, is_folder)
                     && temporary_entry(path).is_some()
                 {
                     self.effects.unknowns.push(format!("`{path}` is run from a temporary folder, and nobody has looked into it"));
