@@ -4,6 +4,7 @@ use crate::case::Case;
 use crate::dice::Dice;
 use crate::grammar::{Grammar, quoted};
 use crate::mutate::mutate;
+use crate::ordinary;
 use crate::target::Target;
 use crate::world::World;
 
@@ -24,7 +25,7 @@ impl Default for Generator {
         Self {
             grammar: Grammar::parse(include_str!("../repertoire.txt")),
             attacks: attacks(),
-            ordinary: ordinary(include_str!("../../fixtures/ordinary_commands.txt")),
+            ordinary: ordinary::commands(include_str!("../../fixtures/ordinary_commands.txt")),
         }
     }
 }
@@ -32,11 +33,6 @@ impl Default for Generator {
 /// The table of known attacks.
 pub fn attacks() -> Vec<Case> {
     include_str!("../attacks.jsonl").lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
-}
-
-/// Ordinary commands, one a line, line breaks as `⏎`; `#` at the beginning of a line is a comment.
-pub fn ordinary(text: &str) -> Vec<String> {
-    text.lines().filter(|line| !line.is_empty() && !line.starts_with("# ")).map(|line| line.replace('⏎', "\n")).collect()
 }
 
 impl Generator {

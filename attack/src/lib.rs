@@ -19,6 +19,8 @@ pub mod grammar;
 pub mod inside;
 pub mod judge;
 pub mod mutate;
+#[path = "../../fixtures/ordinary.rs"]
+mod ordinary;
 pub mod sandbox;
 pub mod shrink;
 pub mod target;
