@@ -13,7 +13,7 @@ use crate::shrink::shrink;
 use crate::trial::{Bench, Finding, Outcome, Severity};
 
 /// Findings that are made short; more are only counted.
-const MAX_SHRUNK: usize = 24;
+const MAX_SHRUNK: usize = 12;
 
 /// What came of many cases.
 #[derive(Debug, Default)]
@@ -129,8 +129,18 @@ pub fn run(runner: &Path, count: u64, threads: usize, next: impl Fn(u64) -> Case
     Ok(all)
 }
 
+fn cores() -> usize {
+    thread::available_parallelism().map_or(2, usize::from)
+}
+
+/// The cases of a table.
+pub fn table(runner: &Path, rows: &[Case]) -> Result<Tally> {
+    let count = u64::try_from(rows.len())?;
+    let row = |number| usize::try_from(number).ok().and_then(|at: usize| rows.get(at)).cloned();
+    run(runner, count, cores(), |number| row(number).unwrap_or_else(|| Case::of("", ":")))
+}
+
 /// The generated campaign of a seed.
 pub fn generated(runner: &Path, generator: &Generator, seed: u64, count: u64) -> Result<Tally> {
-    let threads = thread::available_parallelism().map_or(2, usize::from);
-    run(runner, count, threads, |number| generator.case(seed, number))
+    run(runner, count, cores(), |number| generator.case(seed, number))
 }

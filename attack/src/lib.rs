@@ -13,6 +13,7 @@
 
 pub mod campaign;
 pub mod case;
+pub mod design;
 pub mod dice;
 pub mod generate;
 pub mod grammar;

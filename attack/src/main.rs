@@ -1,4 +1,4 @@
-//! `attack fuzz [--seed N] [--count N]`: a campaign against the gate. `attack try COMMAND…`: one case, a call a word.
+//! Attacks on the gate, from the command line. `cargo xtask fuzz` calls it.
 
 use std::process::ExitCode;
 
@@ -30,11 +30,13 @@ mod unix {
     use tollgate_attack::generate::Generator;
     use tollgate_attack::trial::{Bench, Severity};
     use tollgate_attack::world::World;
-    use tollgate_attack::{campaign, inside, sandbox};
+    use tollgate_attack::{campaign, generate, inside, sandbox};
 
     const HELP: &str = "\
 attack fuzz [--seed N] [--count N]   try generated commands against the gate; findings are printed as rows for attacks.jsonl
 attack show [--seed N] [--count N]   only print the commands
+attack rows                          try the table of known attacks, and say what came of each row
+attack probe                         say whether a namespace can be made here: exit 0 if so, 3 if not
 attack try [--world plain|links|traps] COMMAND...   try one case, a call a word
 ";
 
@@ -48,6 +50,8 @@ attack try [--world plain|links|traps] COMMAND...   try one case, a call a word
             sandbox::INSIDE => inside::serve().map(|()| ExitCode::SUCCESS),
             "fuzz" => fuzz(rest),
             "show" => show(rest),
+            "rows" => rows(),
+            "probe" => Ok(probe()),
             "try" => attempt(rest),
             other => bail!("`{other}` is not a command; there are:\n{HELP}"),
         }
@@ -86,6 +90,27 @@ attack try [--world plain|links|traps] COMMAND...   try one case, a call a word
         println!("\nSilent changes:\n{silent}\nChanges in plain sight, allowed as a program:\n{in_sight}");
         println!("seed {seed}; {}", tally.summary());
         let clean = silent.is_empty() && in_sight.is_empty();
+        Ok(if clean { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    }
+
+    fn probe() -> ExitCode {
+        match sandbox::refusal() {
+            None => ExitCode::SUCCESS,
+            Some(refusal) => {
+                println!("{refusal}");
+                ExitCode::from(3)
+            }
+        }
+    }
+
+    fn rows() -> Result<ExitCode> {
+        let rows = generate::attacks();
+        let tally = campaign::table(&env::current_exe()?, &rows)?;
+        for finding in &tally.findings {
+            println!("{:?} {} {}: {}", finding.severity, finding.case.id, finding.code, finding.changed.join(", "));
+        }
+        println!("{}", tally.summary());
+        let clean = tally.of(Severity::Silent).is_empty() && tally.of(Severity::InPlainSight).is_empty();
         Ok(if clean { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
 

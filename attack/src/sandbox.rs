@@ -14,9 +14,31 @@ use crate::world::World;
 /// What the runner is called with.
 pub const INSIDE: &str = "inside";
 /// No honest command of the repertoire takes longer.
-const LIMIT_MS: u64 = 4_000;
+const LIMIT_MS: u64 = 2_000;
 /// Somebody without rights on this machine; what runs as root inside is this user outside.
 const NOBODY: &str = "100000";
+
+/// What makes a namespace, up to the command that is run in it.
+fn unshare() -> Vec<&'static str> {
+    let mut words = Vec::new();
+    if rustix::process::getuid().is_root() {
+        words.extend(["setpriv", "--reuid", NOBODY, "--regid", NOBODY, "--clear-groups"]);
+    }
+    words.extend(["unshare", "--map-root-user", "--mount", "--pid", "--net", "--ipc", "--uts", "--fork", "--kill-child"]);
+    words
+}
+
+/// Why this machine makes no namespace, if it does not: not Linux, no util-linux, or the kernel's settings forbid it.
+pub fn refusal() -> Option<String> {
+    let mut words = unshare();
+    words.extend(["sh", "-c", "mount -t tmpfs probe /tmp"]);
+    let (program, words) = words.split_first()?;
+    match Command::new(program).args(words).current_dir("/").stdin(Stdio::null()).output() {
+        Err(fault) => Some(format!("`{program}` cannot be run: {fault}")),
+        Ok(output) if output.status.success() => None,
+        Ok(output) => Some(format!("no namespace can be made here: {}", String::from_utf8_lossy(&output.stderr).trim())),
+    }
+}
 
 /// A running namespace with a runner in it. It ends when this is dropped.
 pub struct Sandbox {
@@ -36,11 +58,7 @@ impl Sandbox {
         fs::create_dir(&root)?;
         fs::copy(runner, &copy).with_context(|| format!("copying {}", runner.display()))?;
         open_to_all(folder.path())?;
-        let mut words: Vec<&str> = Vec::new();
-        if rustix::process::getuid().is_root() {
-            words.extend(["setpriv", "--reuid", NOBODY, "--regid", NOBODY, "--clear-groups"]);
-        }
-        words.extend(["unshare", "--map-root-user", "--mount", "--pid", "--net", "--ipc", "--uts", "--fork", "--kill-child"]);
+        let mut words = unshare();
         words.extend(["sh", "-c", include_str!("setup.sh"), "setup"]);
         let Some((program, words)) = words.split_first() else { bail!("nothing to start") };
         let mut command = Command::new(program);

@@ -8,7 +8,7 @@ use crate::trial::{Bench, Finding};
 use crate::world::World;
 
 /// So often a finding is tried again.
-const MAX_TRIES: usize = 220;
+const MAX_TRIES: usize = 120;
 
 /// The shortest case found that does the same.
 pub fn shrink(finding: &Finding, bench: &mut Bench) -> Result<Finding> {

@@ -4,6 +4,7 @@ use anyhow::Result;
 use std::path::{Path, PathBuf};
 
 use crate::case::Case;
+use crate::design::is_in_plain_sight;
 use crate::judge::{Answer, Judge};
 use crate::sandbox::Sandbox;
 use crate::tree::Change;
@@ -150,15 +151,4 @@ fn compare(
     };
     changed.truncate(6);
     Some(Finding { case: case.clone(), severity, call, code: answer.code.clone(), changed })
-}
-
-/// Programs that change files and nothing else: their name in a command is a change in plain sight.
-const CHANGERS: [&str; 14] =
-    ["rm", "mv", "cp", "tee", "dd", "ln", "touch", "truncate", "unlink", "rmdir", "shred", "chmod", "install", "link"];
-
-/// Whether a reader of the command's text sees the change: the path's name, or a program that only changes files.
-pub fn is_in_plain_sight(command: &str, path: &str) -> bool {
-    let name = path.rsplit('/').next().unwrap_or(path);
-    let mut words = command.split(|letter: char| !letter.is_alphanumeric() && !"-_.".contains(letter));
-    command.contains(path) || command.contains(name) || words.any(|word| CHANGERS.contains(&word))
 }
