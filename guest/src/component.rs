@@ -225,6 +225,7 @@ impl Workspace for Imports {
             kind: kind(facts.kind),
             real_path: facts.real_path,
             entry_path: facts.entry_path,
+            link: facts.link,
             hard_links: facts.hard_links,
             identity: facts.identity,
             stamp: facts.stamp,
@@ -253,11 +254,17 @@ impl Workspace for Imports {
         let entry = |entry: workspace::Entry| Entry {
             path: entry.path,
             kind: kind(entry.kind),
+            link: entry.link,
+            hard_links: entry.hard_links,
             identity: entry.identity,
             stamp: entry.stamp,
             size: entry.size,
         };
-        Ok(Listing { entries: listing.entries.into_iter().map(entry).collect(), truncated: listing.truncated })
+        Ok(Listing {
+            entries: listing.entries.into_iter().map(entry).collect(),
+            truncated: listing.truncated,
+            unseen: listing.unseen,
+        })
     }
 }
 

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use tollgate_guest::gate::Gate;
@@ -14,6 +14,9 @@ use tollgate_guest::ports::{Facts, FileFault, Listing, Question, Reach, Root, Ta
 struct Counted {
     world: Rc<Memory>,
     asked: RefCell<Vec<&'static str>>,
+    listed: RefCell<Vec<String>>,
+    /// How often links were followed, not hashed.
+    followed: Cell<usize>,
 }
 
 impl Counted {
@@ -25,6 +28,9 @@ impl Counted {
 impl Workspace for Counted {
     fn inspect(&self, questions: &[Question]) -> Vec<Facts> {
         self.count("inspect");
+        if questions.iter().any(|question| question.path.starts_with("src/links/") && !question.digest) {
+            self.followed.set(self.followed.get() + 1);
+        }
         self.world.inspect(questions)
     }
 
@@ -45,6 +51,7 @@ impl Workspace for Counted {
 
     fn list(&self, root: Root, directory: &str, reach: &Reach) -> Result<Listing, FileFault> {
         self.count("list");
+        self.listed.borrow_mut().push(directory.to_owned());
         self.world.list(root, directory, reach)
     }
 }
@@ -57,7 +64,12 @@ fn a_call_crosses_as_often_as_it_must() {
     world.write(".tollgate/config.json", r#"{"unknown": "deny"}"#);
     world.write("src/a", "a");
     world.write("src/b", "b");
-    let counted = Rc::new(Counted { world: world.clone(), asked: RefCell::default() });
+    let counted = Rc::new(Counted {
+        world: world.clone(),
+        asked: RefCell::default(),
+        listed: RefCell::default(),
+        followed: Cell::default(),
+    });
     let mut ports = world.ports();
     ports.workspace = counted.clone();
     let mut gate = Gate::new(ports);
@@ -80,6 +92,50 @@ fn a_call_crosses_as_often_as_it_must() {
         counted.asked.borrow_mut().clear();
         perform(&mut gate, line.as_bytes());
         assert_eq!(*counted.asked.borrow(), expected, "{call}");
+    }
+}
+
+/// A tree is listed once, however much is in it and however often it is written to, and its links are followed all at once.
+#[test]
+fn a_tree_is_listed_once() {
+    let world = Memory::new();
+    world.write(".orchestration/active_intents.yaml", "[{id: I, name: I, status: IN_PROGRESS, owned_scope: ['src/**']}]");
+    for number in 0..10_000 {
+        world.write(&format!("src/{}/{number}", number % 100), "x");
+    }
+    for number in 0..100 {
+        world.symlink("../1/1", &format!("src/links/{number}"));
+    }
+    world.write("new/x", "x");
+    let counted = Rc::new(Counted {
+        world: world.clone(),
+        asked: RefCell::default(),
+        listed: RefCell::default(),
+        followed: Cell::default(),
+    });
+    let mut ports = world.ports();
+    ports.workspace = counted.clone();
+    let mut gate = Gate::new(ports);
+    perform(&mut gate, br#"{"op":"select-intent","session":"s","intent":"I"}"#);
+    for (command, listed, verdict) in [
+        ("echo x > src/1/1", 0, "allow"),
+        ("rm src/1/1", 0, "allow"),
+        ("chmod u+x src/1", 0, "allow"),
+        ("mv src/1/1 src/1/1b", 0, "allow"),
+        ("tar xf x.tar -C src", 1, "allow"),
+        ("tar xf x.tar -C src/1; tar xf y.tar -C src; rm -rf src/2; tar xf z.tar -C src/3", 1, "allow"),
+        ("mv src/1 src/one", 1, "allow"),
+        ("tar xf x.tar -C new", 0, "deny"),
+    ] {
+        let call =
+            serde_json::json!({"op": "pre-tool", "session": "s", "call": "c", "tool": "bash", "args": {"command": command}});
+        counted.listed.borrow_mut().clear();
+        let answer = perform(&mut gate, call.to_string().as_bytes());
+        let answer: serde_json::Value = serde_json::from_str(&answer).unwrap();
+        assert_eq!(answer["verdict"], verdict, "{command}: {answer}");
+        let trees: Vec<String> = counted.listed.borrow().iter().filter(|folder| folder.starts_with("src")).cloned().collect();
+        assert_eq!(trees.len(), listed, "{command}: {trees:?}");
+        assert!(counted.followed.take() <= 1, "{command}");
     }
 }
 

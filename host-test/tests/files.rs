@@ -54,6 +54,36 @@ fn a_link_in_the_workspace_does_not_reach_the_users_files() {
     assert_eq!(fs::read(&own).unwrap(), before);
 }
 
+/// Names and links that the contract's strings cannot say are no way round the search of a tree.
+#[test]
+fn a_tree_with_something_unspeakable_in_it_is_not_written_through() {
+    use std::os::unix::ffi::OsStrExt as _;
+    let root = tempfile::tempdir().unwrap();
+    let odd = std::ffi::OsStr::from_bytes(b"odd\xff");
+    for folder in [".orchestration", "src", "other"] {
+        fs::create_dir_all(root.path().join(folder)).unwrap();
+    }
+    fs::write(root.path().join(".orchestration/active_intents.yaml"), INTENTS).unwrap();
+    let mut gate = Tollgate::builder().workspace(root.path()).home(root.path()).open().unwrap();
+    perform(&mut gate, r#"{"op":"select-intent","session":"s","intent":"INT-1"}"#);
+    let mut unpack = || {
+        let args = r#"{"command":"tar xf x.tar -C src"}"#;
+        perform(&mut gate, &format!(r#"{{"op":"pre-tool","session":"s","call":"c","tool":"bash","args":{args}}}"#))
+    };
+    assert!(unpack().contains(r#""verdict":"allow""#), "{}", unpack());
+    for (target, name, said) in [
+        (std::ffi::OsStr::new("../other"), odd, "`src/odd\u{fffd}` cannot be looked at"),
+        (odd, std::ffi::OsStr::new("link"), "`src/link` is a link that cannot be followed"),
+    ] {
+        symlink(target, root.path().join("src").join(name)).unwrap();
+        let answer = unpack();
+        assert!(answer.contains(r#""verdict":"ask""#) && answer.contains(said), "{answer}");
+        fs::remove_file(root.path().join("src").join(name)).unwrap();
+    }
+    assert!(Command::new("mkfifo").arg(root.path().join("src/pipe")).status().unwrap().success());
+    assert!(unpack().contains(r#""verdict":"allow""#), "{}", unpack());
+}
+
 #[test]
 fn a_pipe_is_neither_read_nor_waited_for() {
     let root = tempfile::tempdir().unwrap();

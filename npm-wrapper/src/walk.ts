@@ -14,11 +14,13 @@ export interface Walk {
   real: string | undefined;
   /** The same with the last name's own link not followed. */
   entry: string | undefined;
+  /** What the link at `entry` says. */
+  link: string | undefined;
   /** What stands at `real`. */
   found: Found;
 }
 
-const nowhere: Walk = { real: undefined, entry: undefined, found: 'missing' };
+const nowhere: Walk = { real: undefined, entry: undefined, link: undefined, found: 'missing' };
 const linkText = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /** Walks paths as the operating system would, beginning at a folder whose own path has no links. */
@@ -54,6 +56,7 @@ export class Walker {
 function follow(anchor: string, at: string[], ahead: string[]): Walk {
   let links = 0;
   let entry: string | undefined;
+  let link: string | undefined;
   let found: Found | undefined;
   // From this depth on nothing stands, or nothing can be seen, so there is nothing to look at.
   let unseen = Infinity;
@@ -75,10 +78,13 @@ function follow(anchor: string, at: string[], ahead: string[]): Walk {
       unseen = at.length;
       unseenAs = seen;
     } else if (seen.isSymbolicLink()) {
-      if (last) entry ??= here;
       links += 1;
       const target = links > MOST_LINKS ? undefined : linkTarget(here);
-      if (target === undefined) return { real: undefined, entry: storedLink(entry), found: 'missing' };
+      if (last && entry === undefined) {
+        entry = here;
+        link = target;
+      }
+      if (target === undefined) return { real: undefined, entry: storedLink(entry), link, found: 'missing' };
       at.pop();
       const elsewhere = anchorOf(target, anchor);
       if (elsewhere !== undefined) {
@@ -95,7 +101,7 @@ function follow(anchor: string, at: string[], ahead: string[]): Walk {
   const end = pathOf(anchor, at);
   found ??= at.length >= unseen ? unseenAs : look(end);
   const real = stored(end, Math.min(unseen - 1, at.length), anchor, at);
-  return { real, entry: entry === undefined ? real : storedLink(entry), found };
+  return { real, entry: entry === undefined ? real : storedLink(entry), link, found };
 }
 
 /** What stands at a path, with no link followed. */
@@ -117,7 +123,7 @@ function glance(path: string): fs.Stats | 'missing' | 'unreadable' {
 }
 
 /** Where a link points; none where that cannot be said in the contract's strings. */
-function linkTarget(path: string): string | undefined {
+export function linkTarget(path: string): string | undefined {
   try {
     return slashed(linkText.decode(fs.readlinkSync(path, { encoding: 'buffer' })));
   } catch {

@@ -30,10 +30,11 @@ export function workspaceImport(roots: Roots, log: LogSink): typeof contract {
   }
 
   function factsOf({ root, path, digest }: contract.Question): contract.Facts {
-    const { real, entry, found } = roots.walk(root, path);
+    const { real, entry, link, found } = roots.walk(root, path);
     const facts: contract.Facts = lookOf(found);
     if (real !== undefined) facts.realPath = roots.reported(real);
     if (entry !== undefined) facts.entryPath = roots.reported(entry);
+    if (link !== undefined) facts.link = link;
     if (digest && real !== undefined && facts.kind === 'file' && roots.inProject(real)) {
       try {
         facts.digest = digestOf(real);

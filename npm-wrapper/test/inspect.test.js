@@ -103,6 +103,12 @@ test('the names of one file share an identity, and nothing stands where it is 0'
   assert.ok(look('src').stamp !== 0n && look('src').identity !== 0n);
 });
 
+test('a link says what is written in it, and only where it is the last name', () => {
+  const asked = ['src/auth/lnk', 'src/dangling', 'loop', 'twice', 'chain40', 'src/auth/lnk/x', 'src/auth/a.ts', 'second', 'odd-target', 'no'];
+  const said = ['../billing/sub', '../new/file', 'loop', 'src/dangling', 'chain39', undefined, undefined, undefined, undefined, undefined];
+  assert.deepEqual(asked.map((name) => look(name).link), said);
+});
+
 test('a stamp changes with the content, also within the same size and after a touch back in time', () => {
   writeFiles(project, { changing: '1' });
   const file = path.join(project, 'changing');

@@ -111,6 +111,18 @@ test('a listing tells what stands there, with no link followed', () => {
   assert.ok(entries.every((entry) => entry.identity !== 0n && entry.stamp !== 0n));
 });
 
+test('a listing tells what links say, how many names a file has, and what it cannot tell', () => {
+  const { entries, unseen } = list('project', 'tree', { depth: 3, limit: 100, skip: [] });
+  const at = (name) => entries.find((entry) => entry.path === name);
+  assert.deepEqual([at('z').link, at('a').link, at('a/c/d').link], ['a', undefined, undefined]);
+  assert.equal(unseen, 'b\u{fffd}');
+  assert.equal(list('project', 'tree/a', { depth: 3, limit: 100, skip: [] }).unseen, undefined);
+  writeFiles(path.join(folder, 'project'), { 'names/one': '' });
+  fs.linkSync(path.join(folder, 'project/names/one'), path.join(folder, 'project/names/other'));
+  const names = list('project', 'names', { depth: 1, limit: 9, skip: [] }).entries;
+  assert.deepEqual(names.map((entry) => entry.hardLinks), [2, 2]);
+});
+
 for (const [root, asked, expected] of [
   ['project', 'none', 'missing'],
   ['project', 'file', 'other'],

@@ -42,7 +42,8 @@ pub enum Deed {
     Read,
     /// Give it content: it is created or modified, and a link is written through.
     Write,
-    /// Anything in it may be created, changed or removed.
+    /// Anything in it may be created, changed or removed, also through the links in it: what copies into a folder, unpacks,
+    /// formats, or deletes with links followed.
     WriteTree,
     /// Make a folder, with those above it.
     MakeFolder,
@@ -50,7 +51,7 @@ pub enum Deed {
     Touch,
     /// Take away the name itself: a file, a link, an empty folder.
     Delete,
-    /// Take away a folder with everything in it.
+    /// Take away a folder with everything in it. A link in it goes, what it leads to stays.
     DeleteTree,
     /// Give it a second name, through which it can be changed from then on.
     Alias,
@@ -74,11 +75,38 @@ pub struct Touch {
     pub deed: Deed,
 }
 
+/// Where something comes from that is put at a path as it is, without its content being written there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Origin {
+    /// A new symbolic link that says this: `ln -s`.
+    Link(String),
+    /// A copy of what stands at this path, links copied as links: `cp -r`, `cp -P`.
+    Copy(String),
+    /// The file, the link or the folder at this path itself, under a new name: `mv`, `ln`, `cp -l`.
+    Same(String),
+}
+
+/// Something that a call puts at a path as it is.
+///
+/// A touch says that a path changes. A placement says in addition what stands there afterwards, which matters because
+/// later writes can go through it: a relative link leads elsewhere from its new place, and a file that has other names
+/// takes them along. It does not replace the touches of both ends: `mv a b` is `Delete a`, `Write b` and a placement at `b` of
+/// the same `a`; `ln -s t a` is `Write a` and a placement at `a` of a link that says `t`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Placement {
+    /// Where it is put, its own name included; spelled as in [`Touch`].
+    pub at: String,
+    /// What is put there; paths are spelled as in [`Touch`].
+    pub origin: Origin,
+}
+
 /// Everything a call does, as far as its arguments tell.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Footprint {
     /// Paths, in order of appearance.
     pub touches: Vec<Touch>,
+    /// What is linked, moved, or copied with its links.
+    pub placements: Vec<Placement>,
     /// Why some of it cannot be known at all. Empty means that the rest is complete.
     pub unknowns: Vec<String>,
     /// Whether some of it may not happen, as in a shell command that can take several ways.
@@ -99,10 +127,21 @@ impl Footprint {
         }
     }
 
+    /// Adds that something is put at a path as it is, once.
+    pub fn place(&mut self, at: impl Into<String>, origin: Origin) {
+        let placement = Placement { at: at.into(), origin };
+        if !self.placements.contains(&placement) {
+            self.placements.push(placement);
+        }
+    }
+
     /// Adds what another footprint holds.
     pub fn merge(&mut self, other: Self) {
         for touch in other.touches {
             self.touch(touch.path, touch.deed);
+        }
+        for placement in other.placements {
+            self.place(placement.at, placement.origin);
         }
         self.unknowns.extend(other.unknowns);
         self.conditional |= other.conditional;
@@ -135,6 +174,8 @@ pub struct Effect {
     pub pre_hash: Option<Digest>,
     /// When the host looked, as the file's stamp tells; 0 where nothing stood.
     pub stamp: u64,
+    /// The link or the other name that leads there, where the call itself does not name the path.
+    pub via: Option<String>,
 }
 
 impl Effect {

@@ -4,7 +4,7 @@ use super::guard::is_open_ended;
 use super::settle::Remembered;
 use super::{Gate, bearings};
 use crate::call::effect::{Effect, Extent, Footprint, Operation};
-use crate::call::path::Location;
+use crate::call::path::{Location, WorkspacePath};
 use crate::call::resolve::{self, Effects};
 use crate::call::{self, CallFault, ToolCall};
 use crate::config::{self, Config, Policy};
@@ -48,10 +48,16 @@ impl Gate {
         let selected = self.selections.current(&call.session, stamp, &self.ports);
         let facts = facts.get(own..).unwrap_or_default();
         let footprint = footprint.unwrap_or_else(|| Ok(Footprint::default()));
+        let scope = match (&governance, selected.as_ref()) {
+            (Governance::By(intents), Some(selected)) => intents.find(selected).map(|intent| &intent.owned_scope),
+            _ => None,
+        };
+        let owns =
+            |path: &WorkspacePath, extent: Extent| scope.is_some_and(|scope| scope.reach_of(path, extent) == Reach::Within);
         let effects = footprint
             .as_ref()
             .map_err(Clone::clone)
-            .and_then(|footprint| resolve::effects(call, footprint, facts, &*self.ports.workspace));
+            .and_then(|footprint| resolve::effects(call, footprint, facts, &*self.ports.workspace, &owns));
         let mut ruling = match (governance, effects) {
             (Governance::By(intents), Ok(effects)) => self.rule(call, &intents, selected.as_ref(), effects, &config),
             (Governance::By(_), Err(fault)) => refusal(&fault),
@@ -207,8 +213,12 @@ fn stray(intent: &Intent, effect: &Effect) -> Option<(Code, String)> {
         return None;
     }
     let path = effect.location.as_str();
-    let what =
-        if effect.extent == Extent::Tree { format!("anything in `{path}` may change, and it") } else { format!("`{path}`") };
+    let what = match (&effect.via, effect.extent) {
+        (Some(via), Extent::Tree) => format!("`{via}` leads to `{path}`, where anything may change, and which"),
+        (Some(via), _) => format!("`{via}` is another way to `{path}`, which"),
+        (None, Extent::Tree) => format!("anything in `{path}` may change, and it"),
+        (None, _) => format!("`{path}`"),
+    };
     let scope = || file::few(intent.owned_scope.patterns());
     let reach = match &effect.location {
         Location::Inside(path) => intent.owned_scope.reach_of(path, effect.extent),

@@ -6,7 +6,7 @@
 mod path;
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 
 use serde_json::Value;
@@ -55,9 +55,12 @@ pub struct Memory {
 }
 
 /// Where a walk ended.
+#[derive(Default)]
 struct Walk {
     real: Option<String>,
     entry: Option<String>,
+    /// What the link at `entry` says.
+    link: Option<String>,
 }
 
 impl Memory {
@@ -189,7 +192,7 @@ impl Memory {
     fn walk(&self, root: Root, path: &str) -> Walk {
         let mut at = Vec::new();
         let mut ahead = walk_from(folder(root), path).names;
-        let (mut links, mut entry) = (0, None);
+        let (mut links, mut entry, mut link) = (0, None, None);
         while let Some(name) = ahead.pop() {
             if name == ".." {
                 at.pop();
@@ -200,12 +203,12 @@ impl Memory {
             let last = ahead.is_empty();
             match self.node(&here) {
                 Some(Node::Link(target)) => {
-                    if last {
-                        entry.get_or_insert(here);
+                    if last && entry.is_none() {
+                        (entry, link) = (Some(here), Some(target.clone()));
                     }
                     links += 1;
                     if links > MOST_LINKS {
-                        return Walk { real: None, entry };
+                        return Walk { real: None, entry, link };
                     }
                     at.pop();
                     if target.starts_with('/') {
@@ -213,12 +216,12 @@ impl Memory {
                     }
                     ahead.extend(walk_from("", &target).names);
                 }
-                Some(Node::File { .. } | Node::Other) if !last => return Walk { real: None, entry: None },
+                Some(Node::File { .. } | Node::Other) if !last => return Walk::default(),
                 _ => {}
             }
         }
         let real = join(&at);
-        Walk { entry: Some(entry.unwrap_or_else(|| real.clone())), real: Some(real) }
+        Walk { entry: Some(entry.unwrap_or_else(|| real.clone())), real: Some(real), link }
     }
 
     fn file(&self, root: Root, path: &str) -> Result<Content, FileFault> {
@@ -239,6 +242,7 @@ impl Workspace for Memory {
                 kind: Kind::Missing,
                 real_path: walk.real.as_deref().map(reported),
                 entry_path: walk.entry.as_deref().map(reported),
+                link: walk.link,
                 hard_links: 0,
                 identity: 0,
                 stamp: 0,
@@ -293,7 +297,13 @@ impl Workspace for Memory {
             Some(_) => return Err(FileFault::Other),
         }
         let below = format!("{real}/");
-        let mut listing = Listing { entries: Vec::new(), truncated: false };
+        let mut names = HashMap::<u64, u32>::new();
+        for node in self.nodes.borrow().values() {
+            if let Node::File { identity } = node {
+                *names.entry(*identity).or_default() += 1;
+            }
+        }
+        let mut listing = Listing { entries: Vec::new(), truncated: false, unseen: None };
         for (path, node) in self.nodes.borrow().range(below.clone()..) {
             let Some(path) = path.strip_prefix(&below) else { break };
             let mut folders = path.split('/');
@@ -306,13 +316,16 @@ impl Workspace for Memory {
                 listing.truncated = true;
                 break;
             }
-            let mut entry = Entry { path: path.to_owned(), kind: Kind::Other, identity: 0, stamp: 1, size: 0 };
+            let mut entry =
+                Entry { path: path.to_owned(), kind: Kind::Other, link: None, hard_links: 1, identity: 0, stamp: 1, size: 0 };
             match node {
                 Node::Directory => entry.kind = Kind::Directory,
-                Node::Link(_) | Node::Other => {}
+                Node::Link(target) => entry.link = Some(target.clone()),
+                Node::Other => {}
                 Node::File { identity } => {
                     entry.kind = Kind::File;
                     entry.identity = *identity;
+                    entry.hard_links = names.get(identity).copied().unwrap_or(1);
                     if let Some(content) = self.contents.borrow().get(identity) {
                         entry.stamp = content.stamp;
                         entry.size = content.bytes.len() as u64;

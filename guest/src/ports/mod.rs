@@ -64,6 +64,8 @@ pub struct Facts {
     pub real_path: Option<String>,
     /// The same with the last name's own link not followed.
     pub entry_path: Option<String>,
+    /// What the link at `entry_path` says, as it was written; none where no link stands there, or where it is not UTF-8.
+    pub link: Option<String>,
     /// How many names the file has.
     pub hard_links: u32,
     /// The same for all names of one file; 0 where unknown.
@@ -123,6 +125,10 @@ pub struct Entry {
     pub path: String,
     /// What stands there, no link followed.
     pub kind: Kind,
+    /// What a link says, as it was written; none for everything else, and where it is not UTF-8.
+    pub link: Option<String>,
+    /// As in [`Facts`].
+    pub hard_links: u32,
     /// As in [`Facts`].
     pub identity: u64,
     /// As in [`Facts`].
@@ -138,6 +144,8 @@ pub struct Listing {
     pub entries: Vec<Entry>,
     /// Whether the limit cut it short.
     pub truncated: bool,
+    /// The first thing that is there and could not be told: a name that is not UTF-8, a folder that cannot be opened.
+    pub unseen: Option<String>,
 }
 
 /// The end of a file.

@@ -17,6 +17,7 @@ impl Files {
             kind: Kind::Missing,
             real_path: walked.real.as_ref().map(|names| self.reported(names)),
             entry_path: walked.entry.as_ref().map(|names| self.reported(names)),
+            link: walked.link,
             hard_links: 0,
             identity: 0,
             stamp: 0,

@@ -8,7 +8,7 @@ use super::{FileError, Files};
 use crate::bindings::tollgate::hooks::workspace::{Entry, Fault, Listing, Reach, Root};
 
 impl Files {
-    /// The names below a folder, sorted by path, byte by byte. A name that is not UTF-8 is left out: nobody can spell it.
+    /// The names below a folder, sorted by path, byte by byte. A name that is not UTF-8 is only mentioned: nobody can spell it.
     pub(crate) fn list(&self, root: Root, directory: &str, reach: &Reach) -> Result<Listing, FileError> {
         let walked = self.walk(root, directory);
         let real = walked.real.ok_or(Fault::Other)?;
@@ -20,7 +20,7 @@ impl Files {
             Look::Found(_) => {}
         }
         let folder = if below.is_empty() { dir.try_clone()? } else { dir.open_dir(joined(below))? };
-        let mut listing = Listing { entries: Vec::new(), truncated: false };
+        let mut listing = Listing { entries: Vec::new(), truncated: false, unseen: None };
         if reach.depth > 0 {
             descend(&folder, "", reach.depth, reach, &mut listing)?;
         }
@@ -38,9 +38,22 @@ fn descend(folder: &Dir, prefix: &str, depth: u32, reach: &Reach, listing: &mut 
     let mut next = Vec::new();
     for entry in folder.entries()? {
         let entry = entry?;
-        let Ok(name) = entry.file_name().into_string() else { continue };
-        // A name that has gone since is no name any more.
-        let Ok(metadata) = folder.symlink_metadata(&name) else { continue };
+        let name = match entry.file_name().into_string() {
+            Ok(name) => name,
+            Err(name) => {
+                listing.unseen.get_or_insert_with(|| format!("{prefix}{}", name.to_string_lossy()));
+                continue;
+            }
+        };
+        let metadata = match folder.symlink_metadata(&name) {
+            Ok(metadata) => metadata,
+            // A name that has gone since is no name any more.
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
+            Err(_) => {
+                listing.unseen.get_or_insert_with(|| format!("{prefix}{name}"));
+                continue;
+            }
+        };
         if metadata.is_dir() && depth > 1 && !reach.skip.contains(&name) {
             next.push((format!("{name}/"), Next::Inside));
         }
@@ -54,17 +67,22 @@ fn descend(folder: &Dir, prefix: &str, depth: u32, reach: &Reach, listing: &mut 
         }
         match next {
             Next::Inside => {
-                let inside = folder.open_dir(name.trim_end_matches('/'));
-                if let Ok(inside) = inside {
-                    descend(&inside, &format!("{prefix}{name}"), depth - 1, reach, listing)?;
+                let inside = format!("{prefix}{name}");
+                match folder.open_dir(name.trim_end_matches('/')) {
+                    Ok(opened) => descend(&opened, &inside, depth - 1, reach, listing)?,
+                    Err(_) => drop(listing.unseen.get_or_insert(inside)),
                 }
             }
             Next::Name(_) if listing.entries.len() as u64 >= u64::from(reach.limit) => listing.truncated = true,
             Next::Name(metadata) => {
                 let marks = marks(&metadata);
+                let link =
+                    metadata.is_symlink().then(|| folder.read_link_contents(&name).ok()?.into_os_string().into_string().ok());
                 listing.entries.push(Entry {
                     path: format!("{prefix}{name}"),
                     kind: kind(&metadata),
+                    link: link.flatten(),
+                    hard_links: marks.hard_links,
                     identity: marks.identity,
                     stamp: marks.stamp,
                     size: if metadata.is_file() { metadata.len() } else { 0 },

@@ -54,6 +54,8 @@ pub(super) struct Walked {
     pub(super) real: Option<Names>,
     /// With the last name's own link not followed.
     pub(super) entry: Option<Names>,
+    /// What the link at `entry` says.
+    pub(super) link: Option<String>,
     /// What stands at `real`, where something does.
     pub(super) found: Look,
 }
@@ -68,13 +70,13 @@ pub(super) enum Look {
 impl Files {
     /// Walks a path of the guest from one of the roots.
     pub(super) fn walk(&self, root: Root, path: &str) -> Walked {
-        let nowhere = || Walked { real: None, entry: None, found: Look::Missing };
+        let nowhere = || Walked { real: None, entry: None, link: None, found: Look::Missing };
         let Some(lent) = self.lent(root) else { return nowhere() };
         if path.contains('\0') {
             return nowhere();
         }
         let (mut at, mut ahead) = start(lent, path);
-        let (mut links, mut entry, mut found) = (0, None, None);
+        let (mut links, mut entry, mut link, mut found) = (0, None, None, None);
         while let Some(name) = ahead.pop() {
             if name == ".." {
                 at.0.pop();
@@ -85,12 +87,12 @@ impl Files {
             let last = ahead.is_empty();
             match self.look(&at) {
                 Look::Found(metadata) if metadata.is_symlink() => {
-                    if last && entry.is_none() {
-                        entry = Some(at.clone());
-                    }
                     links += 1;
                     let target = if links > MOST_LINKS { None } else { self.link_target(&at) };
-                    let Some(target) = target else { return Walked { entry, ..nowhere() } };
+                    if last && entry.is_none() {
+                        (entry, link) = (Some(at.clone()), target.clone());
+                    }
+                    let Some(target) = target else { return Walked { entry, link, ..nowhere() } };
                     at.0.pop();
                     let (onto, further) = split(&target);
                     if let Some(onto) = onto {
@@ -104,7 +106,7 @@ impl Files {
             }
         }
         let found = found.unwrap_or_else(|| self.look(&at));
-        Walked { entry: Some(entry.unwrap_or_else(|| at.clone())), real: Some(at), found }
+        Walked { entry: Some(entry.unwrap_or_else(|| at.clone())), real: Some(at), link, found }
     }
 
     /// How a place is told to the guest: relative to the workspace where it lies in it, else absolute.

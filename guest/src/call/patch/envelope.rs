@@ -7,7 +7,7 @@
 use super::{Change, Changes, PatchFault, shown};
 use crate::call::effect::Deed;
 
-const BEGIN: &str = "*** Begin Patch";
+pub(super) const BEGIN: &str = "*** Begin Patch";
 const END: &str = "*** End Patch";
 
 /// Whose parser will read the patch.
@@ -56,6 +56,12 @@ pub fn changes(text: &str, dialect: Dialect) -> Result<Vec<Change>, PatchFault> 
         return Err(PatchFault::NoFile);
     }
     Ok(patch.found.ordered)
+}
+
+/// Whether a text has an envelope's headers in the first column, though it may lack the envelope.
+pub(super) fn has_headers(text: &str) -> bool {
+    let heads = ["*** Add File:", "*** Update File:", "*** Delete File:", "*** Move to:"];
+    text.lines().any(|line| heads.iter().any(|head| line.starts_with(head)))
 }
 
 struct Patch {

@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | `*** Begin Patch` … `*** End Patch` | [`envelope`] |
 //! | unified and git diffs | [`unified`] |
+//! | what `patch` and `git apply` make of a text | [`targets`] |
 //! | `<<<<<<< SEARCH` … `>>>>>>> REPLACE` | [`unified`], which passes over them, since they name no file |
 //!
 //! Tools differ in what they accept. Where two would read different paths out of one text, all of them count: a path too
@@ -11,11 +12,13 @@
 
 pub mod envelope;
 mod quoted;
+pub mod targets;
 pub mod unified;
 
 use super::effect::Deed;
 use crate::named::Seen;
 pub use envelope::Dialect;
+pub use targets::{Strip, every_target};
 
 /// A patch that names more files is no work of an agent's.
 pub const MOST_CHANGES: usize = 10_000;
@@ -95,16 +98,37 @@ pub enum PatchFault {
         /// Where.
         line: usize,
     },
+    /// A hunk that is longer or shorter than it says.
+    #[error("the hunk before line {line} of the diff is not as long as its `@@` line says; correct its counts")]
+    BadHunk {
+        /// Where its end was expected.
+        line: usize,
+    },
+    /// A form that is not read.
+    #[error("line {line} of the diff, `{header}`, belongs to a form that is not read; send a unified diff (`diff -u`) of files")]
+    OtherForm {
+        /// Where.
+        line: usize,
+        /// The line.
+        header: String,
+    },
     /// More files than anybody looks at.
     #[error("the patch names more than {MOST_CHANGES} files; split it")]
     TooMany,
 }
 
-/// The files of a patch in either form: an envelope where there is one, else a diff.
+/// The files of a patch in either form. Where a text holds an envelope and a diff, the files of both count.
 pub fn changes(text: &str, dialect: Dialect) -> Result<Vec<Change>, PatchFault> {
     match envelope::changes(text, dialect) {
-        Err(PatchFault::NoBegin) if unified::is_likely(text) => unified::read(text).map(|diff| diff.changes),
-        result => result,
+        Err(PatchFault::NoBegin) if unified::is_likely(text) && !envelope::has_headers(text) => {
+            unified::read(text).map(|diff| diff.changes)
+        }
+        Ok(found) => {
+            let mut all = Changes::default();
+            found.into_iter().chain(unified::headers(text)?).try_for_each(|change| all.add(change.path, change.deed))?;
+            Ok(all.ordered)
+        }
+        fault => fault,
     }
 }
 

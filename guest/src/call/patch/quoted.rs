@@ -47,7 +47,7 @@ pub(super) fn header_name(text: &str) -> Option<String> {
 }
 
 /// Some tools put a blank before the time stamp, not a tab.
-fn before_date(name: &str) -> &str {
+pub(super) fn before_date(name: &str) -> &str {
     let is_date = |word: &str| {
         let digits = |part: &str, length: usize| part.len() == length && part.bytes().all(|byte| byte.is_ascii_digit());
         matches!(word.split('-').collect::<Vec<_>>()[..], [year, month, day] if digits(year, 4) && digits(month, 2) && digits(day, 2))

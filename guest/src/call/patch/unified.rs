@@ -20,7 +20,9 @@ pub struct Diff {
 /// Whether a text has a diff's headers at all.
 pub fn is_likely(text: &str) -> bool {
     text.lines().any(|line| {
-        ["--- ", "+++ ", "diff --git ", "@@ -", "rename from ", "<<<<<<< SEARCH"].iter().any(|head| line.starts_with(head))
+        ["--- ", "---\t", "+++ ", "+++\t", "Index:", "diff --git ", "@@ -", "rename from ", "<<<<<<< SEARCH"]
+            .iter()
+            .any(|head| line.starts_with(head))
     })
 }
 
@@ -83,15 +85,20 @@ struct Reading {
 
 /// What is left of the hunk that is being passed over.
 #[derive(Default)]
-struct Hunk {
+pub(super) struct Hunk {
     old: u64,
     new: u64,
 }
 
 impl Hunk {
+    /// Whether lines are missing.
+    pub(super) fn is_open(&self) -> bool {
+        self.old > 0 || self.new > 0
+    }
+
     /// Whether the line belongs to the hunk.
-    fn takes(&mut self, line: &str) -> bool {
-        if self.old == 0 && self.new == 0 {
+    pub(super) fn takes(&mut self, line: &str) -> bool {
+        if !self.is_open() {
             return line.starts_with('\\');
         }
         let (old, new) = match line.as_bytes().first() {
@@ -112,7 +119,7 @@ impl Hunk {
     }
 
     /// `@@ -1,2 +3 @@`. None where the counts are missing, as in `@@ fn main @@`.
-    fn counted(line: &str) -> Option<Self> {
+    pub(super) fn counted(line: &str) -> Option<Self> {
         let mut words = line.strip_prefix("@@ ")?.split(' ');
         let mut count = |sign: char| {
             let range = words.next()?.strip_prefix(sign)?;
@@ -150,17 +157,17 @@ impl Reading {
                 Some(names) => self.file.git = Some(names),
                 None => self.file.unclear = Some((number, shown(line))),
             }
-        } else if let Some(rest) = line.strip_prefix("--- ") {
+        } else if let Some(rest) = behind(line, "---") {
             if self.file.old.is_some() || self.file.hunks {
                 self.finish_file()?;
             }
             self.file.old = Some(name(rest)?);
-        } else if let Some(rest) = line.strip_prefix("+++ ") {
+        } else if let Some(rest) = behind(line, "+++") {
             if self.file.new.is_some() {
                 self.finish_file()?;
             }
             self.file.new = Some(name(rest)?);
-        } else if let Some(rest) = line.strip_prefix("Index: ") {
+        } else if let Some(rest) = line.strip_prefix("Index:").map(str::trim_start) {
             self.finish_file()?;
             self.file.others.push(name(rest)?);
         } else if let Some(rest) = line.strip_prefix("rename from ") {
@@ -179,6 +186,8 @@ impl Reading {
         } else if line.starts_with("@@") {
             self.file.hunks = true;
             self.hunk = Hunk::counted(line).unwrap_or_default();
+        } else if line.trim() == super::envelope::BEGIN {
+            return Err(PatchFault::OtherForm { line: number, header: shown(line) });
         } else if line.starts_with("*** ") && next.starts_with("--- ") {
             return Err(PatchFault::ContextDiff { line: number });
         } else {
@@ -207,13 +216,47 @@ impl Reading {
         }
         let told = [&renamed.0, &renamed.1, &copied.0, &copied.1].map(Option::as_deref);
         let others = file.others.iter().map(|path| Some(path.as_str()));
-        for path in [git_old, git_new, old, new].into_iter().chain(others).flatten() {
+        // Where git's prefixes are not a pair, some take them off one side alone.
+        let halves = [file.old.as_deref(), file.new.as_deref()].map(|path| path.and_then(without_prefix));
+        let halves = halves.into_iter().filter(|_| (old, new) == (file.old.as_deref(), file.new.as_deref()));
+        for path in [git_old, git_new, old, new].into_iter().chain(others).chain(halves).flatten() {
             if !told.contains(&Some(path)) {
                 add(path, if gone { Deed::Delete } else { Deed::Write })?;
             }
         }
         Ok(())
     }
+}
+
+/// What stands behind a header's marker and a blank.
+fn behind<'a>(line: &'a str, marker: &str) -> Option<&'a str> {
+    line.strip_prefix(marker)?.strip_prefix([' ', '\t']).map(str::trim_start)
+}
+
+/// A name without a prefix that git writes.
+fn without_prefix(path: &str) -> Option<&str> {
+    ["a/", "b/", "c/", "i/", "o/", "w/"].iter().find_map(|prefix| path.strip_prefix(prefix))
+}
+
+/// The headers of a diff that stand in a text of another form: pairs of `---` and `+++`, and git's own.
+pub(super) fn headers(text: &str) -> Result<Vec<Change>, PatchFault> {
+    let mut reading = Reading::default();
+    let mut lines = text.lines().enumerate().peekable();
+    let mut paired = false;
+    while let Some((number, line)) = lines.next() {
+        let next = lines.peek().map_or("", |(_, next)| next);
+        if line.starts_with("***************") {
+            return Err(PatchFault::ContextDiff { line: number + 1 });
+        }
+        let pair = behind(line, "---").is_some() && behind(next, "+++").is_some();
+        let git = ["diff --git ", "rename from ", "rename to ", "copy from ", "copy to ", "deleted file mode ", "Index:"];
+        if pair || paired || git.iter().any(|head| line.starts_with(head)) {
+            reading.line(number + 1, line, "")?;
+        }
+        paired = pair;
+    }
+    reading.finish_file()?;
+    Ok(reading.found.ordered)
 }
 
 /// Takes off git's prefixes, where both sides have the pair that git writes.
@@ -228,7 +271,7 @@ fn strip<'a>(old: Option<&'a str>, new: Option<&'a str>) -> (Option<&'a str>, Op
 
 /// The two names of a `diff --git` line. Unquoted names may hold blanks: then they are the same name twice, or exactly one
 /// ` b/` stands between them.
-fn git_names(rest: &str) -> Option<(String, String)> {
+pub(super) fn git_names(rest: &str) -> Option<(String, String)> {
     if rest.starts_with('"') {
         let old = unquote(rest)?;
         let new = old.rest.strip_prefix(' ')?;
@@ -275,7 +318,9 @@ mod tests {
             ("--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n", vec![write("x")]),
             ("--- a/x\n+++ b/y\n@@ -1 +1 @@\n-a\n+b\n", vec![write("x"), write("y")]),
             ("--- x\n+++ x\n@@ -1 +1 @@\n-a\n+b\n", vec![write("x")]),
-            ("--- a/x\n+++ a/x\n@@ -1 +1 @@\n-a\n+b\n", vec![write("a/x")]),
+            ("--- a/x\n+++ a/x\n@@ -1 +1 @@\n-a\n+b\n", vec![write("a/x"), write("x")]),
+            ("--- a/x\n+++ y\n@@ -1 +1 @@\n-a\n+b\n", vec![write("a/x"), write("y"), write("x")]),
+            ("---\tx\n+++\tx\n@@ -1 +1 @@\n-a\n+b\n", vec![write("x")]),
             ("--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+b\n", vec![write("x")]),
             ("--- a/x\n+++ /dev/null\n@@ -1 +0,0 @@\n-b\n", vec![delete("x")]),
             ("--- a/x\t2026-01-01 00:00:00\n+++ b/x\t2026-01-02\n@@ -1 +1 @@\n-a\n+b", vec![write("x")]),

@@ -3,12 +3,11 @@
 //! They stand behind it and not before it because the shell counts lines in its messages. Even there a few commands would
 //! notice, and some text has no end to put anything behind.
 
-use super::lex::Token;
-use super::value::holds_marks;
-use super::{MOST_TOKENS, grammar, lex};
+use super::syntax;
+use super::syntax::tree::Command;
 
 /// A longer command could not be passed with its comments: the kernel takes 128 KiB in one argument.
-const MOST_TEXT: usize = 48 << 10;
+const MAX_TEXT: usize = 48 << 10;
 
 /// Names of what sees the shell's own text, its process's arguments, what it reads, its history, or how a program was ended.
 const ONLOOKERS: [&str; 14] = [
@@ -33,10 +32,9 @@ const ONLOOKERS: [&str; 14] = [
 /// place where nothing stands behind it, so one that a signal ends is reported as 128 and the signal instead.
 pub fn ignores_comments(command: &str) -> bool {
     let word = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    let unfit = command.len() > MOST_TEXT
+    let unfit = command.len() > MAX_TEXT
         || command.trim_start().starts_with("#!")
         || command.contains(['\0', '\r'])
-        || holds_marks(command)
         || command.split(|c| !word(c)).any(|word| ONLOOKERS.contains(&word))
         || is_verbose(command);
     !unfit && is_whole(command)
@@ -49,13 +47,17 @@ fn is_verbose(command: &str) -> bool {
 }
 
 /// Whether a line behind the command begins a new command, and is no part of a here-document, a quotation or a line that
-/// goes on.
+/// goes on. Only text that is read for certain tells.
 fn is_whole(command: &str) -> bool {
     const NEXT: &str = "tollgate";
-    let apart = lex::tokens(&format!("{command}\n{NEXT}"))
-        .is_ok_and(|(ahead, _)| matches!(ahead.as_slice(), [.., Token::Operator("\n"), Token::Word(next)] if next == NEXT));
-    let tokens = lex::tokens(command).ok().filter(|(tokens, _)| apart && tokens.len() <= MOST_TOKENS);
-    tokens.is_some_and(|(tokens, _)| grammar::parse(&tokens).is_some())
+    let certain =
+        |text: &str| syntax::read(text, false).ok().filter(|script| script.doubts.is_empty()).map(|script| script.list.0);
+    let (Some(chains), Some(mut ahead)) = (certain(command), certain(&format!("{command}\n{NEXT}"))) else { return false };
+    let next = if ahead.len() == chains.len() + 1 { ahead.pop() } else { None };
+    next.is_some_and(|chain| match chain.first.commands.as_slice() {
+        [Command::Simple(simple)] => matches!(simple.words.as_slice(), [word] if word.literal().as_deref() == Some(NEXT)),
+        _ => false,
+    })
 }
 
 #[cfg(test)]
@@ -81,7 +83,7 @@ mod tests {
             ("x=1", true),
             ("echo a \\\n  b", true),
             ("echo 'a\nb'", true),
-            ("f() { ls; }", true),
+            ("f() { ls; }", false),
             ("[[ -f x ]]", true),
             ("grep -r x .", true),
             ("cd x && make", true),

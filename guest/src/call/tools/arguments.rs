@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::super::CallFault;
+use super::schema::{Kind, Tool};
 use super::words::words;
 use crate::json;
 
@@ -101,8 +102,8 @@ pub(super) struct Named {
 /// Which arguments are taken for paths.
 #[derive(Clone, Copy)]
 pub(super) enum Keys<'a> {
-    /// Those that every tool of the table uses.
-    Known,
+    /// Those that any program's tools use, but for what this tool's record says.
+    Known(&'a Tool),
     /// Also those whose name speaks of files.
     Likely,
     /// Exactly these.
@@ -112,16 +113,24 @@ pub(super) enum Keys<'a> {
 impl Keys<'_> {
     fn holds_path(self, argument: &str) -> bool {
         match self {
-            Self::Known => is_known(argument),
+            Self::Known(tool) => match tool.kind(argument) {
+                Some(kind) => matches!(kind, Kind::Path | Kind::Paths),
+                None => is_known(argument),
+            },
             Self::Likely => is_path(argument),
             Self::These(names) => names.iter().any(|name| name == argument),
         }
     }
 
-    /// Whether a value that is no path is a fault; where the name was only a hint, it is another kind of argument.
+    /// Whether a value that is not a path is a fault; where the name was only a hint, it is another kind of argument.
     fn must_be_path(self, argument: &str) -> bool {
-        matches!(self, Self::These(_)) || is_known(argument)
+        matches!(self, Self::These(_) | Self::Known(_)) || is_known(argument)
     }
+}
+
+/// Whether a name speaks of several paths.
+fn is_plural(argument: &str) -> bool {
+    words(argument).iter().any(|word| ["paths", "files", "filepaths", "filenames"].contains(&word.as_str()))
 }
 
 /// Every path in the arguments, in order.
@@ -155,9 +164,13 @@ fn take(argument: &str, value: &Value, keys: Keys<'_>, depth: usize, found: &mut
     match value {
         Value::Null => Ok(()),
         Value::String(path) => {
-            // A list that was sent as text; whoever reads it as a list sees other paths.
-            if let (true, Ok(Value::Array(list))) = (path.starts_with('['), json::value(path)) {
-                return take(argument, &Value::Array(list), keys, depth, found);
+            // A list that was sent as text; whoever reads it as a list sees other paths. Where one path is expected, the
+            // text may as well be a strange name.
+            if let (true, Ok(Value::Array(list))) = (path.trim_start().starts_with('['), json::value(path)) {
+                take(argument, &Value::Array(list), keys, depth, found)?;
+                if is_plural(argument) {
+                    return Ok(());
+                }
             }
             found.push(Named { argument: argument.to_owned(), path: path.clone() });
             Ok(())
@@ -176,6 +189,21 @@ fn tagged(text: &str) -> impl Iterator<Item = &str> {
     text.split("<path>").skip(1).filter_map(|rest| rest.split("</path>").next()).map(str::trim)
 }
 
+/// Whether an argument leads to a symbol within a file, as language servers spell it: `Class/method`.
+pub(super) fn is_symbol(argument: &str) -> bool {
+    ["namepath", "namepathpattern", "symbolpath"].contains(&plain(argument).as_str())
+}
+
+/// Whether the objects in an argument are searched for paths.
+pub(super) fn takes_objects(argument: &str) -> bool {
+    is_path(argument) || CONTAINERS.contains(&plain(argument).as_str())
+}
+
+/// Whether an argument's name is one for paths in any program's tools.
+pub(super) fn is_common(argument: &str) -> bool {
+    is_known(argument)
+}
+
 /// Whether an argument's name is one for paths.
 pub(super) fn is_path(argument: &str) -> bool {
     is_known(argument) || is_likely(argument)
@@ -188,24 +216,19 @@ fn is_known(argument: &str) -> bool {
 fn is_likely(argument: &str) -> bool {
     let words = words(argument);
     let any = |list: &[&str]| words.iter().any(|word| list.contains(&word.as_str()));
-    any(PATH_WORDS) && !any(OTHER_WORDS)
+    any(PATH_WORDS) && !any(OTHER_WORDS) && !is_symbol(argument)
+}
+
+/// Whether two names are one but for case, `_` and `-`.
+pub(super) fn is_same(one: &str, other: &str) -> bool {
+    folded(one).eq(folded(other))
+}
+
+fn folded(argument: &str) -> impl Iterator<Item = char> {
+    argument.chars().filter(|c| !"_-".contains(*c)).flat_map(char::to_lowercase)
 }
 
 /// `filePath`, `file_path` and `FILE-PATH` are one.
 pub(super) fn plain(argument: &str) -> String {
-    argument.chars().filter(|c| !"_-".contains(*c)).flat_map(char::to_lowercase).collect()
-}
-
-/// A text argument under any of its names, the first that is there.
-pub(super) fn text<'a>(args: &'a Map<String, Value>, names: &[&str]) -> Result<Option<&'a str>, CallFault> {
-    for (argument, value) in args {
-        if names.contains(&plain(argument).as_str()) {
-            match value {
-                Value::Null => {}
-                Value::String(text) => return Ok(Some(text)),
-                _ => return Err(CallFault::Argument { name: argument.clone(), expected: "a string" }),
-            }
-        }
-    }
-    Ok(None)
+    folded(argument).collect()
 }

@@ -1,80 +1,139 @@
 //! Tools that run commands.
 
+use std::cell::RefCell;
+
 use serde_json::{Map, Value};
 
 use super::super::effect::{Deed, Footprint};
 use super::super::path::{join, keeps, written};
 use super::super::{CallFault, patch, shell};
-use super::arguments::{plain, text};
-use super::{Meaning, verbs};
+use super::schema::{Act, Kind, Tool};
+use super::{Meaning, powershell, unfamiliar, verbs};
 
-/// Arguments that hold a command.
-const COMMANDS: &[&str] = &["command", "cmd", "commandline", "commands"];
+/// In how many folders a command is judged that several arguments would run elsewhere.
+const MAX_FOLDERS: usize = 4;
 
-/// The same for a tool that may run other things than a shell's.
-const SCRIPTS: &[&str] = &["script", "code"];
+/// A tool that runs what it is given, of which nothing else is known.
+pub(super) static RUNNER: Tool = Tool {
+    names: &[],
+    act: Act::Shell,
+    args: &[
+        ("command", Kind::Command),
+        ("cmd", Kind::Command),
+        ("description", Kind::Text),
+        ("explanation", Kind::Text),
+        ("timeout", Kind::Number),
+    ],
+};
 
-/// Arguments that say where it runs.
-const WORK_FOLDERS: &[&str] = &["workdir", "cwd", "workingdirectory", "workingdir", "directory", "dirpath", "dir"];
+/// The same for a tool whose name says that it runs scripts for a shell.
+static SCRIPT_RUNNER: Tool = Tool {
+    names: &[],
+    act: Act::Shell,
+    args: &[
+        ("command", Kind::Command),
+        ("cmd", Kind::Command),
+        ("script", Kind::Command),
+        ("description", Kind::Text),
+        ("explanation", Kind::Text),
+        ("timeout", Kind::Number),
+    ],
+};
+
+/// What commands did that were judged already, each with its folder: readings of one call mostly agree about both.
+pub(super) type Judged = RefCell<Vec<(String, String, Footprint)>>;
 
 impl Meaning<'_> {
     /// A tool that runs shell commands, and nothing else.
-    pub(super) fn shell(&mut self, powershell: bool) -> Result<(), CallFault> {
-        let shell = if powershell { Some("pwsh") } else { text(self.args, &["shell"])? };
-        if self.carry_out(COMMANDS, shell)? == 0 {
-            return Err(CallFault::Argument { name: "command".to_owned(), expected: "a string or a list of strings" });
+    pub(super) fn shell(&mut self, tool: &Tool) -> Result<(), CallFault> {
+        if self.carry_out(tool)? > 0 || self.args.iter().any(|(name, value)| self.is_stray_command(tool, name, value)) {
+            return Ok(());
         }
-        Ok(())
+        let name = tool.args.iter().find(|(_, kind)| matches!(kind, Kind::Command | Kind::Words));
+        let name = name.map_or("command", |(name, _)| name).to_owned();
+        Err(CallFault::Argument { name, expected: "a string or a list of strings" })
     }
 
-    /// A tool whose name says that it runs something.
+    /// An unfamiliar tool whose name says that it runs something.
     pub(super) fn run(&mut self, unclear: String) -> Result<(), CallFault> {
-        let scripts = if verbs::speaks_shell(self.tool, self.args) { SCRIPTS } else { &[] };
-        let ran = self.carry_out(&[COMMANDS, scripts].concat(), None)?;
-        // What is neither a command nor a shell's is some other language.
-        let other = self.args.keys().any(|name| scripts.is_empty() && SCRIPTS.contains(&plain(name).as_str()));
-        if ran == 0 || other { self.unknown(unclear) } else { Ok(()) }
-    }
-
-    /// A tool that does something to files and may run a command as well. A single word is more likely a choice between
-    /// the tool's own functions, unless its name speaks of running.
-    pub(super) fn run_beside(&mut self) -> Result<(), CallFault> {
-        let is_command = |value: &Value| value.as_str().is_none_or(|text| text.trim().contains(char::is_whitespace));
-        let runs = verbs::speaks_of_running(self.tool);
-        let held = |(name, value): (&String, &Value)| COMMANDS.contains(&plain(name).as_str()) && (runs || is_command(value));
-        if self.args.iter().any(held) {
-            self.carry_out(COMMANDS, None)?;
+        let runner = if verbs::speaks_shell(self.tool) { &SCRIPT_RUNNER } else { &RUNNER };
+        if self.carry_out(runner)? == 0 {
+            return self.unknown(unclear);
         }
-        Ok(())
+        self.check_strays(&[runner])
     }
 
-    /// Takes in every command there is, and says how many.
-    fn carry_out(&mut self, names: &[&str], shell: Option<&str>) -> Result<usize, CallFault> {
-        let cwd = self.work_folder(WORK_FOLDERS)?;
+    /// Takes in every command there is, in every folder where it may run, and says how many there were.
+    pub(super) fn carry_out(&mut self, tool: &Tool) -> Result<usize, CallFault> {
+        let folders = self.folders(tool)?;
         let mut commands = 0;
         for (argument, value) in self.args {
-            if !names.contains(&plain(argument).as_str()) || value.is_null() {
+            let kind = match tool.kind(argument) {
+                // Judged all the same: what is out of scope is denied, not only doubted.
+                None if self.is_stray_command(tool, argument, value) && value.is_string() => Kind::Command,
+                Some(kind @ (Kind::Command | Kind::Words)) => kind,
+                _ => continue,
+            };
+            if value.is_null() {
                 continue;
             }
-            let footprint = match (value, arguments_beside(self.args), shell) {
-                (Value::String(program), Some(words), _) => {
-                    self.of_words([program.clone()].into_iter().chain(words).collect(), &cwd)?
-                }
-                (Value::String(command), None, Some(shell)) if !is_posix(shell) => {
-                    self.of_words([shell, "-Command", command].map(str::to_owned).to_vec(), &cwd)?
-                }
-                (Value::String(command), None, _) => shell::footprint(command, &cwd, self.workspace),
-                (Value::Array(words), _, _) => {
-                    let words: Option<Vec<String>> = words.iter().map(|word| word.as_str().map(str::to_owned)).collect();
-                    let invalid = || CallFault::Argument { name: argument.clone(), expected: "a string or a list of strings" };
-                    self.of_words(words.ok_or_else(invalid)?, &cwd)?
-                }
-                _ => return Err(CallFault::Argument { name: argument.clone(), expected: "a string or a list of strings" }),
-            };
-            self.merge(footprint)?;
             commands += 1;
+            for folder in &folders {
+                let footprint = self.of_command(tool, argument, kind, value, folder)?;
+                self.merge(footprint)?;
+            }
         }
         Ok(commands)
+    }
+
+    fn of_command(&self, tool: &Tool, argument: &str, kind: Kind, value: &Value, cwd: &str) -> Result<Footprint, CallFault> {
+        let invalid = || CallFault::Argument { name: argument.to_owned(), expected: "a string or a list of strings" };
+        let mixed =
+            |expected: &str| format!("`{argument}` of `{}` is not {expected}, so how it would be read is not known", self.tool);
+        match (kind, value) {
+            (Kind::Command, Value::String(command)) => self.of_text(tool, command, cwd),
+            (_, Value::String(command)) => {
+                let mut found = self.of_text(tool, command, cwd)?;
+                found.unknowns.push(mixed("a list of words"));
+                Ok(found)
+            }
+            (_, Value::Array(words)) => {
+                let words: Option<Vec<String>> = words.iter().map(|word| word.as_str().map(str::to_owned)).collect();
+                let words = words.filter(|words| !words.is_empty()).ok_or_else(invalid)?;
+                match kind {
+                    Kind::Words => self.of_words(words, cwd),
+                    _ => Ok(Footprint::unknown(mixed("one text"))),
+                }
+            }
+            _ => Err(invalid()),
+        }
+    }
+
+    /// A command as one text, by the shell that is to run it.
+    pub(super) fn of_text(&self, tool: &Tool, command: &str, cwd: &str) -> Result<Footprint, CallFault> {
+        if tool.act == Act::PowerShell {
+            return Ok(powershell::footprint(command));
+        }
+        // zsh is close to the others, but not read: its patterns run code, its `cd` takes two words.
+        for name in tool.arguments(Kind::Shell) {
+            match self.args.get(name) {
+                None | Some(Value::Null) => {}
+                Some(Value::String(shell)) if is_posix(shell) && !shell.ends_with("zsh") => {}
+                Some(Value::String(shell)) => {
+                    let powershell = powershell::of_words(&[shell, "-Command", command].map(str::to_owned));
+                    let other = || Footprint::unknown(format!("`{shell}` is not a shell that is known to be what it is called"));
+                    return Ok(powershell.unwrap_or_else(other));
+                }
+                Some(_) => return Err(CallFault::Argument { name: name.to_owned(), expected: "a string" }),
+            }
+        }
+        let known = |(text, folder, _): &&(String, String, Footprint)| text == command && folder == cwd;
+        if let Some((_, _, footprint)) = self.judged.borrow().iter().find(known) {
+            return Ok(footprint.clone());
+        }
+        let footprint = shell::footprint(command, cwd, self.workspace);
+        self.judged.borrow_mut().push((command.to_owned(), cwd.to_owned(), footprint.clone()));
+        Ok(footprint)
     }
 
     /// Codex runs `["apply_patch", "*** Begin Patch…"]` itself.
@@ -86,11 +145,11 @@ impl Meaning<'_> {
             inner.add(patch::changes(text, patch::Dialect::Any)?, cwd)?;
             return Ok(inner.found);
         }
-        Ok(shell::footprint_of_words(&words, cwd, self.workspace))
+        Ok(powershell::of_words(&words).unwrap_or_else(|| shell::footprint_of_words(&words, cwd, self.workspace)))
     }
 
     /// Paths out of a shell are a shell's: their characters are their own, but what they lead through still counts.
-    fn merge(&mut self, mut footprint: Footprint) -> Result<(), CallFault> {
+    pub(super) fn merge(&mut self, mut footprint: Footprint) -> Result<(), CallFault> {
         let mut kept = Vec::new();
         for touch in footprint.touches {
             if !touch.deed.mutates() || touch.deed == Deed::Execute || keeps(&touch.path)? {
@@ -102,23 +161,73 @@ impl Meaning<'_> {
         Ok(())
     }
 
-    /// Where the call works: its own folder, and the one that an argument names in it.
-    pub(super) fn work_folder(&self, names: &[&str]) -> Result<String, CallFault> {
+    /// Where the call works: the folder that the tool is told to take, or the call's own. A folder under a name that the
+    /// tool does not have may be left out or obeyed, so both count.
+    pub(super) fn folders(&self, tool: &Tool) -> Result<Vec<String>, CallFault> {
         let cwd = self.cwd.unwrap_or(".");
-        match text(self.args, names)? {
-            None | Some("") => Ok(join("", cwd)),
-            Some(folder) => Ok(written(folder, Some(cwd))?),
+        let mut folders = vec![join("", cwd)];
+        for name in tool.arguments(Kind::Folder) {
+            match self.args.get(name) {
+                None | Some(Value::Null) => {}
+                Some(Value::String(folder)) if folder.is_empty() => {}
+                Some(Value::String(folder)) => folders = vec![written(folder, Some(cwd))?],
+                Some(_) => return Err(CallFault::Argument { name: name.to_owned(), expected: "a string" }),
+            }
         }
+        for (_, value) in self.args.iter().filter(|(name, _)| self.is_stray(tool, name) && unfamiliar::is_folder(name)) {
+            let folder = value.as_str().filter(|folder| !folder.is_empty());
+            match folder.map(|folder| written(folder, Some(cwd))) {
+                Some(Ok(folder)) if folders.contains(&folder) => {}
+                Some(Ok(folder)) if folders.len() < MAX_FOLDERS => folders.push(folder),
+                // `check_strays` says so.
+                _ => {}
+            }
+        }
+        Ok(folders)
+    }
+
+    /// Whether an argument that no tool of the call's name has is called as commands are.
+    fn is_stray_command(&self, tool: &Tool, argument: &str, value: &Value) -> bool {
+        self.is_stray(tool, argument) && !value.is_null() && unfamiliar::is_command(argument)
     }
 }
 
-/// `{"command": "rm", "args": ["-rf", "x"]}`.
-pub(super) fn arguments_beside(args: &Map<String, Value>) -> Option<Vec<String>> {
-    let list = args.get("args").or_else(|| args.get("arguments"))?.as_array()?;
-    list.iter().map(|word| word.as_str().map(str::to_owned)).collect()
+/// Whether a command comes with a list of arguments: `{"command": "rm", "args": ["-rf", "x"]}`.
+pub(super) fn has_arguments_beside(args: &Map<String, Value>) -> bool {
+    ["args", "arguments"].iter().any(|name| args.get(*name).is_some_and(|value| !value.is_null()))
 }
 
+/// Whether a shell is one whose language is known, found by its name or where systems keep it.
 pub(super) fn is_posix(shell: &str) -> bool {
-    let name = shell.rsplit(['/', '\\']).next().unwrap_or(shell);
-    ["", "sh", "bash", "zsh", "dash", "ksh", "ash"].contains(&name.strip_suffix(".exe").unwrap_or(name))
+    const FOLDERS: [&str; 5] = ["/bin", "/usr/bin", "/usr/local/bin", "/opt/homebrew/bin", "/run/current-system/sw/bin"];
+    let name = match shell.rsplit_once('/') {
+        Some((folder, name)) if FOLDERS.contains(&folder) => name,
+        Some(_) => return false,
+        None => shell,
+    };
+    ["sh", "bash", "zsh", "dash"].contains(&name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shells() {
+        for (shell, known) in [
+            ("bash", true),
+            ("/bin/sh", true),
+            ("/usr/bin/zsh", true),
+            ("src/auth/bash", false),
+            ("./bash", false),
+            ("/tmp/bash", false),
+            ("/bin/../tmp/bash", false),
+            ("/bin//bash", false),
+            ("pwsh", false),
+            ("fish", false),
+            ("", false),
+        ] {
+            assert_eq!(is_posix(shell), known, "{shell}");
+        }
+    }
 }

@@ -1,31 +1,48 @@
-//! What each host's tools do, and where their paths are.
+//! What each program's tools do, and what their arguments mean.
 //!
-//! The workspace's own table goes first (`.tollgate/config.json`), then the table of known tools, then the words of the
-//! tool's name. What stays unclear is unknown.
+//! The workspace's own settings go first (`.tollgate/config.json`), then the records of the agent programs, then the words
+//! of the tool's name. A call without a host means every program's tool of that name, and each reading counts. What stays
+//! unclear is unknown.
 
 mod arguments;
 mod commands;
+mod patches;
+mod powershell;
+mod programs;
+mod queries;
 mod reader;
-mod table;
+mod schema;
+mod servers;
+mod unfamiliar;
 mod verbs;
 mod words;
+
+use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
 use super::effect::{Deed, Footprint, Touch};
-use super::patch::{self, Change, Dialect, unified};
 use super::path::{places, written};
 use super::{CallFault, ToolCall};
 use crate::config::{Config, ToolEffect, ToolRule};
 use crate::json;
 use crate::ports::Workspace;
-use arguments::{Keys, Named, plain};
+use arguments::{Keys, Named};
+use commands::Judged;
 pub(super) use reader::reader;
-use table::Manner;
-use verbs::Verb;
+use schema::{Act, Kind, Tool};
 
-/// Arguments that hold a patch.
-const PATCH_TEXT: &[&str] = &["patchtext", "patch", "input", "command", "diff"];
+/// How deep lists and objects are looked into.
+const MAX_DEPTH: usize = 4;
+
+/// How many reasons are kept why a call is not known.
+const MAX_UNKNOWNS: usize = 8;
+
+/// Words for the one end of a move or a copy.
+const SOURCES: &[&str] = &["source", "src", "from", "old", "original"];
+
+/// Words for the other.
+const TARGETS: &[&str] = &["destination", "dest", "dst", "to", "new", "target"];
 
 /// What the call does, by its tool and its arguments.
 pub(super) fn footprint(
@@ -34,19 +51,22 @@ pub(super) fn footprint(
     config: &Config,
     workspace: &dyn Workspace,
 ) -> Result<Footprint, CallFault> {
+    let tools = programs::tools(call.host.as_deref(), &call.tool);
+    let judged = Judged::default();
     let mut meaning = Meaning {
         tool: &call.tool,
+        tools: &tools,
         host: call.host.as_deref(),
         cwd: call.cwd.as_deref(),
         args,
         workspace,
+        judged: &judged,
         found: Footprint::default(),
     };
-    match (config.tool(&call.tool), table::manner(meaning.host, &call.tool)) {
-        (Some(rule), _) => meaning.by_rule(rule)?,
-        (None, Some(Manner::CallsServer)) => return meaning.passed_on(config),
-        (None, Some(manner)) => meaning.by_manner(manner)?,
-        (None, None) => meaning.by_words()?,
+    match config.tool(&call.tool) {
+        Some(rule) => meaning.by_rule(rule)?,
+        None if tools.is_empty() => meaning.by_words()?,
+        None => meaning.by_tools(config)?,
     }
     Ok(meaning.found)
 }
@@ -54,10 +74,13 @@ pub(super) fn footprint(
 /// A call while its footprint is being put together.
 struct Meaning<'a> {
     tool: &'a str,
+    /// Those that the name may mean.
+    tools: &'a [&'static Tool],
     host: Option<&'a str>,
     cwd: Option<&'a str>,
     args: &'a Map<String, Value>,
     workspace: &'a dyn Workspace,
+    judged: &'a Judged,
     found: Footprint,
 }
 
@@ -75,69 +98,183 @@ impl<'a> Meaning<'a> {
                 _ => self.relocate(Deed::Delete),
             },
             ToolEffect::Execute => self.execute(),
-            ToolEffect::Shell => self.shell(false),
+            ToolEffect::Shell => {
+                self.shell(&commands::RUNNER)?;
+                self.check_strays(&[&commands::RUNNER])
+            }
             ToolEffect::Unknown => self.unknown(format!("what the tool `{}` does is not known", self.tool)),
         }
     }
 
-    fn by_manner(&mut self, manner: Manner) -> Result<(), CallFault> {
-        match manner {
-            Manner::Reads => self.each(Deed::Read, Keys::Known).map(drop),
-            Manner::Inert | Manner::CallsServer => Ok(()),
-            Manner::Writes => self.some(Deed::Write, Keys::Known),
-            Manner::Deletes => self.some(Deed::Delete, Keys::Known),
-            Manner::MakesFolders => self.some(Deed::MakeFolder, Keys::Known),
-            Manner::Patches => self.patch(),
-            Manner::Diffs => self.diff(),
-            Manner::Edits => match self.args.get("command").and_then(Value::as_str) {
-                Some("view") => self.each(Deed::Read, Keys::Known).map(drop),
-                Some("delete") => self.some(Deed::Delete, Keys::Known),
-                Some("rename") => self.relocate(Deed::Delete),
-                _ => self.some(Deed::Write, Keys::Known),
-            },
-            Manner::Shell => self.shell(false),
-            Manner::PowerShell => self.shell(true),
-            // Without a word typed it only waits for what the program says.
-            Manner::Types if arguments::text(self.args, &["chars", "input"])?.is_some_and(str::is_empty) => Ok(()),
-            Manner::Types => {
-                self.unknown(format!("`{}` types into a program that runs, and what that does cannot be seen", self.tool))
-            }
-            Manner::Executes => self.execute(),
+    /// Every reading by a record counts. Where one record expects the very kind of value that came and another does not,
+    /// the other's program would refuse it.
+    fn by_tools(&mut self, config: &Config) -> Result<(), CallFault> {
+        let mut readings: Vec<&Tool> = self.tools.iter().copied().filter(|tool| fits(tool, self.args)).collect();
+        if readings.is_empty() {
+            readings = self.tools.to_vec();
         }
-    }
-
-    fn by_words(&mut self) -> Result<(), CallFault> {
-        let unclear = format!("what the tool `{}` does is not known; `{}` can say so", self.tool, crate::config::PATH);
-        match verbs::verb(self.tool) {
-            Verb::Reads if verbs::holds_code(self.args) => self.unknown(unclear),
-            Verb::Reads => self.read_and_save(),
-            Verb::Runs => self.run(unclear),
-            Verb::Unclear => self.unknown(unclear),
-            verb => {
-                match verb {
-                    Verb::Moves => self.relocate(Deed::Delete)?,
-                    Verb::Copies => self.relocate(Deed::Read)?,
-                    Verb::Deletes => drop(self.each(Deed::Delete, Keys::Likely)?),
-                    Verb::MakesFolders => drop(self.each(Deed::MakeFolder, Keys::Likely)?),
-                    _ => {
-                        self.each(Deed::Write, Keys::Likely)?;
-                        self.patch_beside()?;
-                    }
+        for (at, tool) in readings.iter().enumerate() {
+            let mut reading = Meaning { found: Footprint::default(), ..*self };
+            reading.by_tool(tool, config)?;
+            let found = reading.found;
+            if at == 0 {
+                self.found.touches = found.touches;
+            } else if found.touches != self.found.touches {
+                self.found.conditional = true;
+                let known: BTreeSet<Touch> = self.found.touches.iter().cloned().collect();
+                self.found.touches.extend(found.touches.into_iter().filter(|touch| !known.contains(touch)));
+            }
+            self.found.conditional |= found.conditional;
+            for placement in found.placements {
+                self.found.place(placement.at, placement.origin);
+            }
+            for why in found.unknowns {
+                if !self.found.unknowns.contains(&why) {
+                    self.found.unknowns.push(why);
                 }
-                self.run_beside()?;
-                if self.found.touches.is_empty() { self.unknown(unclear) } else { Ok(()) }
+            }
+        }
+        self.check_strays(&readings)
+    }
+
+    fn by_tool(&mut self, tool: &Tool, config: &Config) -> Result<(), CallFault> {
+        let keys = Keys::Known(tool);
+        for (argument, value) in self.args {
+            match tool.kind(argument) {
+                Some(Kind::ReadPath) => self.paths_under(argument, value, Deed::Read)?,
+                Some(Kind::WrittenPath) => self.paths_under(argument, value, Deed::Write)?,
+                _ => {}
+            }
+        }
+        match tool.act {
+            Act::Reads => self.each(Deed::Read, keys).map(drop),
+            // Some run a command on the side.
+            Act::Inert => self.carry_out(tool).map(drop),
+            Act::Writes => self.some(Deed::Write, keys),
+            Act::Deletes => self.some(Deed::Delete, keys),
+            Act::MakesFolders => self.some(Deed::MakeFolder, keys),
+            Act::Patches => self.patch(tool),
+            Act::Diffs => self.diff(tool),
+            Act::Edits => self.edit(tool),
+            Act::Shell | Act::PowerShell => self.shell(tool),
+            Act::Types => self.type_into(tool),
+            Act::Executes => self.execute(),
+            Act::CallsServer => {
+                let found = self.passed_on(tool, config)?;
+                self.found.merge(found);
+                Ok(())
+            }
+            Act::Opaque => self.unknown(format!("what `{}` does cannot be seen from its arguments", self.tool)),
+        }
+    }
+
+    /// Whether no tool that the call may mean has such an argument.
+    fn is_stray(&self, tool: &Tool, argument: &str) -> bool {
+        tool.kind(argument).is_none() && self.tools.iter().all(|tool| tool.kind(argument).is_none())
+    }
+
+    /// Arguments that none of the tools has, and values of another kind than theirs.
+    fn check_strays(&mut self, tools: &[&Tool]) -> Result<(), CallFault> {
+        let changes = tools.iter().any(|tool| !matches!(tool.act, Act::Reads | Act::Inert));
+        let has_paths =
+            |act| matches!(act, Act::Reads | Act::Writes | Act::Deletes | Act::MakesFolders | Act::Diffs | Act::Edits);
+        let has_folder = |act| matches!(act, Act::Shell | Act::PowerShell | Act::Patches);
+        let mut folders: Vec<&Value> = Vec::new();
+        for (argument, value) in self.args {
+            let mut kinds = tools.iter().filter_map(|tool| tool.kind(argument)).peekable();
+            if kinds.peek().is_some() {
+                if kinds.any(|kind| kind == Kind::Folder) && !value.is_null() {
+                    folders.push(value);
+                } else if changes && tools.iter().filter_map(|tool| tool.kind(argument)).all(|kind| is_misfit(kind, value)) {
+                    let why = format!(
+                        "`{argument}` of `{}` is of another kind than the tool takes, so how it would be read is not known",
+                        self.tool
+                    );
+                    self.unknown(why)?;
+                } else if changes
+                    && tools.iter().all(|tool| has_paths(tool.act))
+                    && unfamiliar::holds_suspect(
+                        value,
+                        arguments::takes_objects(argument).then_some(arguments::is_common),
+                        MAX_DEPTH,
+                    )
+                {
+                    self.unknown(format!("`{argument}` of `{}` holds more than the tool is known to take", self.tool))?;
+                }
+                continue;
+            }
+            if tools.iter().all(|tool| has_paths(tool.act)) && arguments::is_common(argument) {
+                continue;
+            }
+            if tools.iter().all(|tool| has_folder(tool.act)) && unfamiliar::is_folder(argument) && is_folder_text(value, self.cwd)
+            {
+                folders.push(value);
+                continue;
+            }
+            if unfamiliar::matters(argument, value, changes) || rivals(argument, value, tools) {
+                let why = format!("`{}` is not known to take `{argument}`, which may change what the call does", self.tool);
+                self.unknown(why)?;
+            }
+        }
+        if let [first, rest @ ..] = folders.as_slice()
+            && rest.iter().any(|folder| folder != first)
+        {
+            return self.unknown(format!("`{}` is given two folders, and where it would run is not known", self.tool));
+        }
+        Ok(())
+    }
+
+    /// Does the same to every path in one argument.
+    fn paths_under(&mut self, argument: &str, value: &Value, deed: Deed) -> Result<(), CallFault> {
+        let name = [argument.to_owned()];
+        let one = Map::from_iter([(argument.to_owned(), value.clone())]);
+        let named = arguments::paths(&one, Keys::These(&name))?;
+        named.iter().try_for_each(|named| self.touch(&named.path, deed))
+    }
+
+    /// An editor in one tool.
+    fn edit(&mut self, tool: &Tool) -> Result<(), CallFault> {
+        let keys = Keys::Known(tool);
+        let function = tool.arguments(Kind::Function).find_map(|name| self.args.get(name)).unwrap_or(&Value::Null);
+        match function.as_str() {
+            Some("view") => self.each(Deed::Read, keys).map(drop),
+            Some("delete") => self.some(Deed::Delete, keys),
+            Some("rename") => self.relocate(Deed::Delete),
+            Some("create" | "str_replace" | "insert" | "undo_edit") => self.some(Deed::Write, keys),
+            None if function.is_null() => self.some(Deed::Write, keys),
+            _ => {
+                self.unknown(format!("`{}` is not known to do what it is told", self.tool))?;
+                self.some(Deed::Write, keys)
             }
         }
     }
 
-    /// A tool of an MCP server, called by way of the host's own tool.
-    fn passed_on(&self, config: &Config) -> Result<Footprint, CallFault> {
-        let server = arguments::text(self.args, &["servername", "server"])?.unwrap_or_default();
-        let Some(tool) = arguments::text(self.args, &["toolname", "tool"])? else {
-            return Err(CallFault::Argument { name: "tool_name".to_owned(), expected: "a string" });
+    /// A tool that types into a program. Without a word typed it only waits for what the program says.
+    fn type_into(&mut self, tool: &Tool) -> Result<(), CallFault> {
+        let typed = || tool.arguments(Kind::Typed).filter_map(|name| self.args.get(name)).filter(|value| !value.is_null());
+        if typed().next().is_some() && typed().all(|value| value.as_str() == Some("")) {
+            return Ok(());
+        }
+        self.unknown(format!("`{}` types into a program that runs, and what that does cannot be seen", self.tool))
+    }
+
+    /// A tool of an MCP server, called by way of the program's own tool.
+    fn passed_on(&self, tool: &Tool, config: &Config) -> Result<Footprint, CallFault> {
+        let text = |kind| -> Result<Option<&str>, CallFault> {
+            match tool.arguments(kind).find_map(|name| self.args.get(name).map(|value| (name, value))) {
+                None | Some((_, Value::Null)) => Ok(None),
+                Some((_, Value::String(text))) => Ok(Some(text)),
+                Some((name, _)) => Err(CallFault::Argument { name: name.to_owned(), expected: "a string" }),
+            }
+        };
+        let server = text(Kind::Server)?.unwrap_or_default();
+        let Some(called) = text(Kind::ServerTool)? else {
+            let name = tool.arguments(Kind::ServerTool).next().unwrap_or("tool_name").to_owned();
+            return Err(CallFault::Argument { name, expected: "a string" });
         };
         let invalid = || CallFault::Argument { name: "arguments".to_owned(), expected: "a JSON object" };
-        let args = match self.args.get("arguments") {
+        let given = tool.arguments(Kind::ServerArguments).find_map(|name| self.args.get(name));
+        let args = match given {
             None | Some(Value::Null) => Map::new(),
             Some(Value::Object(args)) => args.clone(),
             Some(Value::String(text)) if text.trim().is_empty() => Map::new(),
@@ -147,17 +284,22 @@ impl<'a> Meaning<'a> {
             },
             Some(_) => return Err(invalid()),
         };
-        let name = format!("mcp__{server}__{tool}");
-        let mut inner = Meaning { tool: &name, args: &args, found: Footprint::default(), ..*self };
+        let name = format!("mcp__{server}__{called}");
+        let own = programs::tools(None, &name);
+        let mut inner = Meaning { tool: &name, tools: &own, args: &args, found: Footprint::default(), ..*self };
         match config.tool(&name) {
             Some(rule) => inner.by_rule(rule)?,
-            None => inner.by_words()?,
+            None if own.is_empty() => inner.by_words()?,
+            None => inner.by_tools(config)?,
         }
         Ok(inner.found)
     }
 
     fn unknown(&mut self, why: String) -> Result<(), CallFault> {
-        self.found.unknowns.push(why);
+        // One reason is enough, and a call may be given any number of arguments.
+        if self.found.unknowns.len() < MAX_UNKNOWNS {
+            self.found.unknowns.push(why);
+        }
         Ok(())
     }
 
@@ -167,48 +309,45 @@ impl<'a> Meaning<'a> {
     }
 
     fn touch(&mut self, path: &str, deed: Deed) -> Result<(), CallFault> {
-        if !deed.mutates() {
-            // Reading nothing in particular is reading here.
-            self.found.touch(written(if path.is_empty() { "." } else { path }, self.cwd)?, deed);
-            return Ok(());
-        }
-        places(path, self.cwd)?.into_iter().for_each(|place| self.found.touch(place, deed));
+        self.places(path, deed)?.into_iter().for_each(|place| self.found.touch(place, deed));
         Ok(())
+    }
+
+    /// Every place that a path may mean.
+    fn places(&self, path: &str, deed: Deed) -> Result<Vec<String>, CallFault> {
+        if deed.mutates() {
+            return Ok(places(path, self.cwd)?);
+        }
+        // Reading nothing in particular is reading here.
+        Ok(vec![written(if path.is_empty() { "." } else { path }, self.cwd)?])
     }
 
     /// Does the same to every path, and says how many there were.
     fn each(&mut self, deed: Deed, keys: Keys<'_>) -> Result<usize, CallFault> {
         let named = arguments::paths(self.args, keys)?;
-        named.iter().try_for_each(|named| self.touch(&named.path, deed))?;
+        let mut known: BTreeSet<Touch> = self.found.touches.iter().cloned().collect();
+        for Named { path, .. } in &named {
+            for place in self.places(path, deed)? {
+                let touch = Touch { path: place, deed };
+                if known.insert(touch.clone()) {
+                    self.found.touches.push(touch);
+                }
+            }
+        }
         Ok(named.len())
     }
 
     /// The same, for a tool that must name a path.
     fn some(&mut self, deed: Deed, keys: Keys<'_>) -> Result<(), CallFault> {
-        match self.each(deed, keys)? {
-            0 => Err(CallFault::NoPath { tool: self.tool.to_owned() }),
-            _ => Ok(()),
-        }
-    }
-
-    /// A tool that reads may still save what it read.
-    fn read_and_save(&mut self) -> Result<(), CallFault> {
-        for Named { argument, path } in arguments::paths(self.args, Keys::Likely)? {
-            let words = words::words(&argument);
-            let has = |list: &[&str]| words.iter().any(|word| list.contains(&word.as_str()));
-            if has(&["output", "dest", "destination", "save", "out"]) && (words.len() > 1 || path.contains(['/', '.', '\\'])) {
-                self.touch(&path, Deed::Write)?;
-            } else if !has(&["uri", "url"]) {
-                self.touch(&path, Deed::Read)?;
-            }
+        let named = self.each(deed, keys)?;
+        if named == 0 && !self.found.touches.iter().any(|touch| touch.deed.mutates()) {
+            return Err(CallFault::NoPath { tool: self.tool.to_owned() });
         }
         Ok(())
     }
 
     /// Both ends of a move or a copy. A path whose role nobody can tell counts as the source and as the target.
     fn relocate(&mut self, source_deed: Deed) -> Result<(), CallFault> {
-        const SOURCES: &[&str] = &["source", "src", "from", "old", "original"];
-        const TARGETS: &[&str] = &["destination", "dest", "dst", "to", "new", "target"];
         let mut folder = None;
         let (mut sources, mut targets) = (0, 0);
         for (argument, value) in self.args {
@@ -221,7 +360,7 @@ impl<'a> Meaning<'a> {
                 _ => continue,
             };
             let one = Map::from_iter([("path".to_owned(), value.clone())]);
-            for Named { path, .. } in arguments::paths(&one, Keys::Known)? {
+            for Named { path, .. } in arguments::paths(&one, Keys::Likely)? {
                 if deed == Deed::Write {
                     targets += 1;
                     if let (true, Some(folder)) = (words.contains(&"name".to_owned()), &folder) {
@@ -240,87 +379,42 @@ impl<'a> Meaning<'a> {
         }
         Ok(())
     }
+}
 
-    fn patch(&mut self) -> Result<(), CallFault> {
-        let mut texts = 0;
-        let folder = self.work_folder(&["workdir", "cwd"])?;
-        for (argument, value) in self.args {
-            if !PATCH_TEXT.contains(&plain(argument).as_str()) {
-                continue;
-            }
-            let text = match value {
-                Value::Null => continue,
-                Value::String(text) => text.clone(),
-                // `["apply_patch", "*** Begin Patch…"]`
-                Value::Array(words) if words.iter().all(Value::is_string) => {
-                    words.iter().filter_map(Value::as_str).collect::<Vec<_>>().join("\n")
-                }
-                _ => return Err(CallFault::Argument { name: argument.clone(), expected: "the text of a patch" }),
-            };
-            texts += 1;
-            self.add(patch::changes(&text, self.dialect())?, &folder)?;
-        }
-        let named = self.each(Deed::Write, Keys::Known)?;
-        if texts == 0 && named == 0 {
-            return Err(CallFault::Argument { name: "patchText".to_owned(), expected: "the text of a patch" });
-        }
-        Ok(())
-    }
+/// Whether a tool's command is of the kind that came.
+fn fits(tool: &Tool, args: &Map<String, Value>) -> bool {
+    tool.args.iter().all(|(name, kind)| match (kind, args.get(*name)) {
+        (_, None | Some(Value::Null)) => true,
+        (Kind::Command, Some(value)) => value.is_string(),
+        (Kind::Words, Some(value)) => value.is_array(),
+        _ => true,
+    })
+}
 
-    fn diff(&mut self) -> Result<(), CallFault> {
-        let named = self.each(Deed::Write, Keys::Known)?;
-        let mut texts = Vec::new();
-        diffs(self.args, 4, &mut texts);
-        for text in texts {
-            let diff = unified::read(text)?;
-            self.add(diff.changes, self.cwd.unwrap_or_default())?;
-            if named == 0 {
-                diff.block_titles.iter().try_for_each(|title| self.touch(title, Deed::Write))?;
-            }
-        }
-        if self.found.touches.is_empty() { Err(CallFault::NoPath { tool: self.tool.to_owned() }) } else { Ok(()) }
-    }
+/// Whether an argument is another spelling of one that decides what the call does.
+fn rivals(argument: &str, value: &Value, tools: &[&Tool]) -> bool {
+    let decides = |kind| !matches!(kind, Kind::Text | Kind::Number | Kind::Flag | Kind::List);
+    let same = |(name, kind): &(&str, Kind)| decides(*kind) && arguments::is_same(name, argument);
+    !value.is_null() && tools.iter().any(|tool| tool.args.iter().any(same))
+}
 
-    /// A patch that an unfamiliar tool was given besides its paths.
-    fn patch_beside(&mut self) -> Result<(), CallFault> {
-        for text in ["patch", "patchtext", "diff"] {
-            if let Some(text) = arguments::text(self.args, &[text]).ok().flatten() {
-                let changes = patch::changes(text, Dialect::Any).or_else(|_| unified::read(text).map(|diff| diff.changes))?;
-                self.add(changes, self.cwd.unwrap_or_default())?;
-            }
+/// Whether a value is not what its kind says, and could be something else. Commands, folders and patches are looked at
+/// where they are used.
+fn is_misfit(kind: Kind, value: &Value) -> bool {
+    let is_list = matches!(value, Value::Array(_) | Value::Object(_));
+    match kind {
+        // A list of one is that one, also to whoever makes a text of it.
+        Kind::Path | Kind::ReadPath | Kind::WrittenPath => {
+            is_list && value.as_array().is_none_or(|list| list.len() > 1 || list.iter().any(|path| !path.is_string()))
         }
-        Ok(())
-    }
-
-    /// Takes in the files of a patch, which begin in a folder.
-    fn add(&mut self, changes: Vec<Change>, folder: &str) -> Result<(), CallFault> {
-        for Change { path, deed } in changes {
-            // A patch names each file once, so there is no need to look for it among thousands.
-            let places = if deed.mutates() { places(&path, Some(folder))? } else { vec![written(&path, Some(folder))?] };
-            self.found.touches.extend(places.into_iter().map(|path| Touch { path, deed }));
-        }
-        Ok(())
-    }
-
-    fn dialect(&self) -> Dialect {
-        match self.host {
-            Some("codex") => Dialect::Codex,
-            Some("opencode" | "kilo" | "kilocode") => Dialect::OpenCode,
-            _ => Dialect::Any,
-        }
+        Kind::Text => is_list,
+        Kind::Number | Kind::Flag => is_list || value.as_str().is_some_and(|text| !unfamiliar::is_plain_word(text)),
+        Kind::Paths | Kind::List => value.as_str().is_some_and(|text| !unfamiliar::is_plain_word(text)),
+        _ => false,
     }
 }
 
-/// Every diff in the arguments: `diff`, and `content` below it.
-fn diffs<'a>(args: &'a Map<String, Value>, depth: usize, found: &mut Vec<&'a str>) {
-    for (argument, value) in args {
-        let list = if let Value::Array(list) = value { list.as_slice() } else { std::slice::from_ref(value) };
-        for value in list {
-            match value {
-                Value::String(text) if ["diff", "content", "patch"].contains(&plain(argument).as_str()) => found.push(text),
-                Value::Object(object) if depth > 0 => diffs(object, depth - 1, found),
-                _ => {}
-            }
-        }
-    }
+/// Whether a value names a folder in which a call can be judged.
+fn is_folder_text(value: &Value, cwd: Option<&str>) -> bool {
+    value.as_str().is_some_and(|folder| folder.is_empty() || written(folder, cwd).is_ok())
 }

@@ -4,8 +4,9 @@ use serde_json::Value;
 
 use super::super::shell::ignores_comments;
 use super::super::{Reader, ToolCall};
-use super::commands::{arguments_beside, is_posix};
-use super::table::{self, Manner};
+use super::commands::{has_arguments_beside, is_posix};
+use super::programs;
+use super::schema::Act;
 use super::verbs::{self, Verb};
 use crate::config::Config;
 
@@ -27,12 +28,12 @@ pub(in crate::call) fn reader(call: &ToolCall, config: &Config) -> Reader {
     if config.tool(&call.tool).is_some() {
         return Reader::default();
     }
-    match table::manner(call.host.as_deref(), &call.tool) {
-        Some(Manner::Shell) if lenient && is_in(&call.tool, &SHELLS) => {
+    match programs::act(call.host.as_deref(), &call.tool) {
+        Some(Act::Shell) if lenient && is_in(&call.tool, &SHELLS) => {
             Reader { is_shell: reads_comments(call), ..Reader::default() }
         }
-        Some(Manner::Inert) => Reader { is_model: is_in(&call.tool, &MODELS), ignores_properties: lenient, ..Reader::default() },
-        Some(Manner::Reads) => Reader { ignores_properties: lenient, ..Reader::default() },
+        Some(Act::Inert) => Reader { is_model: is_in(&call.tool, &MODELS), ignores_properties: lenient, ..Reader::default() },
+        Some(Act::Reads) => Reader { ignores_properties: lenient, ..Reader::default() },
         // An embedder's own tool that takes a prompt or a question. What a server's tool does with a text nobody knows.
         None if lenient && keeps_to_itself(&call.tool) => {
             Reader { is_model: true, ignores_properties: true, ..Reader::default() }
@@ -56,7 +57,7 @@ fn reads_comments(call: &ToolCall) -> bool {
     let windows = |path: &str| path.contains('\\') || path.as_bytes().get(1) == Some(&b':');
     posix
         && !call.cwd.as_deref().is_some_and(windows)
-        && arguments_beside(args).is_none()
+        && !has_arguments_beside(args)
         && args.get("command").and_then(Value::as_str).is_some_and(ignores_comments)
 }
 

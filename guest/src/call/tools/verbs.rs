@@ -1,6 +1,4 @@
-//! Tools that no table knows, MCP tools above all: judged by the words of their names.
-
-use serde_json::{Map, Value};
+//! Tools that no record knows, MCP tools above all: what the words of their names hint at.
 
 use super::words::words;
 
@@ -164,11 +162,24 @@ const OTHERS: &[&str] = &[
 /// What a name says, its server's name left out where it can be told apart.
 pub(super) fn verb(tool: &str) -> Verb {
     let (server_known, tool) = bare(tool);
-    let words = words(tool);
+    let mut words = words(tool);
+    // A pull request is a thing, and nobody pulls it.
+    if let Some(at) =
+        words.windows(2).position(|pair| matches!(pair, [pull, request] if pull == "pull" && request.starts_with("request")))
+    {
+        words.remove(at);
+    }
+    if words == ["git", "log"] {
+        return Verb::Reads;
+    }
     let has = |list: &[&str]| words.iter().any(|word| list.contains(&word.as_str()));
     let folder = has(&["directory", "directories", "dir", "folder", "folders"]);
     if has(&["mkdir", "makedir", "mkdirs"]) || (folder && has(&["create", "make", "new", "add"]) && !has(&["file", "files"])) {
         return Verb::MakesFolders;
+    }
+    // What has another name then is written in many files.
+    if has(MOVES) && has(&["symbol", "symbols", "variable", "function", "method", "class", "identifier"]) {
+        return Verb::Unclear;
     }
     for (list, verb) in [(MOVES, Verb::Moves), (DELETES, Verb::Deletes), (COPIES, Verb::Copies), (WRITES, Verb::Writes)] {
         if has(list) {
@@ -177,7 +188,11 @@ pub(super) fn verb(tool: &str) -> Verb {
     }
     let is_in = |list: &[&str], word: &String| list.contains(&word.as_str());
     let acts = |word: &String| is_in(OTHERS, word) || is_in(RUNS, word);
-    match words.iter().position(|word| is_in(READS, word)) {
+    // `search_and_run` does both, whatever stands first.
+    let joined = words.iter().position(|word| ["and", "then"].contains(&word.as_str()));
+    let also_acts =
+        joined.is_some_and(|at| words.iter().skip(at).any(acts)) || has(&["exec", "execute", "eval", "spawn", "invoke"]);
+    match words.iter().position(|word| is_in(READS, word)).filter(|_| !also_acts) {
         // `get_pull_request` and `list_commands` read, whatever it is that they read.
         Some(0) => Verb::Reads,
         // Before the verb may stand a server's name.
@@ -205,21 +220,52 @@ fn bare(name: &str) -> (bool, &str) {
     }
 }
 
-/// Whether an argument holds what some program would carry out.
-pub(super) fn holds_code(args: &Map<String, Value>) -> bool {
-    const CODE: &[&str] =
-        &["command", "commands", "cmd", "script", "code", "shell", "expression", "javascript", "python", "function"];
-    args.iter().any(|(argument, value)| !value.is_null() && CODE.contains(&super::arguments::plain(argument).as_str()))
+/// Whether the name says that a shell carries it out.
+pub(super) fn speaks_shell(tool: &str) -> bool {
+    const SHELLS: &[&str] = &["sh", "bash", "zsh", "shell", "terminal", "command", "cmd"];
+    words(bare(tool).1).iter().any(|word| SHELLS.contains(&word.as_str()))
 }
 
-/// Whether a shell is what carries it out.
-pub(super) fn speaks_shell(tool: &str, args: &Map<String, Value>) -> bool {
-    const SHELLS: &[&str] = &["sh", "bash", "zsh", "shell", "terminal", "command", "cmd"];
-    let says = |text: &str| words(text).iter().any(|word| SHELLS.contains(&word.as_str()));
-    match args.get("language").or_else(|| args.get("interpreter")) {
-        Some(language) => language.as_str().is_some_and(says),
-        None => says(tool),
-    }
+/// Whether a word says that something is done, and not only looked at.
+pub(super) fn is_action(word: &str) -> bool {
+    [WRITES, DELETES, MOVES, COPIES, RUNS, OTHERS].iter().any(|list| list.contains(&word))
+        || ["force", "overwrite", "persist", "cleanup", "prune", "confirm", "yes", "autofix"].contains(&word)
+}
+
+/// Whether the name says that something is searched for, so that its text is searched for and not carried out.
+pub(super) fn speaks_of_searching(tool: &str) -> bool {
+    const SEARCHES: &[&str] = &["search", "find", "grep", "lookup", "glob"];
+    let words = words(bare(tool).1);
+    words.iter().any(|word| SEARCHES.contains(&word.as_str())) && !speaks_of_queries(tool)
+}
+
+/// Whether the name speaks of databases or query languages, so that its text may be carried out.
+pub(super) fn speaks_of_queries(tool: &str) -> bool {
+    const QUERIES: &[&str] = &[
+        "bigquery",
+        "clickhouse",
+        "cypher",
+        "database",
+        "db",
+        "duckdb",
+        "mariadb",
+        "mongo",
+        "mongodb",
+        "mysql",
+        "neo4j",
+        "postgres",
+        "postgresql",
+        "query",
+        "redis",
+        "select",
+        "snowflake",
+        "sparql",
+        "sql",
+        "sqlite",
+        "statement",
+        "supabase",
+    ];
+    words(tool).iter().any(|word| QUERIES.contains(&word.as_str()))
 }
 
 #[cfg(test)]
@@ -246,6 +292,8 @@ mod tests {
             ("reset_count", Verb::Unclear),
             ("git_checkout", Verb::Unclear),
             ("git_status", Verb::Reads),
+            ("mcp__git__git_log", Verb::Reads),
+            ("log_message", Verb::Unclear),
             ("mcp__git__git_add", Verb::Writes),
             ("mcp__jira__create_issue", Verb::Writes),
             ("mcp__github__get_pull_request", Verb::Reads),
@@ -254,7 +302,14 @@ mod tests {
             ("mcp__ide__search_in_files", Verb::Reads),
             ("mcp__ide__replace_text_in_file", Verb::Writes),
             ("find_and_replace", Verb::Writes),
+            ("mcp__serena__rename_symbol", Verb::Unclear),
+            ("search_and_run", Verb::Runs),
+            ("fetch_then_install", Verb::Unclear),
+            ("query_exec", Verb::Runs),
+            ("mcp__github__get_workflow_run", Verb::Reads),
             ("mcp__x__getTerminalOutput", Verb::Reads),
+            ("pull_request_read", Verb::Reads),
+            ("mcp__github__pull_request_review_write", Verb::Writes),
             ("deploy_get", Verb::Unclear),
             ("mcp__x__deploy_status", Verb::Unclear),
         ] {

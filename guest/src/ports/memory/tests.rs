@@ -33,6 +33,21 @@ fn links_are_walked_as_the_kernel_would() {
 }
 
 #[test]
+fn links_say_what_is_written_in_them() {
+    let world = Memory::new();
+    world.write("a", "");
+    world.hardlink("a", "d/b");
+    world.symlink("../a", "d/l");
+    world.symlink("loop", "loop");
+    let link = |path: &str| world.inspect(&[Question::project(path)]).pop().unwrap().link;
+    assert_eq!(["d/l", "loop", "a", "d/none"].map(link), [Some("../a".to_owned()), Some("loop".to_owned()), None, None]);
+    let listing = world.list(Root::Project, "d", &Reach { depth: 1, limit: 9, skip: Vec::new() }).unwrap();
+    let told = |entry: &Entry| (entry.path.clone(), entry.link.clone(), entry.hard_links);
+    let told: Vec<_> = listing.entries.iter().map(told).collect();
+    assert_eq!(told, [("b".to_owned(), None, 2), ("l".to_owned(), Some("../a".to_owned()), 1)]);
+}
+
+#[test]
 fn only_the_gates_own_folders_can_be_written() {
     let world = Memory::new();
     world.symlink("../src", ".tollgate/out");

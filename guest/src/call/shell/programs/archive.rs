@@ -1,229 +1,241 @@
-//! Programs that pack and unpack.
+//! Programs that pack many files into one and take them out again: `tar`, `zip`, `unzip`, `7z`.
+//!
+//! What is taken out may be anything, links among it, but stands below the folder where it is put: none of these programs
+//! follows a name of the archive out of it without an option that is not listed.
 
-use super::super::flags::{Flags, Spec};
-use super::super::trace::Trace;
-use super::super::value::Arg;
-use super::Call;
+use super::place::{replace, suffixed};
+use super::{Call, Operands, Parsed, Program, Role, enter};
 use crate::call::effect::Deed;
+use crate::call::shell::reader::Reader;
+use crate::call::shell::reader::arg::Arg;
 
-pub(super) fn run(trace: &mut Trace<'_>, call: &Call<'_>) -> bool {
-    match call.name {
-        "tar" | "gtar" | "bsdtar" => tape(trace, call),
-        "zip" => {
-            let flags = Flags::parse(call.args, Spec::new("xitnPbO", &["exclude", "include", "output-file", "password"]));
-            let output = flags.value(&["O", "output-file"]).or(flags.operands.first());
-            if let Some(archive) = output.filter(|archive| archive.text != "-") {
-                let named = if archive.text.rsplit('/').next().is_some_and(|name| name.contains('.')) {
-                    archive.clone()
-                } else {
-                    Arg::plain(format!("{}.zip", archive.text))
-                };
-                trace.touch(call.world, call.name, &named, Deed::Write);
-            }
-            if flags.has(&["m", "move"]) {
-                trace.touch_all(call, flags.operands.get(1..).unwrap_or_default(), Deed::DeleteTree);
-            }
-            if flags.has(&["unzip-command"]) {
-                trace.execute(call.world, None);
-            }
-        }
-        "unzip" => {
-            let flags = Flags::parse(call.args, Spec::new("dxP", &[]));
-            if !flags.has(&["l", "t", "p", "c", "v", "Z", "z"]) {
-                let folder = flags.value(&["d"]).cloned().unwrap_or_else(|| Arg::plain("."));
-                trace.touch(call.world, call.name, &folder, Deed::WriteTree);
-            }
-        }
-        "7z" | "7za" | "7zr" | "7zz" => seven(trace, call),
-        "gzip" | "gunzip" | "bzip2" | "bunzip2" | "xz" | "unxz" | "lzma" | "unlzma" | "zstd" | "unzstd" | "lz4" | "unlz4"
-        | "compress" | "uncompress" | "brotli" | "pigz" | "unpigz" | "lzop" => squeeze(trace, call),
-        "ar" => {
-            let mode = call.args.first().map_or("", |mode| mode.text.as_str());
-            if mode.contains('x') {
-                trace.touch_path(call.world, call.name, ".", Deed::WriteTree);
-            } else if !mode.trim_start_matches('-').starts_with(['t', 'p']) {
-                trace.touch_all(call, call.args.get(1..2).unwrap_or_default(), Deed::Write);
-            }
-        }
-        "cpio" | "pax" => {
-            let flags = Flags::parse(call.args, Spec::new("FODHEIRCMfsx", &["file", "directory", "format"]));
-            if flags.has(&["i", "extract", "r"]) && !flags.has(&["t", "list"]) || flags.has(&["p", "pass-through"]) {
-                let folder =
-                    flags.value(&["D", "directory"]).or(flags.operands.last()).cloned().unwrap_or_else(|| Arg::plain("."));
-                trace.touch(call.world, call.name, &folder, Deed::WriteTree);
-            } else if flags.has(&["o", "create", "w"]) {
-                for file in flags.values(&["F", "O", "file", "f"]) {
-                    trace.touch(call.world, call.name, file, Deed::Write);
-                }
-            }
-        }
-        _ => return false,
-    }
-    true
-}
+const FILES: Operands = Operands::All(Role::Read);
 
-/// `tar`, whose letters need no dash, and whose values then stand in the order of their letters.
-fn tape(trace: &mut Trace<'_>, call: &Call<'_>) {
-    let mut args: Vec<Arg> = call.args.to_vec();
-    let bundled = args.first().is_some_and(|first| {
-        !first.text.starts_with('-') && !first.text.is_empty() && first.text.chars().all(|c| c.is_ascii_alphabetic())
-    });
-    if bundled {
-        let letters = args.remove(0);
-        let mut spread = Vec::new();
-        let mut values = args.into_iter();
-        for letter in letters.text.chars() {
-            spread.push(Arg::plain(format!("-{letter}")));
-            if "fCbTXgKLNVIF".contains(letter) {
-                spread.extend(values.next());
+pub(super) const ROWS: &[Program] = &[
+    Program::raw(&["tar", "gtar", "bsdtar"], tape),
+    Program::raw(&["zip"], zip),
+    Program {
+        flags: "ltpcvoqnjaLufx",
+        valued: &[("d", Role::Text)],
+        operands: FILES,
+        rule: Some(unzip),
+        ..Program::new(&["unzip"])
+    },
+    Program { flags: "1hltmvz", operands: FILES, ..Program::new(&["zipinfo"]) },
+    Program::raw(&["7z", "7za", "7zr", "7zz"], seven),
+    Program::raw(&["ar"], library),
+    Program { flags: "itv", long: &["list", "verbose"], rule: Some(only_lists), ..Program::new(&["cpio"]) },
+    Program::unreadable(&["pax", "unrar", "rar", "unar"]),
+];
+
+/// Not listed: what runs programs (`-I`, `-F`, `--to-command`, `--checkpoint-action`), lists that may hold options (`-T`),
+/// other names (`-P`, `--transform`), and what removes files.
+const TAR: Program = Program {
+    flags: "cxtvzjJpamkhOZ",
+    long: &[
+        "create",
+        "extract",
+        "get",
+        "list",
+        "verbose",
+        "gzip",
+        "bzip2",
+        "xz",
+        "zstd",
+        "auto-compress",
+        "to-stdout",
+        "keep-old-files",
+        "no-same-owner",
+        "no-same-permissions",
+        "exclude-vcs",
+        "dereference",
+        "numeric-owner",
+        "version",
+    ],
+    valued: &[
+        ("f", Role::Text),
+        ("file", Role::Text),
+        ("C", Role::Text),
+        ("directory", Role::Text),
+        ("exclude", Role::Text),
+        ("strip-components", Role::Text),
+        ("exclude-from", Role::Read),
+        ("X", Role::Read),
+        ("owner", Role::Text),
+        ("group", Role::Text),
+        ("mtime", Role::Text),
+        ("sort", Role::Text),
+    ],
+    operands: FILES,
+    ..Program::new(&["tar"])
+};
+
+/// Reads arguments by a row that is not the program's own.
+fn parse<'a>(reader: &mut Reader<'_>, call: &Call<'_>, row: &Program, args: &'a [Arg]) -> Option<Parsed<'a>> {
+    match row.parse(args) {
+        Ok((parsed, roles)) => {
+            for (role, value) in &roles {
+                enter(reader, call, *role, value);
             }
+            Some(parsed)
         }
-        spread.extend(values);
-        args = spread;
-    }
-    // Folders change in the order of the options, and each is relative to the one before.
-    let mut world = call.world.clone();
-    let spec = Spec::new(
-        "fCbTXgKLNVIFH",
-        &[
-            "file",
-            "directory",
-            "exclude",
-            "exclude-from",
-            "files-from",
-            "transform",
-            "xform",
-            "strip-components",
-            "use-compress-program",
-            "to-command",
-            "checkpoint-action",
-            "mode",
-            "owner",
-            "group",
-            "mtime",
-            "index-file",
-            "listed-incremental",
-            "info-script",
-            "new-volume-script",
-            "rsh-command",
-            "starting-file",
-            "suffix",
-            "format",
-            "newer",
-        ],
-    );
-    let flags = Flags::parse(&args, spec);
-    for option in ["to-command", "use-compress-program", "checkpoint-action", "info-script", "new-volume-script", "rsh-command"] {
-        if flags.has(&[option])
-            && (option != "use-compress-program" || flags.value(&[option]).is_some_and(|program| program.text.contains(' ')))
-        {
-            trace.unknown(format!("`{}` runs a command of its own", call.shown()));
+        Err(unlisted) => {
+            reader.unknown(unlisted.reason(call.name));
+            None
         }
-    }
-    for folder in flags.values(&["C", "directory"]) {
-        world.cwd = world.join(&folder.text);
-    }
-    let outer = Call { world: call.world, ..*call };
-    let archive = flags.value(&["f", "file"]);
-    if flags.has(&["x", "extract", "get"]) && !flags.has(&["O", "to-stdout"]) {
-        if flags.has(&["P", "absolute-names"]) {
-            trace.unknown(format!("`{}` unpacks to paths that the archive names", call.shown()));
-        }
-        trace.touch_path(&world, call.name, ".", Deed::WriteTree);
-    } else if flags.has(&["c", "create", "r", "append", "u", "update", "A", "concatenate", "catenate", "delete"]) {
-        if let Some(archive) = archive {
-            trace.touch(outer.world, call.name, archive, Deed::Write);
-        }
-        if flags.has(&["remove-files"]) {
-            trace.touch_all(&Call { world: &world, ..*call }, &flags.operands, Deed::DeleteTree);
-        }
-    }
-    for file in flags.values(&["index-file", "g", "listed-incremental"]) {
-        trace.touch(call.world, call.name, file, Deed::Write);
     }
 }
 
-fn seven(trace: &mut Trace<'_>, call: &Call<'_>) {
-    let operands: Vec<&Arg> = call.args.iter().filter(|arg| !arg.text.starts_with('-')).collect();
-    let folder = call.args.iter().find_map(|arg| arg.after("-o")).unwrap_or_else(|| Arg::plain("."));
-    match operands.first().map_or("", |command| command.text.as_str()) {
-        "x" | "e" => trace.touch(call.world, call.name, &folder, Deed::WriteTree),
-        "l" | "t" | "h" | "i" | "b" | "" => {}
+/// What is unpacked stands below a folder, and may be a link.
+fn unpack(reader: &mut Reader<'_>, call: &Call<'_>, folder: Option<&Arg>) {
+    let here = Arg::known(".");
+    let folder = folder.unwrap_or(&here);
+    reader.touch(call.state, call.name, folder, Deed::WriteTree);
+    reader.move_or_link(call.state, folder);
+}
+
+/// `tar`, whose first letters need no dash; their values then stand in the order of the letters.
+fn tape(reader: &mut Reader<'_>, call: &Call<'_>, _: &Parsed<'_>) {
+    let mut args = Vec::with_capacity(call.args.len() + 4);
+    let mut rest = call.args.iter();
+    if let Some(Arg::Known(letters)) = call.args.first()
+        && !letters.starts_with('-')
+    {
+        rest.next();
+        for letter in letters.chars() {
+            args.push(Arg::known(format!("-{letter}")));
+            if "fCX".contains(letter) {
+                args.extend(rest.next().cloned());
+            }
+        }
+    }
+    args.extend(rest.cloned());
+    let Some(parsed) = parse(reader, call, &TAR, &args) else { return };
+    let folders: Vec<&Arg> = parsed.values(&["C", "directory"]).collect();
+    let archives: Vec<&Arg> = parsed.values(&["f", "file"]).collect();
+    let modes = [&["c", "create"][..], &["x", "extract", "get"], &["t", "list"]].map(|names| parsed.has(names));
+    let (archive, folder) = match (archives.as_slice(), folders.as_slice()) {
+        ([archive], []) => (*archive, None),
+        ([archive], [folder]) => (*archive, Some(*folder)),
+        _ if parsed.has(&["version"]) => return,
+        _ => return reader.unknown(format!("which archive and which folder `{}` works on is not certain", call.name)),
+    };
+    // `host:file` is on another machine, reached through a program.
+    if archive.text().is_some_and(|text| text.contains(':')) {
+        return reader.unknown(format!("`{}` may look for `{}` on another machine", call.name, archive.display()));
+    }
+    let is_stream = archive.is("-");
+    match modes {
+        [true, false, false] if is_stream => {}
+        [true, false, false] => reader.touch(call.state, call.name, archive, Deed::Write),
+        [false, true, false] if !parsed.is_ordered() => {
+            reader.unknown(format!("`{}` has options behind the names that it unpacks", call.name));
+        }
+        [false, true, false] if parsed.has(&["O", "to-stdout"]) => {}
+        [false, true, false] => unpack(reader, call, folder),
+        [false, false, true] => {}
+        _ => reader.unknown(format!("whether `{}` packs or unpacks is not certain", call.name)),
+    }
+    if !is_stream {
+        reader.touch(call.state, call.name, archive, Deed::Read);
+    }
+}
+
+/// Not listed: `-m`, which removes the files, `-T` and `-TT`, which run a program, `-@`, and options of two letters.
+const ZIP: Program = Program { flags: "rqvjyuDoX0123456789", operands: Operands::Rule, ..Program::new(&["zip"]) };
+
+fn zip(reader: &mut Reader<'_>, call: &Call<'_>, _: &Parsed<'_>) {
+    // Behind `-x` stand patterns, up to the next option.
+    let is_filter = |arg: &Arg| arg.is("-x") || arg.is("-i");
+    let (args, filters) = call.args.split_at(call.args.iter().position(is_filter).unwrap_or(call.args.len()));
+    if let Some(filter) = filters.iter().find(|arg| !is_filter(arg) && arg.may_be_option()) {
+        return reader.unknown(format!("`{}` has the argument `{}` behind its patterns", call.name, filter.display()));
+    }
+    let Some(parsed) = parse(reader, call, &ZIP, args) else { return };
+    let Some((archive, files)) = parsed.operands.split_first() else {
+        return reader.unknown(format!("which archive `{}` writes is not certain", call.name));
+    };
+    for file in files {
+        reader.touch(call.state, call.name, file, Deed::Read);
+    }
+    match archive.text() {
+        Some("-") => {}
+        Some(text) if text.ends_with(".zip") => replace(reader, call, archive),
+        // A name without a suffix gets one.
         _ => {
-            if let Some(archive) = operands.get(1) {
-                trace.touch(call.world, call.name, archive, Deed::Write);
-            }
+            replace(reader, call, archive);
+            replace(reader, call, &suffixed(archive, ".zip"));
         }
     }
 }
 
-/// Programs that replace a file by its packed or unpacked form.
-fn squeeze(trace: &mut Trace<'_>, call: &Call<'_>) {
-    let spec = match call.name {
-        "zstd" | "unzstd" | "brotli" | "lz4" => Spec::new("oTDqw", &["output-dir-flat", "output", "threads"]),
-        _ => Spec::new("STb", &["suffix", "threads"]),
-    };
-    let flags = Flags::parse(call.args, spec);
-    if flags.has(&["c", "stdout", "to-stdout", "l", "list", "t", "test"]) {
-        return;
+fn unzip(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+    // `-d` stands alone, and only it and `-x` are options behind the archive.
+    let is_joined = |arg: &Arg| arg.text().is_some_and(|text| text.len() > 2 && text.starts_with('-') && text.contains('d'));
+    let late = parsed.options.iter().filter(|(name, _)| !matches!(name.as_str(), "d" | "x")).count();
+    let early =
+        parsed.options.iter().filter(|(name, _)| parsed.has_early(&[name]) && !matches!(name.as_str(), "d" | "x")).count();
+    if late != early || call.args.iter().any(is_joined) {
+        return reader.unknown(format!("`{}` has options where it may take them for names", call.name));
     }
-    if let Some(output) = flags.value(&["o", "output"]) {
-        return trace.touch(call.world, call.name, output, Deed::Write);
+    let folders: Vec<&Arg> = parsed.values(&["d"]).collect();
+    match folders.as_slice() {
+        _ if parsed.has_early(&["l", "t", "p", "c", "v"]) || parsed.operands.is_empty() => {}
+        [] => unpack(reader, call, None),
+        [folder] => unpack(reader, call, Some(folder)),
+        _ => reader.unknown(format!("where `{}` unpacks is not certain", call.name)),
     }
-    if let Some(folder) = flags.value(&["output-dir-flat"]) {
-        return trace.touch(call.world, call.name, folder, Deed::WriteTree);
-    }
-    let unpacks = call.name.starts_with("un")
-        || call.name.ends_with("unzip")
-        || call.name.contains("unzip")
-        || flags.has(&["d", "decompress", "uncompress"]);
-    let keeps = flags.has(&["k", "keep"])
-        || (matches!(call.name, "zstd" | "unzstd" | "brotli" | "lz4" | "unlz4" | "lzop") && !flags.has(&["rm", "j"]));
-    let suffix = match call.name {
-        "bzip2" | "bunzip2" => ".bz2",
-        "xz" | "unxz" => ".xz",
-        "lzma" | "unlzma" => ".lzma",
-        "zstd" | "unzstd" => ".zst",
-        "lz4" | "unlz4" => ".lz4",
-        "compress" | "uncompress" => ".Z",
-        "brotli" => ".br",
-        "lzop" => ".lzo",
-        _ => ".gz",
-    };
-    let suffix = flags.value(&["S", "suffix"]).map_or(suffix, |suffix| suffix.text.as_str());
-    for file in flags.operands.iter().filter(|file| file.text != "-") {
-        if flags.has(&["r", "recursive"]) {
-            trace.touch(call.world, call.name, file, Deed::WriteTree);
-            continue;
-        }
-        for path in trace.paths(call.world, call.name, file, Deed::Delete) {
-            if !unpacks {
-                trace.touch_path(call.world, call.name, &format!("{path}{suffix}"), Deed::Write);
-            } else {
-                let stem = [suffix, ".gz", ".bz2", ".xz", ".zst", ".lz4", ".Z", ".lzma", ".br", ".lzo", ".z"]
-                    .iter()
-                    .find_map(|suffix| path.strip_suffix(suffix));
-                let plain = match stem {
-                    Some(stem) => stem.to_owned(),
-                    None => match path
-                        .strip_suffix(".tgz")
-                        .or_else(|| path.strip_suffix(".tbz2"))
-                        .or_else(|| path.strip_suffix(".txz"))
-                    {
-                        Some(stem) => format!("{stem}.tar"),
-                        None if call.name == "bunzip2" || call.name == "bzip2" => format!("{path}.out"),
-                        None => path.clone(),
-                    },
-                };
-                trace.touch_path(call.world, call.name, &plain, Deed::Write);
-                // Without its suffix the packed form is looked for beside the name.
-                if stem.is_none() && !keeps {
-                    trace.touch_path(call.world, call.name, &format!("{path}{suffix}"), Deed::Delete);
-                }
+}
+
+/// `7z COMMAND [-SWITCH…] ARCHIVE FILE…`
+fn seven(reader: &mut Reader<'_>, call: &Call<'_>, _: &Parsed<'_>) {
+    const PLAIN: &[&str] = &["-y", "-bd", "-ba", "-slt", "-bb0", "-bb1", "-aoa", "-aos"];
+    let mut folder = None;
+    let mut operands = Vec::new();
+    for arg in call.args {
+        match arg.text() {
+            Some(text) if PLAIN.contains(&text) || text.starts_with("-mx=") => {}
+            Some(text) if text.starts_with("-o") && text.len() > 2 && folder.is_none() => {
+                folder = text.strip_prefix("-o").map(Arg::known);
             }
-            if !keeps {
-                trace.touch_path(call.world, call.name, &path, Deed::Delete);
+            // `@list` is a list of names.
+            _ if arg.may_be_option() || arg.text().is_some_and(|text| text.starts_with('@')) => {
+                return reader.unknown(format!(
+                    "`{}` has the argument `{}`, whose effect is not known",
+                    call.name,
+                    arg.display()
+                ));
+            }
+            _ => operands.push(arg),
+        }
+    }
+    let archive = operands.get(1);
+    match (operands.first().and_then(|command| command.text()), archive) {
+        (Some("l" | "t" | "i"), _) | (None, None) => {}
+        (Some("x" | "e"), Some(_)) if folder.as_ref().and_then(Arg::text).is_none_or(|folder| !folder.contains('*')) => {
+            unpack(reader, call, folder.as_ref());
+        }
+        (Some("a"), Some(archive)) => {
+            replace(reader, call, archive);
+            if !archive.text().is_some_and(|text| text.ends_with(".7z") || text.ends_with(".zip")) {
+                replace(reader, call, &suffixed(archive, ".7z"));
             }
         }
+        _ => reader.unknown(format!("what `{}` does is not certain", call.name)),
+    }
+}
+
+/// `ar`: only listing and printing are known.
+fn library(reader: &mut Reader<'_>, call: &Call<'_>, _: &Parsed<'_>) {
+    let letters = call.args.first().and_then(Arg::text).map(|key| key.trim_start_matches('-'));
+    let lists = letters.is_some_and(|letters| matches!(letters, "t" | "tv" | "vt" | "p" | "pv"));
+    if !lists || call.args.iter().skip(1).any(Arg::may_be_option) {
+        reader.unknown(format!("what `{}` does with its archive is not certain", call.name));
+    }
+}
+
+fn only_lists(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+    if !parsed.has(&["t", "list"]) {
+        reader.unknown(format!("`{}` unpacks to paths that the archive names", call.name));
     }
 }

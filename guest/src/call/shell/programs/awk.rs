@@ -1,109 +1,181 @@
-//! What an `awk` program does besides printing: it can write files and run commands.
+//! `awk`: programs that print and nothing else.
+//!
+//! The text is cut into tokens, and a program is certain only if none of them can open a file or run a command: no
+//! redirection of `print`, no pipe, no `getline`, no `system`, nothing that loads code.
 
-/// What a program does.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Program {
-    /// Files that `print > "file"` writes.
-    pub(super) writes: Vec<String>,
-    /// Commands that it runs, where they are literal.
-    pub(super) commands: Vec<String>,
-    /// Whether it runs other commands, or writes where its text does not say.
-    pub(super) runs: bool,
+use super::pattern::{take_pattern, take_until};
+use super::{Call, Operands, Parsed, Program, Role};
+use crate::call::effect::Deed;
+use crate::call::shell::reader::Reader;
+use crate::call::shell::reader::arg::{Arg, display};
+use crate::call::shell::reader::state::Dialect;
+
+pub(super) const ROWS: &[Program] = &[
+    // Not listed: `-f`, whose program is not at hand, and `-i`, which loads one.
+    Program {
+        valued: &[("F", Role::Text), ("v", Role::Text)],
+        long: &["version"],
+        ends_at_operand: true,
+        operands: Operands::Rule,
+        rule: Some(scan),
+        ..Program::new(&["awk", "gawk", "mawk", "nawk"])
+    },
+];
+
+fn scan(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+    let Some((program, files)) = parsed.operands.split_first() else {
+        if !parsed.has(&["version"]) {
+            reader.unknown(format!("`{}` has no program", call.name));
+        }
+        return;
+    };
+    match program.text() {
+        None => reader.unknown(format!("the program of `{}` is only known when it runs", call.name)),
+        Some(text) if !only_prints(text) => {
+            reader.unknown(format!("the `{}` program `{}` may write a file or run a command", call.name, display(text)));
+            // What stands in plain sight can be refused with a good reason.
+            let quoted = |start: &str| text.split_once(start).and_then(|(_, rest)| rest.split_once('"')).map(|(quoted, _)| quoted);
+            if let Some(file) = quoted("> \"") {
+                reader.touch(call.state, call.name, &Arg::known(file), Deed::Write);
+            }
+            if let Some(command) = quoted("system(\"") {
+                reader.script(command, &call.state.child(Dialect::Posix), call.input);
+            }
+        }
+        Some(_) => {}
+    }
+    for file in files {
+        reader.touch(call.state, call.name, file, Deed::Read);
+    }
 }
 
-#[derive(Debug, PartialEq, Eq)]
-enum Token {
-    Text(String),
-    Name(String),
-    Mark(char),
+/// What the last token was, as far as it decides what a slash and the end of a line mean.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Last {
+    /// Nothing, or a mark behind which a value begins.
+    Mark,
+    /// A value: a slash divides.
+    Value,
+    /// The end of something in parentheses, or `++`: a slash may do either.
+    Either,
+    /// A word of the language: a slash may do either.
+    Keyword,
 }
 
-/// Reads a program.
-pub(super) fn program(text: &str) -> Program {
-    let tokens = tokens(text);
-    let mut program = Program::default();
-    let (mut printing, mut parens) = (false, 0usize);
-    for (at, token) in tokens.iter().enumerate() {
-        let next = tokens.get(at + 1);
-        let before = at.checked_sub(1).and_then(|before| tokens.get(before));
-        match token {
-            Token::Name(name) if matches!(name.as_str(), "print" | "printf") => (printing, parens) = (true, 0),
-            Token::Name(name) if name == "system" => match (next, tokens.get(at + 2), tokens.get(at + 3)) {
-                (Some(Token::Mark('(')), Some(Token::Text(command)), Some(Token::Mark(')'))) => {
-                    program.commands.push(command.clone())
+/// Words behind which a slash may open a pattern.
+const KEYWORDS: &[&str] = &[
+    "print",
+    "printf",
+    "return",
+    "else",
+    "do",
+    "in",
+    "if",
+    "while",
+    "for",
+    "delete",
+    "exit",
+    "next",
+    "nextfile",
+    "break",
+    "continue",
+    "case",
+    "default",
+    "switch",
+    "function",
+    "func",
+    "BEGIN",
+    "END",
+    "BEGINFILE",
+    "ENDFILE",
+];
+
+fn only_prints(text: &str) -> bool {
+    scan_tokens(text).is_some()
+}
+
+/// Goes through all tokens; none where one is not listed.
+fn scan_tokens(text: &str) -> Option<()> {
+    let mut rest = text;
+    let mut last = Last::Mark;
+    let mut printing = false;
+    loop {
+        let from = rest;
+        let mut chars = rest.chars();
+        let Some(c) = chars.next() else { return Some(()) };
+        rest = chars.as_str();
+        last = match c {
+            ' ' | '\t' => continue,
+            '#' => {
+                let end = rest.find('\n').unwrap_or(rest.len());
+                // A backslash may join the next line to a comment.
+                if rest.get(..end)?.ends_with('\\') {
+                    return None;
                 }
-                _ => program.runs = true,
+                rest = rest.get(end..)?;
+                continue;
+            }
+            '\n' => {
+                // Behind a comma or an operator the statement goes on.
+                printing &= matches!(last, Last::Mark | Last::Keyword);
+                Last::Mark
+            }
+            ';' | '}' => {
+                printing = false;
+                Last::Mark
+            }
+            '"' => {
+                if take_until(&mut rest, '"')?.contains('\n') {
+                    return None;
+                }
+                Last::Value
+            }
+            '/' => match last {
+                Last::Mark => {
+                    take_pattern(&mut rest, '/')?;
+                    Last::Value
+                }
+                Last::Value => Last::Mark,
+                // A pattern would need a second slash.
+                Last::Either if !rest.contains('/') => Last::Mark,
+                Last::Either | Last::Keyword => return None,
             },
-            Token::Mark('@') => program.runs = true,
-            Token::Mark(';' | '}' | '\n') => printing = false,
-            Token::Mark('(') => parens += 1,
-            Token::Mark(')') => parens = parens.saturating_sub(1),
-            Token::Mark('|') if next != Some(&Token::Mark('|')) && before != Some(&Token::Mark('|')) => {
-                let ends = |token: Option<&Token>| matches!(token, None | Some(Token::Mark(';' | '{' | '}' | '\n' | '(')));
-                let getline = matches!(next, Some(Token::Name(name)) if name == "getline");
-                match (before, next) {
-                    (Some(Token::Text(command)), _) if getline && ends(at.checked_sub(2).and_then(|first| tokens.get(first))) => {
-                        program.commands.push(command.clone());
+            '>' if printing => return None,
+            '|' => {
+                rest = rest.strip_prefix('|')?;
+                Last::Mark
+            }
+            '+' | '-' if rest.starts_with(c) => {
+                rest = rest.strip_prefix(c)?;
+                Last::Either
+            }
+            ')' => Last::Either,
+            ']' => Last::Value,
+            '(' | '{' | '[' | ',' | '!' | '~' | '<' | '>' | '=' | '+' | '-' | '*' | '%' | '^' | '?' | ':' | '$' | '&' => {
+                Last::Mark
+            }
+            '0'..='9' | '.' => {
+                rest = rest.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
+                // `1system("…")` and `0x1system("…")` are a number and a call.
+                if rest.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') {
+                    return None;
+                }
+                Last::Value
+            }
+            c if c.is_ascii_alphabetic() || c == '_' => {
+                rest = rest.trim_start_matches(|c: char| c.is_ascii_alphanumeric() || c == '_');
+                match from.get(..from.len() - rest.len())? {
+                    "system" | "getline" => return None,
+                    word if KEYWORDS.contains(&word) => {
+                        printing |= matches!(word, "print" | "printf");
+                        Last::Keyword
                     }
-                    (_, Some(Token::Text(command))) if printing && ends(tokens.get(at + 2)) => {
-                        program.commands.push(command.clone())
-                    }
-                    _ => program.runs = true,
+                    _ => Last::Value,
                 }
             }
-            Token::Mark('>') if printing && parens == 0 => {
-                let skip = if next == Some(&Token::Mark('>')) { 2 } else { 1 };
-                if before == Some(&Token::Mark('>')) {
-                    continue;
-                }
-                let ends = matches!(tokens.get(at + skip + 1), None | Some(Token::Mark(';' | '}' | '\n')));
-                match tokens.get(at + skip) {
-                    Some(Token::Text(file)) if ends => program.writes.push(file.clone()),
-                    _ => program.runs = true,
-                }
-            }
-            _ => {}
-        }
+            _ => return None,
+        };
     }
-    program
-}
-
-fn tokens(text: &str) -> Vec<Token> {
-    let mut tokens = Vec::new();
-    let mut rest = text.chars().peekable();
-    while let Some(c) = rest.next() {
-        match c {
-            '"' => tokens.push(Token::Text(quoted(&mut rest, '"'))),
-            '#' => while rest.next_if(|c| *c != '\n').is_some() {},
-            // A slash where no value stands before it opens a pattern.
-            '/' if !matches!(tokens.last(), Some(Token::Name(_) | Token::Text(_) | Token::Mark(')' | ']' | '$'))) => {
-                quoted(&mut rest, '/');
-                tokens.push(Token::Text(String::new()));
-            }
-            c if c.is_alphanumeric() || c == '_' => {
-                let mut name = String::from(c);
-                while let Some(c) = rest.next_if(|c| c.is_alphanumeric() || *c == '_') {
-                    name.push(c);
-                }
-                tokens.push(Token::Name(name));
-            }
-            ' ' | '\t' | '\r' => {}
-            c => tokens.push(Token::Mark(c)),
-        }
-    }
-    tokens
-}
-
-fn quoted(rest: &mut std::iter::Peekable<std::str::Chars<'_>>, close: char) -> String {
-    let mut out = String::new();
-    while let Some(c) = rest.next() {
-        match c {
-            '\\' => out.extend(rest.next()),
-            c if c == close => break,
-            c => out.push(c),
-        }
-    }
-    out
 }
 
 #[cfg(test)]
@@ -111,33 +183,71 @@ mod tests {
     use super::*;
 
     #[test]
-    fn programs() {
-        for (text, writes, runs) in [
-            ("{print $1}", "", false),
-            ("$1 > 5 {print $2}", "", false),
-            ("{ if ($1 > 5) print $2 }", "", false),
-            ("{print $1 > \"out\"}", "out", false),
-            ("{print $1 >> \"out\"}", "out", false),
-            ("{print ($1 > 5)}", "", false),
-            ("{print > $1}", "", true),
-            ("{print > \"a\" $1}", "", true),
-            ("{print | $1}", "", true),
-            ("{print | \"sort \" $1}", "", true),
-            ("BEGIN{system(\"rm \" $1)}", "", true),
-            ("BEGIN{x \"date\" | getline d}", "", true),
-            ("BEGIN{\"date\" | getline d}", "", false),
-            ("{print | \"sort\"}", "", false),
-            ("BEGIN{system(\"ls\")}", "", false),
-            ("/a|b/ {print}", "", false),
-            ("$0 ~ /x > y/ {print \"a > b | c\"}", "", false),
-            ("a || b {print}", "", false),
-            ("NR % 2 / 3 > 1", "", false),
-            ("{print \"x\" > \"/dev/stderr\"}", "/dev/stderr", false),
-            ("{ print $1; if (a > b) x = 1 }", "", false),
-            ("# print > \"x\"\n{print}", "", false),
+    fn programs_that_print() {
+        for text in [
+            "{print $1}",
+            "{print}",
+            "$1 > 5 {print $2}",
+            "$3 > 100",
+            "{ if ($1 > 5) print $2 }",
+            "/a|b/ {print}",
+            "$0 ~ /x > y/ {print \"a > b | c\"}",
+            "a || b {print}",
+            "NR % 2 / 3 > 1",
+            "{ print $1; if (a > b) x = 1 }",
+            "# print > \"x\"\n{print}",
+            "{s+=$5} END {print s}",
+            "{s+=$5} END {print s/NR}",
+            "BEGIN{FS=\":\"} {printf \"%s\\n\", $1}",
+            "!seen[$0]++",
+            "NR==1,NR==5",
+            "/start/,/end/",
+            "{sub(/[[:space:]]+$/, \"\"); print}",
+            "{a[$1]++} END {for (k in a) print k, a[k]}",
+            "END {print (a+b)/2}",
+            "length($0) > 80",
+            "NR>1{print $2}",
+            "{print $NF}",
+            "{ x = $1 > 3 ? 1 : 2; print x }",
         ] {
-            let program = program(text);
-            assert_eq!((program.writes.join(" ").as_str(), program.runs), (writes, runs), "{text}");
+            assert!(only_prints(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn programs_that_may_do_more() {
+        for text in [
+            "{print $1 > \"out\"}",
+            "{print $1 >> \"out\"}",
+            "{print ($1 > 5)}",
+            "{print > $1}",
+            "{print | \"sort\"}",
+            "{print |& \"sh\"}",
+            "BEGIN{system(\"ls\\nrm P\")}",
+            "BEGIN{system (\"rm\")}",
+            "BEGIN{\"date\" | getline d}",
+            "BEGIN{while ((getline l < \"f\") > 0) print l}",
+            "BEGIN{print /[(]/ > \"P\"}",
+            "BEGIN{print \"x\" \\\n> \"P\"}",
+            "{print $1,\n$2 > \"out\"}",
+            "{print \"a\", # x\n 1 > \"P\"}",
+            "BEGIN{x=1system(\"rm P\")}",
+            "BEGIN{x=1.system(\"rm P\")}",
+            "BEGIN{x=0x1system(\"rm P\")}",
+            "BEGIN{x=1e5system(\"rm P\")}",
+            "BEGIN{awk::system(\"rm P\")}",
+            "/[/\"]/ {print > \"P\"} #\"/",
+            "BEGIN{if (1) /\"/; print \"x\" > \"P\" #\"/\n}",
+            "function f(x) { return /\"/ } BEGIN { print \"x\" > \"P\" #\"/\n}",
+            "@include \"x\"",
+            "@load \"x\"",
+            "BEGIN{f=\"system\"; @f(\"rm\")}",
+            "BEGIN{x++ /\"/; print \"x\" > \"P\" #\"/\n}",
+            "{print $1 \"a\nb\"}",
+            "BEGIN { printf(\"x\") > \"P\" }",
+            "# a \\\n{print}",
+        ] {
+            assert!(!only_prints(text), "{text}");
         }
     }
 }

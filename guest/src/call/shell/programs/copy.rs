@@ -1,160 +1,321 @@
-//! Programs that take files from one place to another: `cp mv ln install`.
+//! Programs that take files from one place to another: `cp`, `mv`, `ln`, `install`, `link`, `rsync`.
+//!
+//! Whether a destination is a folder decides what is written. Where that is not certain, both readings are entered.
 
-use super::super::flags::{Flags, Spec};
-use super::super::trace::{Folder, Trace};
-use super::super::value::Arg;
-use super::Call;
-use crate::call::effect::Deed;
+use super::place::{Nature, base_name, below, is_folder, may_hold_working_directory, nature, parent, replace};
+use super::{Call, Mode, Operands, Parsed, Program, Role};
+use crate::call::effect::{Deed, Origin};
+use crate::call::shell::reader::Reader;
+use crate::call::shell::reader::arg::Arg;
+
+/// Where sources go: an option that names a folder, entered by the rule.
+const TARGET: [(&str, Role); 2] = [("t", Role::Text), ("target-directory", Role::Text)];
+
+pub(super) const ROWS: &[Program] = &[
+    // Not listed: `-b`, `-S`, `--parents`, which write under other names.
+    Program {
+        flags: "afiprRvnudPLHlsTx",
+        long: &[
+            "archive",
+            "force",
+            "interactive",
+            "recursive",
+            "verbose",
+            "no-clobber",
+            "no-dereference",
+            "dereference",
+            "link",
+            "symbolic-link",
+            "no-target-directory",
+            "one-file-system",
+        ],
+        valued: &TARGET,
+        attached: &[("preserve", Role::Text), ("reflink", Role::Text), ("sparse", Role::Text), ("update", Role::Text)],
+        operands: Operands::Rule,
+        rule: Some(copy),
+        ..Program::new(&["cp"])
+    },
+    Program {
+        flags: "finuvT",
+        long: &["force", "interactive", "no-clobber", "verbose", "no-target-directory"],
+        valued: &TARGET,
+        attached: &[("update", Role::Text)],
+        operands: Operands::Rule,
+        rule: Some(rename),
+        ..Program::new(&["mv"])
+    },
+    Program {
+        flags: "sfnvihrTLP",
+        long: &[
+            "symbolic",
+            "force",
+            "no-dereference",
+            "verbose",
+            "interactive",
+            "relative",
+            "no-target-directory",
+            "logical",
+            "physical",
+        ],
+        valued: &TARGET,
+        operands: Operands::Rule,
+        rule: Some(link),
+        ..Program::new(&["ln"])
+    },
+    Program { operands: Operands::Rule, rule: Some(link), ..Program::new(&["link"]) },
+    // Not listed: `-D` and `-T`, which take a value in one version and none in the other; `-s`, which runs a program.
+    Program {
+        flags: "Ccpvd",
+        long: &["directory", "compare", "preserve-timestamps", "verbose"],
+        valued: &[
+            ("m", Role::Text),
+            ("o", Role::Text),
+            ("g", Role::Text),
+            ("mode", Role::Text),
+            ("owner", Role::Text),
+            ("group", Role::Text),
+            ("t", Role::Text),
+            ("target-directory", Role::Text),
+        ],
+        operands: Operands::Rule,
+        modes: &[Mode { when: &["d", "directory"], operands: Operands::All(Role::Path(Deed::MakeFolder)) }],
+        rule: Some(install),
+        ..Program::new(&["install", "ginstall"])
+    },
+    // Not listed: `-e`, `-b`, `-T`, `--remove-source-files`, `--files-from`, filters that stand in the tree.
+    Program {
+        flags: "avzrtpgoDlLSWxuqnPihcHAX",
+        long: &[
+            "archive",
+            "verbose",
+            "compress",
+            "recursive",
+            "times",
+            "perms",
+            "links",
+            "update",
+            "quiet",
+            "dry-run",
+            "progress",
+            "partial",
+            "human-readable",
+            "stats",
+            "itemize-changes",
+            "checksum",
+            "delete",
+            "delete-after",
+            "delete-before",
+            "delete-excluded",
+            "ignore-existing",
+            "existing",
+            "size-only",
+            "no-owner",
+            "no-group",
+            "no-perms",
+        ],
+        valued: &[("exclude", Role::Text), ("include", Role::Text), ("exclude-from", Role::Read), ("include-from", Role::Read)],
+        operands: Operands::Rule,
+        rule: Some(synchronize),
+        ..Program::new(&["rsync"])
+    },
+];
 
 /// Sources and where they go.
-struct Transfer {
-    sources: Vec<Arg>,
+struct Transfer<'p> {
+    sources: &'p [&'p Arg],
     target: Arg,
-    /// Whether the target is a folder for certain, or none for certain.
+    /// Whether the sources go below the target: for certain, certainly not, or depending on what stands there.
     into: Option<bool>,
 }
 
-pub(super) fn run(trace: &mut Trace<'_>, call: &Call<'_>) -> bool {
-    let spec = match call.name {
-        "cp" | "mv" | "ln" => Spec::new("tS", &["target-directory", "suffix"]),
-        "install" | "ginstall" => Spec::new("tSmogC", &["target-directory", "suffix", "mode", "owner", "group", "strip-program"]),
-        _ => return false,
-    };
-    let flags = Flags::parse(call.args, spec);
-    if call.name.ends_with("install") && flags.has(&["d", "directory"]) {
-        trace.touch_all(call, &flags.operands, Deed::MakeFolder);
-        return true;
-    }
-    let Some(transfer) = transfer(&flags, call.name) else { return true };
-    let backup = flags.has(&["b", "backup", "S", "suffix"]);
-    for source in &transfer.sources {
-        if !source.is_known() && call.name != "mv" {
-            // What is read does not matter, but its name is part of the target's when that is a folder.
-            unnamed(trace, call, &flags, &transfer);
-            continue;
+impl Transfer<'_> {
+    /// Every path at which a source may end up; none where that is not certain.
+    fn ends(&self, reader: &Reader<'_>, call: &Call<'_>, source: &Arg) -> Vec<Arg> {
+        let into = self.into.or_else(|| is_folder(reader, call.state, &self.target));
+        let inside = base_name(source).map(|name| below(&self.target, name));
+        match (into, inside) {
+            (Some(false), _) => vec![self.target.clone()],
+            (Some(true), Some(inside)) => vec![inside],
+            (None, Some(inside)) => vec![inside, self.target.clone()],
+            (Some(true) | None, None) => Vec::new(),
         }
-        for path in trace.paths(call.world, call.name, source, Deed::Delete) {
-            one(trace, call, &flags, &transfer, &path, backup);
-        }
-    }
-    true
-}
-
-fn transfer(flags: &Flags, name: &str) -> Option<Transfer> {
-    let mut sources = flags.operands.clone();
-    if let Some(target) = flags.value(&["t", "target-directory"]) {
-        return Some(Transfer { sources, target: target.clone(), into: Some(true) });
-    }
-    let target = sources.pop()?;
-    if sources.is_empty() {
-        // `ln -s target` makes a link of the same name here.
-        return (name == "ln").then(|| Transfer { sources: vec![target], target: Arg::plain("."), into: Some(true) });
-    }
-    let into = match (flags.has(&["T", "no-target-directory"]), sources.len()) {
-        (true, _) => Some(false),
-        (false, 1) => None,
-        (false, _) => Some(true),
-    };
-    Some(Transfer { sources, target, into })
-}
-
-/// A source whose name is not known.
-fn unnamed(trace: &mut Trace<'_>, call: &Call<'_>, flags: &Flags, transfer: &Transfer) {
-    let folder = transfer.into == Some(true) || trace.folder(call.world, &transfer.target.text) != Folder::No;
-    trace.touch(call.world, call.name, &transfer.target, if folder { Deed::WriteTree } else { Deed::Write });
-    if flags.has(&["D"])
-        && let Some((above, _)) = transfer.target.text.rsplit_once('/')
-    {
-        trace.touch(call.world, call.name, &Arg::plain(above), Deed::MakeFolder);
-    }
-    if call.name == "ln" {
-        trace.unknown(format!("`{}` links to a path that is only known when it runs", call.shown()));
     }
 }
 
-fn one(trace: &mut Trace<'_>, call: &Call<'_>, flags: &Flags, transfer: &Transfer, source: &str, backup: bool) {
-    let world = call.world;
-    let is_folder = trace.folder(world, source) != Folder::No;
-    let recursive = call.name == "mv" || flags.has(&["r", "R", "recursive", "a", "archive"]);
-    let tree = is_folder && recursive;
-    match call.name {
-        "mv" => {
-            trace.touch_path(world, call.name, source, if is_folder { Deed::DeleteTree } else { Deed::Delete });
-            alias_if_link(trace, call, source);
+/// Tells sources from the target. Says so itself where that cannot be done.
+fn transfer<'p>(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &'p Parsed<'_>) -> Option<Transfer<'p>> {
+    let folders: Vec<&Arg> = parsed.values(&["t", "target-directory"]).collect();
+    let exact = parsed.has(&["T", "no-target-directory"]);
+    let operands = parsed.operands.as_slice();
+    let found = match (folders.as_slice(), operands) {
+        ([folder], sources) if !exact => Transfer { sources, target: (*folder).clone(), into: Some(true) },
+        ([], [source]) if call.name == "ln" && !exact => {
+            // A link of the same name in the working directory.
+            Transfer { sources: std::slice::from_ref(source), target: Arg::known("."), into: Some(true) }
         }
-        "ln" => {}
+        ([], [sources @ .., target]) if !sources.is_empty() => {
+            let into = match (exact, sources.len()) {
+                (true, _) => Some(false),
+                (false, 1) => None,
+                (false, _) => Some(true),
+            };
+            Transfer { sources, target: (*target).clone(), into }
+        }
         _ => {
-            trace.touch_path(world, call.name, source, Deed::Read);
-            if recursive || flags.has(&["P", "d", "no-dereference", "preserve"]) {
-                alias_if_link(trace, call, source);
-            }
-            if flags.has(&["l", "link", "s", "symbolic-link"]) && call.name == "cp" {
-                trace.touch_path(world, call.name, source, Deed::Alias);
-            }
+            reader.unknown(format!("where `{}` puts its files is not certain", call.name));
+            return None;
         }
+    };
+    if operands.iter().any(|operand| matches!(operand, Arg::Many(_))) {
+        reader.unknown(format!("which files `{}` is given is only known when it runs", call.name));
+        return None;
     }
-    let name = base_name(source);
-    for target in trace.paths(world, call.name, &transfer.target, Deed::Write) {
-        let beneath = if flags.has(&["parents"]) { source.trim_start_matches('/') } else { name };
-        let inside = format!("{}/{beneath}", target.trim_end_matches('/'));
-        let folder = match transfer.into {
-            Some(true) => Folder::Yes,
-            Some(false) => Folder::No,
-            None if target.ends_with('/') && call.name != "mv" => Folder::Yes,
-            None if call.name == "ln" && flags.has(&["n", "no-dereference"]) => match trace.folder(world, &target) {
-                Folder::Yes => Folder::Perhaps,
-                other => other,
-            },
-            None => trace.folder(world, &target),
-        };
-        let deed = if tree { Deed::WriteTree } else { Deed::Write };
-        let mut ends = Vec::new();
-        if folder != Folder::No {
-            ends.push(inside);
-        }
-        if folder != Folder::Yes {
-            ends.push(target.clone());
+    Some(found)
+}
+
+fn copy(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+    let Some(transfer) = transfer(reader, call, parsed) else { return };
+    let recursive = parsed.has(&["r", "R", "a", "recursive", "archive"]);
+    let keeps_links = recursive || parsed.has(&["P", "d", "no-dereference", "preserve"]);
+    let links = parsed.has(&["l", "link", "s", "symbolic-link"]);
+    for source in transfer.sources {
+        reader.touch(call.state, call.name, source, if links { Deed::Alias } else { Deed::Read });
+        let nature = nature(reader, call.state, source);
+        let ends = transfer.ends(reader, call, source);
+        let may_be_tree = recursive && nature != Nature::Plain;
+        let may_be_link = links || (keeps_links && nature != Nature::Plain);
+        if ends.is_empty() {
+            // A name that is not known, or `.`: something below the target.
+            if recursive && !matches!(source, Arg::Known(_) | Arg::Below(..)) || source.text().is_some_and(leads_up) {
+                reader.unknown(format!("`{}` copies `{}`, whose name is part of the destination", call.name, source.display()));
+            }
+            reader.touch(call.state, call.name, &transfer.target, Deed::WriteTree);
+            if may_be_link {
+                place(reader, call, source, &transfer.target, Origin::Copy);
+                reader.move_or_link(call.state, &transfer.target);
+            }
         }
         for end in ends {
-            trace.touch_path(world, call.name, &end, deed);
-            if backup {
-                let suffix = flags.value(&["S", "suffix"]).map_or("~", |suffix| suffix.text.as_str());
-                trace.touch_path(world, call.name, &format!("{end}{suffix}"), Deed::Write);
+            // Some versions copy what is in `source/`, not the folder itself.
+            let contents = may_be_tree && matches!(source, Arg::Known(path) | Arg::Below(_, path) if path.ends_with('/'));
+            if contents {
+                reader.touch(call.state, call.name, &transfer.target, Deed::WriteTree);
             }
-            if call.name == "ln" {
-                link(trace, call, flags, source, &end);
+            match (may_be_tree, may_be_link) {
+                (true, _) => reader.touch(call.state, call.name, &end, Deed::WriteTree),
+                (false, true) => replace(reader, call, &end),
+                (false, false) => reader.touch(call.state, call.name, &end, Deed::Write),
             }
-            if call.name.ends_with("install")
-                && flags.has(&["D"])
-                && let Some((above, _)) = end.rsplit_once('/')
-            {
-                trace.touch_path(world, call.name, above, Deed::MakeFolder);
+            if may_be_link {
+                place(reader, call, source, &end, if links { Origin::Same } else { Origin::Copy });
+                reader.move_or_link(call.state, &end);
             }
         }
     }
 }
 
-/// What a link leads to can be changed through it from then on.
-fn link(trace: &mut Trace<'_>, call: &Call<'_>, flags: &Flags, source: &str, end: &str) {
-    let symbolic = flags.has(&["s", "symbolic"]);
-    let absolute = source.starts_with(['/', super::super::value::HOME, super::super::value::ROOT]);
-    if !symbolic || absolute || flags.has(&["r", "relative"]) {
-        return trace.touch_path(call.world, call.name, source, Deed::Alias);
-    }
-    // A symbolic link's text is read from the folder it stands in.
-    let target = end.rsplit_once('/').map_or(source.to_owned(), |(folder, _)| format!("{folder}/{source}"));
-    trace.touch_path(call.world, call.name, &target, Deed::Alias);
+fn leads_up(path: &str) -> bool {
+    path.trim_end_matches('/').ends_with("..")
 }
 
-/// A link that moves, or is copied as a link, is a second way to where it leads.
-fn alias_if_link(trace: &mut Trace<'_>, call: &Call<'_>, path: &str) {
-    if trace.facts(call.world, path).is_some_and(|facts| facts.real_path != facts.entry_path) {
-        trace.touch_path(call.world, call.name, path, Deed::Alias);
+fn rename(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+    let Some(transfer) = transfer(reader, call, parsed) else { return };
+    for source in transfer.sources {
+        let nature = nature(reader, call.state, source);
+        let ends = transfer.ends(reader, call, source);
+        if ends.is_empty() {
+            reader.unknown(format!("`{}` moves `{}`, whose name is part of the destination", call.name, source.display()));
+        }
+        let is_tree = matches!(nature, Nature::Folder | Nature::Unknown);
+        if is_tree && may_hold_working_directory(call.state, source) {
+            reader.unknown(format!("`{}` moves `{}`, in which the command may run", call.name, source.display()));
+        }
+        reader.touch(call.state, call.name, source, if is_tree { Deed::DeleteTree } else { Deed::Delete });
+        for end in &ends {
+            if is_tree {
+                reader.touch(call.state, call.name, end, Deed::WriteTree);
+            } else {
+                replace(reader, call, end);
+            }
+            place(reader, call, source, end, Origin::Same);
+        }
+        if nature != Nature::Plain {
+            reader.move_or_link(call.state, source);
+            ends.iter().for_each(|end| reader.move_or_link(call.state, end));
+        }
     }
 }
 
-/// The last name of a path.
-pub(super) fn base_name(path: &str) -> &str {
-    let path = path.trim_end_matches('/');
-    path.rsplit_once('/').map_or(path, |(_, name)| name)
+/// What is copied or moved together with its links is judged by where those lead from their new place.
+fn place(reader: &mut Reader<'_>, call: &Call<'_>, source: &Arg, end: &Arg, origin: fn(String) -> Origin) {
+    if let Some(from) = call.state.locate(source) {
+        reader.place(call.state, end, origin(from));
+    }
+}
+
+fn link(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+    let Some(mut transfer) = transfer(reader, call, parsed) else { return };
+    if call.name == "link" {
+        transfer.into = Some(false);
+    }
+    let symbolic = parsed.has(&["s", "symbolic"]);
+    let from_here = !symbolic || parsed.has(&["r", "relative"]);
+    let keeps_target = parsed.has(&["n", "h", "no-dereference"]);
+    for source in transfer.sources {
+        let is_plain = nature(reader, call.state, source) == Nature::Plain;
+        // A link to a folder is itself replaced, not gone through.
+        let is_replaced = keeps_target && transfer.into.is_none() && nature(reader, call.state, &transfer.target) == Nature::Link;
+        let ends = if is_replaced { vec![transfer.target.clone()] } else { transfer.ends(reader, call, source) };
+        if ends.is_empty() {
+            reader.unknown(format!("`{}` links to `{}`, whose name is part of the new one", call.name, source.display()));
+        }
+        for end in ends {
+            replace(reader, call, &end);
+            // A symbolic link's text is read from the folder in which it stands.
+            let leads_to = match source {
+                Arg::Known(text) if !from_here && !text.starts_with('/') => below(&parent(&end), text),
+                source => (*source).clone(),
+            };
+            reader.touch(call.state, call.name, &leads_to, Deed::Alias);
+            match source {
+                Arg::Known(text) if symbolic && !from_here => reader.place(call.state, &end, Origin::Link(text.clone())),
+                _ if symbolic => {}
+                source => place(reader, call, source, &end, Origin::Same),
+            }
+            // Another name of a plain file is judged with all its names.
+            if symbolic || !is_plain {
+                reader.move_or_link(call.state, &end);
+            }
+        }
+    }
+}
+
+fn install(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+    if parsed.has(&["d", "directory"]) {
+        return;
+    }
+    let Some(transfer) = transfer(reader, call, parsed) else { return };
+    for source in transfer.sources {
+        reader.touch(call.state, call.name, source, Deed::Read);
+        let ends = transfer.ends(reader, call, source);
+        if ends.is_empty() {
+            reader.touch(call.state, call.name, &transfer.target, Deed::WriteTree);
+        }
+        ends.iter().for_each(|end| replace(reader, call, end));
+    }
+}
+
+/// `rsync` writes below its last operand, whatever stands there.
+fn synchronize(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+    let Some((target, sources)) = parsed.operands.split_last() else { return };
+    let is_remote = |arg: &Arg| arg.text().is_some_and(|text| text.split('/').next().is_some_and(|first| first.contains(':')));
+    if parsed.operands.iter().any(|operand| is_remote(operand)) {
+        // Another program connects to the other machine.
+        reader.execute(call.state);
+    }
+    if sources.is_empty() || is_remote(target) || parsed.has_early(&["n", "dry-run"]) {
+        return;
+    }
+    reader.touch(call.state, call.name, target, Deed::WriteTree);
+    reader.move_or_link(call.state, target);
 }

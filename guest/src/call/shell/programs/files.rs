@@ -1,166 +1,188 @@
-//! Programs that make, change and take away files by name.
+//! Programs that make, change and remove files: `rm`, `mkdir`, `touch`, `chmod`, `dd` and their like.
 
-use super::super::flags::{Flags, Spec};
-use super::super::trace::{Folder, Trace};
-use super::super::value::Arg;
-use super::Call;
+use super::place::{below, may_hold_working_directory, parent};
+use super::{Call, Mode, Operands, Parsed, Program, Role};
 use crate::call::effect::Deed;
-use crate::ports::Kind;
+use crate::call::shell::reader::arg::Arg;
+use crate::call::shell::reader::{Reader, lexical};
 
-pub(super) fn run(trace: &mut Trace<'_>, call: &Call<'_>) -> bool {
-    match call.name {
-        "rm" | "trash" | "trash-put" | "srm" => {
-            let flags = Flags::parse(call.args, Spec::new("", &["interactive"]));
-            let tree = flags.has(&["r", "R", "recursive", "d", "dir"]) || call.name.starts_with("trash");
-            trace.touch_all(call, &flags.operands, if tree { Deed::DeleteTree } else { Deed::Delete });
-        }
-        "rmdir" => {
-            let flags = Flags::parse(call.args, Spec::default());
-            for folder in &flags.operands {
-                trace.touch(call.world, call.name, folder, Deed::Delete);
-                // With -p the folders above go too, as far as they are named.
-                let mut path = folder.text.trim_end_matches('/');
-                while flags.has(&["p", "parents"])
-                    && folder.is_known()
-                    && let Some((above, _)) = path.rsplit_once('/').filter(|(above, _)| !above.is_empty())
-                {
-                    trace.touch_path(call.world, call.name, above, Deed::Delete);
-                    path = above;
-                }
-            }
-        }
-        "unlink" => trace.touch_all(call, &Flags::parse(call.args, Spec::default()).operands, Deed::Delete),
-        "shred" | "wipe" => {
-            let flags = Flags::parse(call.args, Spec::new("ns", &["iterations", "size", "random-source"]));
-            trace.touch_all(call, &flags.operands, Deed::Write);
-            if flags.has(&["u", "remove"]) {
-                trace.touch_all(call, &flags.operands, Deed::Delete);
-            }
-        }
-        "truncate" | "fallocate" => {
-            let flags = Flags::parse(call.args, Spec::new("srlo", &["size", "reference", "length", "offset"]));
-            trace.touch_all(call, &flags.operands, Deed::Write);
-        }
-        "touch" => {
-            let flags = Flags::parse(call.args, Spec::new("drt", &["date", "reference", "time"]));
-            for file in &flags.operands {
-                for path in trace.paths(call.world, call.name, file, Deed::Write) {
-                    let exists = trace.kind(call.world, &path) != Kind::Missing;
-                    let deed = if exists || flags.has(&["c", "no-create"]) { Deed::Touch } else { Deed::Write };
-                    trace.touch_path(call.world, call.name, &path, deed);
-                }
-            }
-        }
-        "mkdir" => {
-            let flags = Flags::parse(call.args, Spec::new("m", &["mode"]));
-            trace.touch_all(call, &flags.operands, Deed::MakeFolder);
-            // On its way through `a/../b`, -p makes `a` too.
-            for folder in flags.operands.iter().filter(|folder| flags.has(&["p", "parents"]) && folder.is_known()) {
-                for (at, _) in folder.text.match_indices("/..") {
-                    trace.touch_path(call.world, call.name, folder.text.get(..at).unwrap_or_default(), Deed::MakeFolder);
-                }
-            }
-        }
-        "mkfifo" | "mknod" => {
-            let operands = Flags::parse(call.args, Spec::new("m", &["mode"])).operands;
-            let files = if call.name == "mknod" { operands.get(..1) } else { operands.get(..) };
-            trace.touch_all(call, files.unwrap_or_default(), Deed::Write);
-        }
-        "chmod" | "chown" | "chgrp" | "chattr" | "setfacl" | "xattr" | "chcon" => attributes(trace, call),
-        "tee" | "sponge" | "pee" => {
-            let flags = Flags::parse(call.args, Spec::default());
-            if call.name == "pee" {
-                for command in &flags.operands {
-                    let world = call.world.child();
-                    trace.text(&command.text, vec![world], call.input);
-                }
-            } else {
-                trace.touch_all(call, &flags.operands, Deed::Write);
-            }
-            trace.said = None;
-        }
-        "dd" => {
-            for arg in call.args {
-                if let Some(output) = arg.after("of=") {
-                    trace.touch(call.world, call.name, &output, Deed::Write);
-                } else if let Some(input) = arg.after("if=") {
-                    trace.touch(call.world, call.name, &input, Deed::Read);
-                } else if arg.text.starts_with(super::super::value::UNKNOWN) {
-                    trace.unknown(format!("`{}` has an argument that is only known when it runs", call.shown()));
-                }
-            }
-        }
-        "split" | "csplit" => {
-            let flags = Flags::parse(
-                call.args,
-                Spec::new(
-                    "abClnstfk",
-                    &["suffix-length", "bytes", "lines", "number", "filter", "prefix", "suffix-format", "digits"],
-                ),
-            );
-            if flags.has(&["filter"]) {
-                return false;
-            }
-            let prefix = if call.name == "split" { flags.operands.get(1) } else { flags.value(&["f", "prefix"]) };
-            // The names are the prefix and a counter.
-            let folder = match prefix {
-                Some(prefix) if prefix.is_known() => Arg::plain(prefix.text.rsplit_once('/').map_or(".", |(folder, _)| folder)),
-                Some(prefix) => prefix.clone(),
-                None => Arg::plain("."),
-            };
-            trace.touch(call.world, call.name, &folder, Deed::WriteTree);
-        }
-        "dos2unix" | "unix2dos" | "mac2unix" => {
-            let flags = Flags::parse(call.args, Spec::new("ck", &[]));
-            trace.touch_all(call, &flags.operands, Deed::Write);
-        }
-        "rename" | "prename" | "mmv" | "vidir" => {
-            // New names come out of an expression; the folders are known.
-            let flags = Flags::parse(call.args, Spec::default());
-            if flags.has(&["n", "no-act", "nono"]) {
-                return true;
-            }
-            for file in flags.operands.iter().skip(1) {
-                for path in trace.paths(call.world, call.name, file, Deed::Delete) {
-                    let folder = path.rsplit_once('/').map_or(".", |(folder, _)| folder).to_owned();
-                    trace.touch_path(call.world, call.name, &path, Deed::Delete);
-                    trace.touch_path(call.world, call.name, &folder, Deed::WriteTree);
-                }
-            }
-            if flags.operands.len() < 2 {
-                trace.unknown(format!("`{}` renames files that are only known when it runs", call.shown()));
-            }
-        }
-        _ => return false,
+const WRITE: Role = Role::Path(Deed::Write);
+
+pub(super) const ROWS: &[Program] = &[
+    Program {
+        flags: "firRvdI",
+        long: &["force", "recursive", "verbose", "dir", "one-file-system", "preserve-root"],
+        attached: &[("interactive", Role::Text)],
+        operands: Operands::All(Role::Path(Deed::Delete)),
+        modes: &[Mode { when: &["r", "R", "recursive"], operands: Operands::All(Role::Path(Deed::DeleteTree)) }],
+        rule: Some(keep_working_directory),
+        ..Program::new(&["rm"])
+    },
+    Program {
+        flags: "pv",
+        long: &["parents", "verbose", "ignore-fail-on-non-empty"],
+        operands: Operands::All(Role::Path(Deed::Delete)),
+        rule: Some(remove_folders),
+        ..Program::new(&["rmdir"])
+    },
+    Program { operands: Operands::All(Role::Path(Deed::Delete)), ..Program::new(&["unlink"]) },
+    Program {
+        flags: "pv",
+        long: &["parents", "verbose"],
+        valued: &[("m", Role::Text), ("mode", Role::Text)],
+        operands: Operands::All(Role::Path(Deed::MakeFolder)),
+        ..Program::new(&["mkdir"])
+    },
+    Program {
+        flags: "acmfh",
+        long: &["no-create", "no-dereference"],
+        valued: &[
+            ("t", Role::Text),
+            ("d", Role::Text),
+            ("date", Role::Text),
+            ("time", Role::Text),
+            ("r", Role::Read),
+            ("reference", Role::Read),
+        ],
+        operands: Operands::All(Role::Stamp),
+        ..Program::new(&["touch"])
+    },
+    Program {
+        flags: "co",
+        long: &["no-create", "io-blocks"],
+        valued: &[("s", Role::Text), ("size", Role::Text), ("r", Role::Read), ("reference", Role::Read)],
+        operands: Operands::All(WRITE),
+        ..Program::new(&["truncate"])
+    },
+    Program {
+        flags: "fuvzx",
+        long: &["force", "verbose", "zero", "exact"],
+        valued: &[("n", Role::Text), ("s", Role::Text), ("iterations", Role::Text), ("size", Role::Text)],
+        attached: &[("remove", Role::Text)],
+        operands: Operands::All(WRITE),
+        rule: Some(remove_shredded),
+        ..Program::new(&["shred"])
+    },
+    // A mode such as `-x` looks like options.
+    Program {
+        flags: "RvcfrwxXst",
+        long: &["recursive", "verbose", "changes", "silent", "quiet", "preserve-root"],
+        valued: &[("reference", Role::Read)],
+        operands: Operands::Rule,
+        rule: Some(change_attributes),
+        ..Program::new(&["chmod"])
+    },
+    Program {
+        flags: "Rvcfh",
+        long: &["recursive", "verbose", "changes", "silent", "quiet", "no-dereference", "preserve-root"],
+        valued: &[("reference", Role::Read), ("from", Role::Text)],
+        operands: Operands::Rule,
+        rule: Some(change_attributes),
+        ..Program::new(&["chown", "chgrp"])
+    },
+    Program {
+        flags: "bkR",
+        valued: &[("m", Role::Text), ("x", Role::Text)],
+        operands: Operands::All(Role::Path(Deed::Touch)),
+        modes: &[Mode { when: &["R"], operands: Operands::All(Role::Path(Deed::WriteTree)) }],
+        ..Program::new(&["setfacl"])
+    },
+    Program::raw(&["dd"], copy_blocks),
+    Program { valued: &[("m", Role::Text), ("mode", Role::Text)], operands: Operands::All(WRITE), ..Program::new(&["mkfifo"]) },
+    Program::new(&["mknod"]),
+    // `-t` takes a value in one version and none in the other; either way its word is not a path.
+    Program {
+        flags: "dqu",
+        long: &["directory", "quiet", "dry-run"],
+        valued: &[("p", Role::Read), ("t", Role::Text), ("suffix", Role::Text)],
+        attached: &[("tmpdir", Role::Read)],
+        operands: Operands::Rule,
+        rule: Some(make_temporary),
+        ..Program::new(&["mktemp"])
+    },
+    // Not listed: `-n` and `-b`, which write under other names.
+    Program { flags: "kqfo", operands: Operands::All(WRITE), ..Program::new(&["dos2unix", "unix2dos", "mac2unix", "unix2mac"]) },
+    // They put names together in ways of their own.
+    Program::unreadable(&["rename", "prename", "rename.ul", "perl-rename", "mmv", "vidir", "qmv", "imv", "chattr"]),
+];
+
+/// Where the working directory goes, later names lead nowhere or elsewhere.
+fn keep_working_directory(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+    let is_relative = |arg: &&&Arg| call.state.locate(arg).is_some_and(|path| !path.starts_with(['/', '~']));
+    let holds = |arg: &&&Arg| may_hold_working_directory(call.state, arg);
+    if let Some(folder) = parsed.operands.iter().filter(is_relative).find(holds) {
+        reader.unknown(format!("`{}` removes `{}`, in which the command runs", call.name, folder.display()));
     }
-    true
 }
 
-fn attributes(trace: &mut Trace<'_>, call: &Call<'_>) {
-    // `chmod -x file` is a mode, not an option.
-    let is_mode =
-        |text: &str| text.len() > 1 && text.starts_with('-') && text.chars().skip(1).all(|c| "rwxXstugoa+-=,".contains(c));
-    let is_option = |arg: &&Arg| arg.text.starts_with('-') && !(is_mode(&arg.text) && call.name == "chmod" && arg.text != "-R");
-    let recursive = call
-        .args
-        .iter()
-        .filter(is_option)
-        .any(|arg| arg.text == "--recursive" || (!arg.text.starts_with("--") && arg.text.contains('R')));
-    let reference = call.args.iter().any(|arg| arg.text.starts_with("--reference"));
-    let values = matches!(call.name, "setfacl");
-    let operands: Vec<Arg> = if values {
-        Flags::parse(call.args, Spec::new("mxMX", &["modify", "remove", "modify-file", "remove-file", "set", "restore"])).operands
-    } else {
-        let mut operands: Vec<Arg> = call.args.iter().filter(|arg| !is_option(arg) && arg.text != "--").cloned().collect();
-        if !reference && !operands.is_empty() {
-            operands.remove(0);
+/// `rmdir -p a/b` removes `a` as well.
+fn remove_folders(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+    keep_working_directory(reader, call, parsed);
+    if !parsed.has(&["p", "parents"]) {
+        return;
+    }
+    for operand in &parsed.operands {
+        let mut folder = parent(operand);
+        while let Arg::Known(path) | Arg::Below(_, path) = &folder {
+            if matches!(lexical(path).as_str(), "." | "/") || path.split('/').any(|name| name == "..") {
+                break;
+            }
+            reader.touch(call.state, call.name, &folder, Deed::Delete);
+            folder = parent(&folder);
         }
-        operands
-    };
-    for file in &operands {
-        for path in trace.paths(call.world, call.name, file, Deed::Touch) {
-            let tree = recursive && trace.folder(call.world, &path) != Folder::No;
-            trace.touch_path(call.world, call.name, &path, if tree { Deed::WriteTree } else { Deed::Touch });
+        if operand.text().is_none_or(|path| path.split('/').any(|name| name == "..")) {
+            reader.unknown(format!("`{} -p` removes the folders above `{}`", call.name, operand.display()));
         }
+    }
+}
+
+fn remove_shredded(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+    if parsed.has(&["u", "remove"]) {
+        for operand in &parsed.operands {
+            reader.touch(call.state, call.name, operand, Deed::Delete);
+        }
+    }
+}
+
+/// The first operand is the mode or the owner, unless an option says it.
+fn change_attributes(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+    let is_said = parsed.has(&["reference", "r", "w", "x", "X", "s", "t"]);
+    let deed = if parsed.has(&["R", "recursive"]) { Deed::WriteTree } else { Deed::Touch };
+    for file in parsed.operands.iter().skip(usize::from(!is_said)) {
+        reader.touch(call.state, call.name, file, deed);
+    }
+}
+
+/// `dd` takes `NAME=VALUE`.
+fn copy_blocks(reader: &mut Reader<'_>, call: &Call<'_>, _: &Parsed<'_>) {
+    const TEXTS: &[&str] =
+        &["bs", "ibs", "obs", "cbs", "count", "skip", "iseek", "seek", "oseek", "conv", "iflag", "oflag", "status"];
+    for arg in call.args {
+        match arg.text().and_then(|text| text.split_once('=')) {
+            Some(("if", path)) => reader.touch(call.state, call.name, &Arg::known(path), Deed::Read),
+            Some(("of", path)) => reader.touch(call.state, call.name, &Arg::known(path), Deed::Write),
+            Some((name, _)) if TEXTS.contains(&name) => {}
+            _ => reader.unknown(format!("`{}` has the argument `{}`, whose effect is not known", call.name, arg.display())),
+        }
+    }
+}
+
+/// Without a template or a folder, the file is made in the user's folder for such files: nobody's work, and new every time.
+fn make_temporary(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+    let has_folder = |arg: &&Arg| arg.text().is_none_or(|text| text.contains('/') || text.starts_with('-'));
+    if let Some(prefix) = parsed.values(&["t", "suffix"]).find(has_folder) {
+        return reader.unknown(format!("`{}` puts `{}` into a name, which may lead elsewhere", call.name, prefix.display()));
+    }
+    let folders: Vec<&Arg> = parsed.values(&["p", "tmpdir"]).collect();
+    for template in &parsed.operands {
+        match (folders.last(), template.text()) {
+            (None, _) if parsed.has(&["tmpdir"]) && template.text().is_some_and(|text| !text.contains('/')) => {}
+            (None, _) => reader.touch(call.state, call.name, template, Deed::Write),
+            (Some(folder), Some(name)) => reader.touch(call.state, call.name, &below(folder, name), Deed::Write),
+            (Some(_), None) => reader.touch(call.state, call.name, &Arg::One(String::new()), Deed::Write),
+        }
+    }
+    if let (Some(folder), []) = (folders.last(), parsed.operands.as_slice()) {
+        reader.touch(call.state, call.name, &below(folder, "tmp.XXXXXXXXXX"), Deed::Write);
     }
 }

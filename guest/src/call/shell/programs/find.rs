@@ -1,141 +1,321 @@
-//! `find` and `xargs`: commands for files that are found when they run.
+//! `find`: tests that are known only to look, and what is done to what they find.
+//!
+//! What is found is only known when it runs, but not where: below the folders at which the search begins.
 
-use super::super::flags::{Flags, Spec};
-use super::super::trace::{Input, Trace};
-use super::super::value::{Arg, UNKNOWN};
-use super::Call;
+use super::{Call, Parsed, Program};
 use crate::call::effect::Deed;
+use crate::call::shell::reader::arg::Arg;
+use crate::call::shell::reader::{Reader, lexical};
+use crate::ports::Kind;
 
-pub(super) fn run(trace: &mut Trace<'_>, call: &Call<'_>) -> bool {
-    match call.name {
-        "find" | "gfind" => search(trace, call),
-        "xargs" | "gxargs" => arguments(trace, call),
-        "parallel" => trace.unknown(format!("`{}` runs commands that are put together when it runs", call.shown())),
-        _ => return false,
-    }
-    true
+pub(super) const ROWS: &[Program] = &[Program::raw(&["find", "gfind"], search)];
+
+/// Tests and actions with one value. Not listed: what writes (`-fprint`, `-fls`), and `-files0-from`.
+const VALUED: &[&str] = &[
+    "-name",
+    "-iname",
+    "-path",
+    "-ipath",
+    "-wholename",
+    "-iwholename",
+    "-lname",
+    "-ilname",
+    "-regex",
+    "-iregex",
+    "-regextype",
+    "-type",
+    "-xtype",
+    "-maxdepth",
+    "-mindepth",
+    "-mtime",
+    "-mmin",
+    "-ctime",
+    "-cmin",
+    "-atime",
+    "-amin",
+    "-newer",
+    "-anewer",
+    "-cnewer",
+    "-newermt",
+    "-newerct",
+    "-newerat",
+    "-size",
+    "-perm",
+    "-user",
+    "-group",
+    "-uid",
+    "-gid",
+    "-links",
+    "-inum",
+    "-samefile",
+    "-fstype",
+    "-used",
+    "-printf",
+];
+
+/// Tests, actions and operators without one. Not listed: `-follow`.
+const PLAIN: &[&str] = &[
+    "-print",
+    "-print0",
+    "-prune",
+    "-empty",
+    "-depth",
+    "-mount",
+    "-xdev",
+    "-not",
+    "!",
+    "-a",
+    "-and",
+    "-o",
+    "-or",
+    "(",
+    ")",
+    ",",
+    "-true",
+    "-false",
+    "-readable",
+    "-writable",
+    "-executable",
+    "-nouser",
+    "-nogroup",
+    "-ls",
+    "-daystart",
+    "-noleaf",
+    "-quit",
+];
+
+/// Programs whose effect on a path is the same for whatever stands there, so that it can be judged for a whole folder.
+const UNIFORM: &[&str] = &["rm", "rmdir", "unlink", "chmod", "chown", "chgrp", "touch", "truncate", "shred", "sed", "dos2unix"];
+
+/// Folders with more in them are judged as a whole.
+/// More files are judged as a whole folder.
+const MAX_FOUND: usize = 100;
+/// Deeper folders are judged as a whole.
+const MAX_DEPTH: u32 = 64;
+
+/// What is done to what is found.
+enum Action<'c> {
+    Delete,
+    /// A command, and whether it takes many at once.
+    Run(&'c [Arg], bool),
 }
 
-fn search(trace: &mut Trace<'_>, call: &Call<'_>) {
-    let is_expression =
-        |arg: &Arg| arg.text.starts_with('-') && arg.text.len() > 1 || matches!(arg.text.as_str(), "(" | ")" | "!" | ",");
-    let mut rest = call.args.iter().peekable();
-    while let Some(option) =
-        rest.next_if(|arg| matches!(arg.text.as_str(), "-H" | "-L" | "-P" | "-D") || arg.text.starts_with("-O"))
-    {
-        if option.text == "-D" {
-            rest.next();
+struct Search<'c> {
+    roots: Vec<Arg>,
+    actions: Vec<Action<'c>>,
+    /// The value of a `-name` that everything found must match.
+    name: Option<&'c str>,
+    /// Whether all tests must hold, so that one of them limits what is found.
+    is_conjunction: bool,
+}
+
+fn search(reader: &mut Reader<'_>, call: &Call<'_>, _: &Parsed<'_>) {
+    let search = match read(call.args) {
+        Ok(search) => search,
+        Err(arg) => {
+            return reader.unknown(format!("`{}` has the argument `{}`, whose effect is not known", call.name, arg.display()));
+        }
+    };
+    for root in &search.roots {
+        reader.touch(call.state, call.name, root, Deed::Read);
+    }
+    for action in &search.actions {
+        for root in &search.roots {
+            act(reader, call, &search, action, root);
         }
     }
-    let mut starts = Vec::new();
-    while let Some(start) = rest.next_if(|arg| !is_expression(arg)) {
-        if start.text.starts_with(UNKNOWN) && !starts.is_empty() {
-            trace.unknown(format!("`{}` has an argument that is only known when it runs", call.shown()));
-        }
-        starts.push(start.clone());
+}
+
+/// Takes the arguments apart; the first that is not listed is the error.
+fn read(args: &[Arg]) -> Result<Search<'_>, &Arg> {
+    let mut search = Search { roots: Vec::new(), actions: Vec::new(), name: None, is_conjunction: true };
+    let is_root = |arg: &Arg| match arg {
+        Arg::Known(text) => !text.is_empty() && !text.starts_with(['-', '(', ')', '!', ',']),
+        Arg::Below(..) => true,
+        Arg::One(start) => !start.is_empty() && !start.starts_with(['-', '(', ')', '!', ',']),
+        Arg::Many(_) => false,
+    };
+    let mut rest = args.iter().enumerate().peekable();
+    rest.next_if(|(_, arg)| arg.is("-P"));
+    while let Some((_, root)) = rest.next_if(|(_, arg)| is_root(arg)) {
+        search.roots.push(root.clone());
     }
-    if starts.is_empty() {
-        starts.push(Arg::plain("."));
+    if search.roots.is_empty() {
+        search.roots.push(Arg::known("."));
     }
-    while let Some(arg) = rest.next() {
-        match arg.text.as_str() {
-            "-delete" => trace.touch_all(call, &starts, Deed::DeleteTree),
-            "-fprint" | "-fprint0" | "-fls" | "-fprintf" => {
-                if let Some(file) = rest.next() {
-                    trace.touch(call.world, call.name, file, Deed::Write);
-                }
-            }
-            "-exec" | "-execdir" | "-ok" | "-okdir" => {
-                let mut command = Vec::new();
-                for word in rest.by_ref() {
-                    if word.text == ";" || (word.text == "+" && command.last().is_some_and(|last: &Arg| last.text == "{}")) {
+    while let Some((at, arg)) = rest.next() {
+        match arg.text().ok_or(arg)? {
+            "-delete" => search.actions.push(Action::Delete),
+            "-exec" => {
+                let command = args.get(at + 1..).unwrap_or_default();
+                let mut length = None;
+                let mut before: Option<&Arg> = None;
+                for (_, word) in rest.by_ref() {
+                    let count = length.get_or_insert(0_usize);
+                    if word.is(";") || (word.is("+") && before.is_some_and(|before| before.is("{}"))) {
+                        search.actions.push(Action::Run(command.get(..*count).unwrap_or_default(), word.is("+")));
+                        length = None;
                         break;
                     }
-                    command.push(word.clone());
+                    *count += 1;
+                    before = Some(word);
                 }
-                for start in &starts {
-                    each(trace, call, start, &command);
+                if length.is_some() {
+                    return Err(arg);
                 }
             }
-            // Values of tests are not looked at; an operator that is not known may be any.
-            "-name" | "-iname" | "-path" | "-ipath" | "-regex" | "-iregex" | "-type" | "-newer" | "-mtime" | "-mmin"
-            | "-size" | "-maxdepth" | "-mindepth" | "-perm" | "-user" | "-group" | "-printf" | "-wholename" | "-lname"
-            | "-ilname" | "-ctime" | "-atime" | "-cmin" | "-amin" | "-samefile" | "-inum" | "-links" | "-newermt"
-            | "-regextype" | "-fstype" | "-uid" | "-gid" => drop(rest.next()),
-            text if text.starts_with(UNKNOWN) => {
-                trace.unknown(format!("`{}` has an argument that is only known when it runs", call.shown()));
+            "-name" if search.actions.is_empty() => {
+                let (at, value) = rest.next().ok_or(arg)?;
+                let negated = at
+                    .checked_sub(2)
+                    .and_then(|before| args.get(before))
+                    .is_some_and(|before| before.is("!") || before.is("-not"));
+                match value {
+                    Arg::Many(_) => return Err(value),
+                    Arg::Known(name) if !negated => search.name = search.name.or(Some(name)),
+                    _ => {}
+                }
             }
-            _ => {}
+            option if VALUED.contains(&option) => {
+                let (_, value) = rest.next().ok_or(arg)?;
+                if let Arg::Many(_) = value {
+                    return Err(value);
+                }
+            }
+            option if PLAIN.contains(&option) => search.is_conjunction &= !matches!(option, "-o" | "-or" | "(" | ","),
+            _ => return Err(arg),
         }
+    }
+    Ok(search)
+}
+
+fn act(reader: &mut Reader<'_>, call: &Call<'_>, search: &Search<'_>, action: &Action<'_>, root: &Arg) {
+    match action {
+        Action::Delete => match found(reader, call, search, root) {
+            Some(paths) => paths.iter().for_each(|path| reader.touch(call.state, call.name, path, Deed::Delete)),
+            None => reader.touch(call.state, call.name, root, Deed::DeleteTree),
+        },
+        Action::Run(command, many) => run_for_found(reader, call, search, root, command, *many),
     }
 }
 
-/// A command that is run for what is found below a start: everything below may be meant.
-fn each(trace: &mut Trace<'_>, call: &Call<'_>, start: &Arg, command: &[Arg]) {
-    let mark = trace.mark();
-    let fill = |arg: &Arg| Arg { text: arg.text.replace("{}", &start.text), pattern: None };
-    let filled: Vec<Arg> = command.iter().map(fill).collect();
-    trace.run_command(call, &filled);
-    let copies = command
-        .first()
-        .is_some_and(|name| matches!(super::copy::base_name(&name.text), "cp" | "mv" | "ln" | "install" | "rsync"));
-    if copies {
-        // Whatever is found takes its own name along.
-        let spec = Spec::new("t", &["target-directory"]);
-        let flags = Flags::parse(command.get(1..).unwrap_or_default(), spec);
-        let target = flags.value(&["t", "target-directory"]).or(flags.operands.last()).cloned();
-        if let Some(target) = target.filter(|target| !target.text.contains("{}")) {
-            trace.touch(call.world, call.name, &target, Deed::WriteTree);
-        }
+/// Runs a command for everything found below a root.
+fn run_for_found(reader: &mut Reader<'_>, call: &Call<'_>, search: &Search<'_>, root: &Arg, command: &[Arg], many: bool) {
+    let holds_place = |arg: &Arg| match arg {
+        Arg::Known(text) | Arg::Below(_, text) | Arg::One(text) | Arg::Many(text) => text.contains("{}"),
+    };
+    let is_place = |arg: &Arg| arg.is("{}");
+    let named_by_find = command.first().is_none_or(holds_place);
+    if named_by_find || command.iter().any(|arg| holds_place(arg) && !is_place(arg)) {
+        return reader.unknown(format!("`{}` puts commands together from what it finds", call.name));
     }
-    if let Some(path) = trace.located(call.world, &start.text) {
-        if trace.changes_since(mark) {
-            trace.widen_since(mark, &path);
-        }
-    } else if trace.changes_since(mark) {
-        trace.unknown(format!("`{}` changes files that are found when it runs", call.shown()));
+    let fill = |path: &[Arg]| -> Vec<Arg> {
+        command.iter().flat_map(|arg| if is_place(arg) { path.to_vec() } else { vec![arg.clone()] }).collect()
+    };
+    // What is found begins with the root; two stand for any number of them.
+    let start = root.text().map(str::to_owned).unwrap_or_default();
+    let uncertain = vec![Arg::One(start); if many { 2 } else { 1 }];
+    let attempt = reader.attempt(&fill(&uncertain), call.state, call.input);
+    if attempt.unknowns.is_empty() && !attempt.touches.iter().any(|touch| touch.deed.mutates()) {
+        return reader.adopt(attempt);
     }
-}
-
-fn arguments(trace: &mut Trace<'_>, call: &Call<'_>) {
-    let spec = Spec::before_command(
-        "IadEeLlnPs",
-        &["replace", "arg-file", "delimiter", "max-lines", "max-args", "max-procs", "max-chars"],
-    );
-    let flags = Flags::parse(call.args, spec);
-    if flags.operands.is_empty() {
+    if let Some(paths) = found(reader, call, search, root) {
+        for path in paths {
+            reader.run_program(&fill(std::slice::from_ref(&path)), call.state, call.input);
+        }
         return;
     }
-    let place = flags
-        .value(&["I", "replace"])
-        .map(|arg| arg.text.clone())
-        .or_else(|| flags.has(&["i", "replace"]).then(|| "{}".to_owned()));
-    let plain = !flags.has(&["a", "arg-file", "d", "delimiter", "0", "null", "E", "e"]);
-    let known = match call.input {
-        Input::Text(text) if plain && !text.contains(['\'', '"', '\\', UNKNOWN]) && text.len() < 4096 => Some(text.as_str()),
-        _ => None,
-    };
-    let run = |trace: &mut Trace<'_>, command: &[Arg]| {
-        if let Some((name, args)) = command.split_first() {
-            trace.invoke_program(name, args, call.world.child(), &Input::Text(String::new()));
-        }
-    };
-    match (place, known) {
-        (None, known) => {
-            let mut command = flags.operands.clone();
-            match known {
-                Some(text) => command.extend(text.split_whitespace().map(Arg::plain)),
-                None => command.push(Arg::unknown()),
+    let is_uniform = command.first().and_then(Arg::text).is_some_and(|name| UNIFORM.contains(&name));
+    if is_uniform
+        && !attempt.unknowns.is_empty()
+        && let Some(place) = call.state.locate(root)
+    {
+        let mut whole = reader.attempt(&fill(std::slice::from_ref(root)), call.state, call.input);
+        if whole.unknowns.is_empty() && whole.touches.iter().all(|touch| touch.path == place || touch.deed == Deed::Read) {
+            for touch in &mut whole.touches {
+                touch.deed = match touch.deed {
+                    Deed::Delete | Deed::DeleteTree => Deed::DeleteTree,
+                    Deed::Read => Deed::Read,
+                    _ => Deed::WriteTree,
+                };
             }
-            run(trace, &command);
+            return reader.adopt(whole);
         }
-        (Some(place), known) => {
-            let values: Vec<String> =
-                known.map_or_else(|| vec![UNKNOWN.to_string()], |text| text.lines().map(|line| line.trim().to_owned()).collect());
-            for value in values {
-                let fill = |arg: &Arg| Arg { text: arg.text.replace(&place, &value), pattern: None };
-                run(trace, &flags.operands.iter().map(fill).collect::<Vec<_>>());
+    }
+    reader.adopt(attempt);
+}
+
+/// What a search finds below a root at most, where its name limits that and the folder can be listed.
+fn found(reader: &Reader<'_>, call: &Call<'_>, search: &Search<'_>, root: &Arg) -> Option<Vec<Arg>> {
+    let pattern = search.name.filter(|name| search.is_conjunction && !name.contains(['[', '\\', '/']))?;
+    let text = root.text().filter(|text| !text.starts_with('/'))?;
+    let folder = call.state.locate(root).filter(|path| !path.starts_with(['/', '~']) && !reader.is_touched(path))?;
+    let facts = reader.facts(call.state, root)?;
+    if facts.kind != Kind::Directory || facts.real_path != facts.entry_path || lexical(&folder).starts_with("..") {
+        return None;
+    }
+    let listing = reader.list_names(&folder, MAX_DEPTH)?;
+    let is_deep = |path: &str| path.split('/').count() >= MAX_DEPTH as usize;
+    if listing.truncated || listing.entries.iter().any(|entry| is_deep(&entry.path)) {
+        return None;
+    }
+    let base = text.trim_end_matches('/');
+    let names = listing.entries.iter().map(|entry| entry.path.as_str());
+    let mut found: Vec<Arg> = names
+        .filter(|path| matches(pattern, path.rsplit('/').next().unwrap_or(path)))
+        .map(|path| Arg::Known(format!("{base}/{path}")))
+        .collect();
+    // The root itself has a name as well.
+    if base.rsplit('/').next().is_some_and(|name| matches(pattern, name)) {
+        found.push(root.clone());
+    }
+    (found.len() <= MAX_FOUND).then_some(found)
+}
+
+/// Whether a name matches a pattern of plain text, `*` and `?`.
+fn matches(pattern: &str, name: &str) -> bool {
+    let (pattern, name): (Vec<char>, Vec<char>) = (pattern.chars().collect(), name.chars().collect());
+    // Where the last star stands, and up to where it has taken the name.
+    let (mut at, mut read, mut star) = (0, 0, None);
+    while let Some(c) = name.get(read) {
+        match pattern.get(at) {
+            Some('*') => {
+                star = Some((at, read));
+                at += 1;
             }
+            Some(p) if *p == '?' || p == c => (at, read) = (at + 1, read + 1),
+            _ => match star {
+                Some((star_at, taken)) => {
+                    star = Some((star_at, taken + 1));
+                    (at, read) = (star_at + 1, taken + 1);
+                }
+                None => return false,
+            },
+        }
+    }
+    pattern.iter().skip(at).all(|rest| *rest == '*')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::matches;
+
+    #[test]
+    fn names() {
+        for (pattern, name, expected) in [
+            ("*.ts", "a.ts", true),
+            ("*.ts", ".ts", true),
+            ("*.ts", "a.tsx", false),
+            ("a?c", "abc", true),
+            ("a?c", "ac", false),
+            ("*a*b*", "xxaxxbxx", true),
+            ("*a*b", "ab", true),
+            ("*aab", "aaab", true),
+            ("", "", true),
+            ("*", "", true),
+            ("x", "y", false),
+        ] {
+            assert_eq!(matches(pattern, name), expected, "{pattern} {name}");
         }
     }
 }

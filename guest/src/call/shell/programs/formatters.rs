@@ -1,129 +1,234 @@
-//! Formatters and linters that rewrite the files they are given.
+//! Formatters and linters: programs that rewrite the files they are given.
+//!
+//! Each runs plug-ins and keeps caches, so it is entered as run; the files that it is told to rewrite are entered as well.
 
-use super::super::flags::{Flags, Spec};
-use super::super::trace::Trace;
-use super::super::value::Arg;
-use super::Call;
+use super::super::reader::Reader;
+use super::super::reader::arg::Arg;
+use super::command_of;
+use super::spec::{Call, Mode, Operands, Parsed, Program, Role};
+use crate::call::effect::Deed;
 
-/// When a formatter writes.
-#[derive(Clone, Copy)]
-enum When {
-    /// Only with one of these options.
-    With(&'static [&'static str]),
-    /// Unless one of these options is given.
-    Without(&'static [&'static str]),
-}
+const REWRITE: Operands = Operands::All(Role::Rewrite);
+const LOOK: Operands = Operands::All(Role::Text);
 
-/// Name, options that take values, and when it writes.
-const FORMATTERS: &[(&str, Spec, When)] = &[
-    (
-        "prettier",
-        Spec::new("", &["config", "parser", "ignore-path", "log-level", "plugin", "tab-width", "print-width"]),
-        When::With(&["write", "w"]),
-    ),
-    (
-        "black",
-        Spec::new("ltC", &["line-length", "target-version", "config", "include", "exclude"]),
-        When::Without(&["check", "diff", "c", "code"]),
-    ),
-    ("isort", Spec::new("l", &["profile", "settings-path"]), When::Without(&["c", "check-only", "check", "diff", "d", "stdout"])),
-    ("autopep8", Spec::new("", &["max-line-length"]), When::With(&["i", "in-place"])),
-    ("yapf", Spec::new("", &["style"]), When::With(&["i", "in-place"])),
-    ("rustfmt", Spec::new("", &["config", "edition", "config-path", "emit"]), When::Without(&["check"])),
-    ("gofmt", Spec::new("r", &[]), When::With(&["w"])),
-    ("goimports", Spec::new("", &["local"]), When::With(&["w"])),
-    ("clang-format", Spec::new("", &["style"]), When::With(&["i"])),
-    ("shfmt", Spec::new("i", &["indent"]), When::With(&["w", "write"])),
-    ("stylua", Spec::new("", &[]), When::Without(&["check"])),
-    ("biome", Spec::new("", &["config-path"]), When::With(&["write", "apply", "fix"])),
-    ("yq", Spec::new("I", &["indent"]), When::With(&["i", "inplace", "in-place"])),
-    ("rubocop", Spec::new("c", &["config"]), When::With(&["a", "A", "auto-correct", "autocorrect", "fix-layout"])),
-    ("stylelint", Spec::new("", &["config"]), When::With(&["fix"])),
-    ("standard", Spec::new("", &[]), When::With(&["fix"])),
-    ("taplo", Spec::new("", &[]), When::Without(&["check"])),
+pub(super) const ROWS: &[Program] = &[
+    Program {
+        flags: "wcl",
+        long: &["write", "check", "list-different"],
+        valued: &[
+            ("config", Role::Read),
+            ("ignore-path", Role::Read),
+            ("log-level", Role::Text),
+            ("parser", Role::Text),
+            ("plugin", Role::Text),
+            ("print-width", Role::Text),
+            ("stdin-filepath", Role::Text),
+            ("tab-width", Role::Text),
+            ("cache-location", Role::Path(Deed::Write)),
+        ],
+        modes: &[Mode { when: &["w", "write"], operands: REWRITE }],
+        ..Program::opaque(&["prettier"])
+    },
+    Program {
+        long: &["fix"],
+        valued: &[
+            ("c", Role::Read),
+            ("f", Role::Text),
+            ("o", Role::Path(Deed::Write)),
+            ("cache-file", Role::Path(Deed::Write)),
+            ("cache-location", Role::Path(Deed::WriteTree)),
+            ("config", Role::Read),
+            ("ext", Role::Text),
+            ("fix-type", Role::Text),
+            ("format", Role::Text),
+            ("ignore-path", Role::Read),
+            ("ignore-pattern", Role::Text),
+            ("max-warnings", Role::Text),
+            ("output-file", Role::Path(Deed::Write)),
+            ("parser", Role::Text),
+            ("plugin", Role::Text),
+            ("resolve-plugins-relative-to", Role::Text),
+            ("rule", Role::Text),
+            ("rulesdir", Role::Text),
+        ],
+        modes: &[Mode { when: &["fix"], operands: REWRITE }],
+        rule: Some(everything_with_fix),
+        ..Program::opaque(&["eslint", "eslint_d", "stylelint", "standard", "xo", "oxlint", "tslint"])
+    },
+    Program {
+        flags: "q",
+        long: &["check", "diff", "color"],
+        valued: &[
+            ("c", Role::Text),
+            ("l", Role::Text),
+            ("t", Role::Text),
+            ("code", Role::Text),
+            ("config", Role::Read),
+            ("exclude", Role::Text),
+            ("extend-exclude", Role::Text),
+            ("include", Role::Text),
+            ("line-length", Role::Text),
+            ("target-version", Role::Text),
+        ],
+        operands: REWRITE,
+        modes: &[Mode { when: &["check", "diff", "c", "code"], operands: LOOK }],
+        ..Program::opaque(&["black", "blue"])
+    },
+    Program {
+        flags: "cdq",
+        long: &["check", "check-only", "diff", "stdout"],
+        valued: &[
+            ("l", Role::Text),
+            ("line-length", Role::Text),
+            ("profile", Role::Text),
+            ("p", Role::Text),
+            ("settings-path", Role::Read),
+            ("sp", Role::Read),
+            ("skip", Role::Text),
+        ],
+        operands: REWRITE,
+        modes: &[Mode { when: &["c", "d", "check", "check-only", "diff", "stdout"], operands: LOOK }],
+        ..Program::opaque(&["isort"])
+    },
+    Program {
+        flags: "ird",
+        long: &["in-place", "recursive", "diff"],
+        valued: &[
+            ("style", Role::Text),
+            ("max-line-length", Role::Text),
+            ("e", Role::Text),
+            ("exclude", Role::Text),
+            ("ignore", Role::Text),
+            ("select", Role::Text),
+        ],
+        modes: &[Mode { when: &["i", "in-place"], operands: REWRITE }],
+        ..Program::opaque(&[
+            "autopep8",
+            "yapf",
+            "autoflake",
+            "docformatter",
+            "pyupgrade",
+            "clang-format",
+            "mdformat",
+            "buildifier",
+        ])
+    },
+    Program { rule: Some(ruff), ..Program::opaque(&["ruff"]) },
+    Program {
+        long: &["check"],
+        valued: &[
+            ("config", Role::Text),
+            ("config-path", Role::Read),
+            ("edition", Role::Text),
+            ("emit", Role::Text),
+            ("color", Role::Text),
+        ],
+        operands: REWRITE,
+        modes: &[Mode { when: &["check"], operands: LOOK }],
+        ..Program::opaque(&["rustfmt", "stylua", "taplo-fmt"])
+    },
+    Program {
+        single_dash: true,
+        flags: "delsw",
+        valued: &[("r", Role::Text), ("cpuprofile", Role::Path(Deed::Write)), ("local", Role::Text)],
+        modes: &[Mode { when: &["w"], operands: REWRITE }],
+        ..Program::opaque(&["gofmt", "goimports", "gofumpt"])
+    },
+    Program {
+        flags: "wdls",
+        long: &["write", "diff", "list", "simplify"],
+        valued: &[("i", Role::Text), ("indent", Role::Text), ("ln", Role::Text)],
+        modes: &[Mode { when: &["w", "write"], operands: REWRITE }],
+        ..Program::opaque(&["shfmt"])
+    },
+    Program {
+        flags: "aAx",
+        long: &["auto-correct", "autocorrect", "auto-correct-all", "autocorrect-all", "fix-layout"],
+        valued: &[
+            ("c", Role::Read),
+            ("o", Role::Path(Deed::Write)),
+            ("config", Role::Read),
+            ("only", Role::Text),
+            ("out", Role::Path(Deed::Write)),
+            ("format", Role::Text),
+            ("f", Role::Text),
+        ],
+        modes: &[Mode {
+            when: &["a", "A", "x", "auto-correct", "autocorrect", "auto-correct-all", "autocorrect-all", "fix-layout"],
+            operands: REWRITE,
+        }],
+        ..Program::opaque(&["rubocop", "standardrb"])
+    },
+    Program { rule: Some(biome), ..Program::opaque(&["biome"]) },
+    Program {
+        operands: REWRITE,
+        long: &["lint", "dry-run"],
+        valued: &[("config", Role::Read), ("swiftversion", Role::Text)],
+        modes: &[Mode { when: &["lint", "dry-run"], operands: LOOK }],
+        ..Program::opaque(&["swiftformat"])
+    },
 ];
 
-pub(super) fn run(trace: &mut Trace<'_>, call: &Call<'_>) -> bool {
-    if call.name == "npx" || call.name == "bunx" || call.name == "pnpx" {
-        // What it fetches is a program like any other, but for the formatters, whose files are named.
-        let Some(at) = call.args.iter().position(|arg| !arg.text.starts_with('-')) else { return false };
-        let fetched = call.args.iter().take(at).any(|arg| arg.text != "--yes" && arg.text != "-y" && arg.text != "--no-install");
-        let (Some(name), false) = (call.args.get(at), fetched) else { return false };
-        let known = FORMATTERS.iter().any(|(known, ..)| *known == name.text);
-        let inner = Call { name: &name.text, args: call.args.get(at + 1..).unwrap_or_default(), ..*call };
-        if known {
-            trace.execute(call.world, None);
-        }
-        return known && run(trace, &inner);
+/// A linter that fixes without being told where does so everywhere.
+fn everything_with_fix(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+    if parsed.has(&["fix"]) && parsed.operands.is_empty() {
+        super::enter(reader, call, Role::Rewrite, &Arg::known("."));
     }
-    if call.name == "eslint" || call.name == "ruff" {
-        return linter(trace, call);
-    }
-    let Some((_, spec, when)) = FORMATTERS.iter().find(|(name, ..)| *name == call.name) else { return false };
-    let flags = Flags::parse(call.args, *spec);
-    let writes = match when {
-        When::With(options) => flags.has(options),
-        When::Without(options) => !flags.has(options),
-    };
-    if writes {
-        let mut files: &[Arg] = &flags.operands;
-        // The first operand is an expression, or a command.
-        if matches!(call.name, "yq" | "biome" | "taplo") {
-            files = files.get(1..).unwrap_or_default();
-        }
-        files.iter().for_each(|file| write(trace, call, file));
-        if files.is_empty() && call.name != "yq" {
-            write(trace, call, &Arg::plain("."));
-        }
-    }
-    true
 }
 
-/// A quoted pattern is the formatter's own to expand.
-fn write(trace: &mut Trace<'_>, call: &Call<'_>, file: &Arg) {
-    if file.pattern.is_none() && file.text.contains(['*', '{']) {
-        let head = file.text.split(['*', '{', '?', '[']).next().unwrap_or_default();
-        let folder = head.rsplit_once('/').map_or(".", |(folder, _)| folder);
-        return trace.write_deep(call, &Arg::plain(folder));
+fn everything(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+    const LOOKS: &[&str] = &["check", "diff", "h", "help"];
+    if parsed.operands.is_empty() && !parsed.has(LOOKS) {
+        super::enter(reader, call, Role::Rewrite, &Arg::known("."));
     }
-    trace.write_deep(call, file);
 }
 
-fn linter(trace: &mut Trace<'_>, call: &Call<'_>) -> bool {
-    let spec = Spec::new(
-        "cof",
-        &[
-            "config",
-            "ext",
-            "rule",
-            "format",
-            "output-file",
-            "cache-location",
-            "select",
-            "ignore",
-            "line-length",
-            "target-version",
-        ],
-    );
-    let flags = Flags::parse(call.args, spec);
-    for output in flags.values(&["o", "output-file"]) {
-        trace.touch(call.world, call.name, output, crate::call::effect::Deed::Write);
-    }
-    let mut files: &[Arg] = &flags.operands;
-    let mut writes = flags.has(&["fix", "fix-only"]) && !flags.has(&["diff", "fix-dry-run"]);
-    if call.name == "ruff" {
-        let command = files.first().map_or("", |command| command.text.as_str());
-        writes |= command == "format" && !flags.has(&["check", "diff"]);
-        files = files.get(1..).unwrap_or_default();
-    }
-    if writes {
-        files.iter().for_each(|file| write(trace, call, file));
-        if files.is_empty() {
-            write(trace, call, &Arg::plain("."));
-        }
-    } else {
-        // Plugins and caches: a program like any other.
-        trace.execute(call.world, None);
-    }
-    true
+const RUFF_VALUES: &[(&str, Role)] = &[
+    ("o", Role::Path(Deed::Write)),
+    ("cache-dir", Role::Path(Deed::WriteTree)),
+    ("config", Role::Text),
+    ("exclude", Role::Text),
+    ("extend-select", Role::Text),
+    ("fixable", Role::Text),
+    ("ignore", Role::Text),
+    ("line-length", Role::Text),
+    ("output-file", Role::Path(Deed::Write)),
+    ("output-format", Role::Text),
+    ("select", Role::Text),
+    ("stdin-filename", Role::Text),
+    ("target-version", Role::Text),
+];
+
+const RUFF: &[Program] = &[
+    Program {
+        long: &["fix", "fix-only", "unsafe-fixes", "add-noqa", "diff"],
+        valued: RUFF_VALUES,
+        modes: &[Mode { when: &["diff"], operands: LOOK }, Mode { when: &["fix", "fix-only", "add-noqa"], operands: REWRITE }],
+        rule: Some(everything_with_fix),
+        ..Program::opaque(&["check"])
+    },
+    Program {
+        flags: "h",
+        long: &["check", "diff", "help"],
+        valued: RUFF_VALUES,
+        operands: REWRITE,
+        modes: &[Mode { when: &["check", "diff"], operands: LOOK }],
+        rule: Some(everything),
+        ..Program::opaque(&["format"])
+    },
+];
+
+fn ruff(reader: &mut Reader<'_>, call: &Call<'_>, _: &Parsed<'_>) {
+    command_of(reader, call, &[RUFF]);
+}
+
+const BIOME: &[Program] = &[Program {
+    long: &["write", "apply", "apply-unsafe", "fix", "unsafe"],
+    valued: &[("config-path", Role::Read), ("max-diagnostics", Role::Text), ("reporter", Role::Text)],
+    modes: &[Mode { when: &["write", "apply", "apply-unsafe", "fix"], operands: REWRITE }],
+    ..Program::opaque(&["check", "format", "lint"])
+}];
+
+fn biome(reader: &mut Reader<'_>, call: &Call<'_>, _: &Parsed<'_>) {
+    command_of(reader, call, &[BIOME]);
 }

@@ -1,232 +1,327 @@
-//! Programs that run programs: shells, language runtimes, other machines.
+//! Languages: a script that is a file is entered as run; text that is given to one is *unknown*.
 
-use std::rc::Rc;
+use super::super::reader::Reader;
+use super::super::reader::arg::Arg;
+use super::spec::{Call, Operands, Parsed, Program, Role};
+use super::tollgate::{govern, is_script_of_tollgate};
+use crate::call::effect::Deed;
 
-use super::super::trace::{Input, Trace};
-use super::super::value::{Arg, UNKNOWN, shown};
-use super::Call;
+const VERSION: &[&str] = &["--version", "-V", "-v", "--help", "-h"];
 
-pub(super) fn run(trace: &mut Trace<'_>, call: &Call<'_>) -> bool {
-    match call.name {
-        "sh" | "bash" | "zsh" | "dash" | "ksh" | "ash" | "mksh" | "rbash" => shell(trace, call),
-        "fish" | "csh" | "tcsh" | "nu" | "xonsh" | "elvish" => foreign(trace, call),
-        "su" | "runuser" => {
-            let text = call
-                .args
-                .iter()
-                .position(|arg| matches!(arg.text.as_str(), "-c" | "--command"))
-                .and_then(|at| call.args.get(at + 1));
-            match text {
-                Some(text) => script(trace, call, text, &[]),
-                None => from_input(trace, call),
-            }
-        }
-        "python" | "python2" | "python3" | "pypy" | "pypy3" | "ipython" => language(trace, call, &["-c"], &["-W", "-X", "-Q"]),
-        "node" | "nodejs" | "bun" | "deno" | "tsx" | "ts-node" => {
-            language(
-                trace,
-                call,
-                &["-e", "--eval", "-p", "--print", "-pe", "-ep", "eval"],
-                &["-r", "--require", "--import", "--loader", "--env-file"],
-            );
-        }
-        "ruby" | "jruby" => language(trace, call, &["-e", "-ne", "-pe", "-ane", "-lne", "-pi", "-i"], &["-r", "-I"]),
-        "php" => language(trace, call, &["-r", "-B", "-R", "-E"], &["-d", "-c"]),
-        "lua" | "luajit" | "Rscript" | "julia" | "groovy" | "scala" | "elixir" | "tclsh" | "raku" | "guile" | "racket"
-        | "ghc" | "runghc" => {
-            language(trace, call, &["-e", "-E", "--eval", "-pe"], &["-l"]);
-        }
-        "osascript" => language(trace, call, &["-e"], &["-l"]),
-        name if is_versioned(name, "python") => language(trace, call, &["-c"], &["-W", "-X", "-Q"]),
-        "pwsh" | "powershell" | "cmd" => windows(trace, call),
-        _ => return false,
+/// A script, and its arguments.
+const SCRIPT: Operands = Operands::Then(&[Role::Text], Role::Text);
+
+pub(super) const ROWS: &[Program] = &[
+    Program {
+        flags: "bBdEiIOPqRsSuvx",
+        valued: &[
+            ("c", Role::Code),
+            ("m", Role::Text),
+            ("W", Role::Text),
+            ("X", Role::Text),
+            ("check-hash-based-pycs", Role::Text),
+        ],
+        ends_at_operand: true,
+        ends_behind: &["c", "m"],
+        operands: SCRIPT,
+        answers: &["--version", "-V", "-VV", "--help", "-h"],
+        rule: Some(python),
+        ..Program::new(&[
+            "python",
+            "python2",
+            "python3",
+            "python3.8",
+            "python3.9",
+            "python3.10",
+            "python3.11",
+            "python3.12",
+            "python3.13",
+            "python3.14",
+            "pypy",
+            "pypy3",
+        ])
+    },
+    Program {
+        flags: "c",
+        long: &[
+            "check",
+            "enable-source-maps",
+            "experimental-strip-types",
+            "experimental-vm-modules",
+            "expose-gc",
+            "inspect-brk",
+            "no-deprecation",
+            "no-warnings",
+            "preserve-symlinks",
+            "test",
+            "test-only",
+            "throw-deprecation",
+            "trace-deprecation",
+            "trace-warnings",
+            "watch",
+        ],
+        valued: &[
+            ("e", Role::Code),
+            ("p", Role::Code),
+            ("C", Role::Text),
+            ("conditions", Role::Text),
+            ("env-file", Role::Read),
+            ("eval", Role::Code),
+            ("experimental-loader", Role::Text),
+            ("import", Role::Text),
+            ("loader", Role::Text),
+            ("print", Role::Code),
+            ("r", Role::Text),
+            ("require", Role::Text),
+            ("test-name-pattern", Role::Text),
+            ("test-reporter", Role::Text),
+            ("test-reporter-destination", Role::Path(Deed::Write)),
+        ],
+        attached: &[
+            ("inspect", Role::Text),
+            ("max-old-space-size", Role::Text),
+            ("stack-size", Role::Text),
+            ("stack-trace-limit", Role::Text),
+            ("unhandled-rejections", Role::Text),
+        ],
+        ends_at_operand: true,
+        operands: SCRIPT,
+        answers: VERSION,
+        rule: Some(node),
+        ..Program::new(&["node", "nodejs"])
+    },
+    Program {
+        long: &["files", "transpile-only", "swc", "esm", "watch", "no-cache"],
+        flags: "TS",
+        valued: &[
+            ("e", Role::Code),
+            ("p", Role::Code),
+            ("eval", Role::Code),
+            ("print", Role::Code),
+            ("P", Role::Read),
+            ("project", Role::Read),
+            ("tsconfig", Role::Read),
+            ("r", Role::Text),
+            ("require", Role::Text),
+            ("import", Role::Text),
+            ("env-file", Role::Read),
+        ],
+        ends_at_operand: true,
+        operands: SCRIPT,
+        answers: VERSION,
+        rule: Some(node),
+        ..Program::new(&["ts-node", "ts-node-esm", "tsx", "babel-node", "vite-node", "esno", "swc-node"])
+    },
+    Program {
+        flags: "wWduU",
+        long: &["enable-yjit", "yjit", "disable-gems"],
+        valued: &[("e", Role::Code), ("I", Role::Text), ("r", Role::Text), ("E", Role::Text)],
+        ends_at_operand: true,
+        operands: SCRIPT,
+        answers: &["--version", "-v", "--help", "-h"],
+        rule: Some(script),
+        ..Program::new(&["ruby", "jruby", "truffleruby"])
+    },
+    Program {
+        flags: "01234567alnpw",
+        valued: &[("e", Role::Text), ("I", Role::Text)],
+        attached: &[("i", Role::Text)],
+        ends_at_operand: true,
+        operands: Operands::Rule,
+        answers: &["--version", "-v", "-V", "--help", "-h"],
+        rule: Some(perl),
+        ..Program::new(&["perl"])
+    },
+    Program {
+        flags: "nq",
+        valued: &[
+            ("r", Role::Code),
+            ("B", Role::Code),
+            ("E", Role::Code),
+            ("R", Role::Code),
+            ("F", Role::Script),
+            ("c", Role::Read),
+            ("d", Role::Text),
+            ("l", Role::Read),
+            ("S", Role::Text),
+            ("t", Role::Text),
+            ("f", Role::Script),
+        ],
+        ends_at_operand: true,
+        operands: Operands::Rule,
+        answers: &["--version", "-v", "-i", "-m", "--help", "-h", "--ini", "-l *"],
+        rule: Some(php),
+        ..Program::new(&["php"])
+    },
+    Program {
+        valued: &[("e", Role::Code), ("eval", Role::Code), ("E", Role::Code), ("print", Role::Code), ("l", Role::Text)],
+        long: &["vanilla", "no-save", "no-restore"],
+        ends_at_operand: true,
+        operands: SCRIPT,
+        answers: &["--version"],
+        rule: Some(script),
+        ..Program::new(&[
+            "lua",
+            "luajit",
+            "Rscript",
+            "julia",
+            "groovy",
+            "elixir",
+            "tclsh",
+            "raku",
+            "guile",
+            "racket",
+            "runghc",
+            "crystal-run",
+            "osascript",
+            "ipython",
+        ])
+    },
+    Program { answers: &["--version", "-V", "--help"], rule: Some(deno), ..Program::opaque(&["deno"]) },
+];
+
+/// Enters a script that is run. What stands for the standard input, or for a descriptor, is text that nobody has seen.
+pub(super) fn run_file(reader: &mut Reader<'_>, call: &Call<'_>, file: &Arg) {
+    let is_stream = file.text().is_some_and(|text| text == "-" || text.starts_with("/dev/") || text.starts_with("/proc/"));
+    if is_stream || !file.is_certain() {
+        return reader.unknown(format!("`{}` runs `{}`, text that is only known when it runs", call.name, file.display()));
     }
-    true
+    reader.touch(call.state, call.name, file, Deed::Execute);
 }
 
-fn is_versioned(name: &str, base: &str) -> bool {
-    name.strip_prefix(base).is_some_and(|version| version.chars().all(|c| c.is_ascii_digit() || c == '.'))
-}
-
-/// Text that is read from a pipe, a file or a here-document and run.
-pub(super) fn from_input(trace: &mut Trace<'_>, call: &Call<'_>) {
-    match call.input {
-        Input::Inherited => trace.execute(call.world, None),
-        Input::Text(text) if text.trim().is_empty() => {}
-        _ => trace.unknown(format!("`{}` runs text that it reads when it runs", call.shown())),
+/// A language with a script as its first operand; without one it reads text that nobody has seen.
+fn script(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+    if parsed.has(&["c", "e", "p", "E", "eval", "print"]) {
+        // Entered as code, by its role.
+        return;
+    }
+    match parsed.operands.first() {
+        Some(file) => run_file(reader, call, file),
+        None => reader.unknown(format!("`{}` runs text that it reads when it runs", call.name)),
     }
 }
 
-fn shell(trace: &mut Trace<'_>, call: &Call<'_>) {
-    let mut rest = call.args;
-    let (mut text, mut stdin, mut dry) = (false, false, false);
-    while let Some((option, after)) = rest.split_first() {
-        let Some(letters) = option.text.strip_prefix(['-', '+']).filter(|letters| !letters.is_empty()) else { break };
-        rest = after;
-        match letters {
-            "-" => break,
-            "-rcfile" | "-init-file" => {
-                if let Some((file, after)) = rest.split_first() {
-                    trace.execute(call.world, Some(file));
-                    rest = after;
+fn node(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+    if parsed.has(&["e", "p", "eval", "print"]) {
+        return;
+    }
+    if parsed.has(&["test"]) {
+        reader.execute(call.state);
+        return;
+    }
+    if let Some((file, args)) = parsed.operands.split_first() {
+        if is_script_of_tollgate(file) {
+            let args: Vec<Arg> = args.iter().map(|arg| (*arg).clone()).collect();
+            govern(reader, &args);
+        }
+        if parsed.has(&["c", "check"]) && !parsed.has(&["experimental-loader", "import", "loader", "r", "require"]) {
+            return reader.touch(call.state, call.name, file, Deed::Read);
+        }
+    }
+    script(reader, call, parsed);
+}
+
+/// `python3 -m MODULE`: a program like any other, found in the working directory first.
+fn python(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+    let Some(module) = parsed.values(&["m"]).next() else { return script(reader, call, parsed) };
+    reader.execute(call.state);
+    let rest: Vec<Arg> = parsed.operands.iter().map(|arg| (*arg).clone()).collect();
+    match module.text() {
+        Some("json.tool") => {
+            let inner = Call { name: "python3 -m json.tool", args: &rest, ..*call };
+            super::apply(reader, &JSON_TOOL, &inner);
+        }
+        Some(name) if is_tool(name) => {
+            let mut inner = vec![Arg::known(name)];
+            inner.extend(rest);
+            reader.run_program(&inner, call.state, call.input);
+        }
+        Some(_) => {}
+        None => reader.unknown(format!("`{} -m` runs a module that is only known when it runs", call.name)),
+    }
+}
+
+/// Modules that are also programs with a row of their own.
+fn is_tool(name: &str) -> bool {
+    matches!(name, "pip" | "pytest" | "mypy" | "coverage") || super::formatters::ROWS.iter().any(|row| row.names.contains(&name))
+}
+
+const JSON_TOOL: Program = Program {
+    long: &["compact", "json-lines", "no-ensure-ascii", "no-indent", "sort-keys", "tab"],
+    valued: &[("indent", Role::Text)],
+    operands: Operands::Then(&[Role::Read], Role::Path(Deed::Write)),
+    ..Program::new(&["json.tool"])
+};
+
+/// Perl on a line: certain for a substitution that cannot run anything. With `-i` the files are rewritten.
+fn perl(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+    let one_liner = parsed.has(&["e"]);
+    if !one_liner && !parsed.has(&["a", "i", "n", "p"]) {
+        return script(reader, call, parsed);
+    }
+    let is_plain = one_liner && parsed.has(&["p"]) && parsed.values(&["e"]).all(|code| code.text().is_some_and(is_substitution));
+    // Perl opens a name with one of these as a command or for writing.
+    let are_files = parsed
+        .operands
+        .iter()
+        .all(|file| file.text().is_some_and(|text| !text.contains(['|', '<', '>', '&']) && text.trim() == text));
+    if !is_plain || !are_files {
+        reader.unknown(format!("`{}` runs text from its arguments, whose effects cannot be seen", call.name));
+    }
+    let suffixes: Vec<&Arg> = parsed.values(&["i"]).collect();
+    for file in parsed.operands.iter().filter(|_| parsed.has(&["i"])) {
+        reader.touch(call.state, call.name, file, Deed::Write);
+        for suffix in &suffixes {
+            match (file.text(), suffix.text()) {
+                (Some(file), Some(suffix)) if !suffix.contains(['/', '*']) => {
+                    reader.touch(call.state, call.name, &Arg::known(format!("{file}{suffix}")), Deed::Write);
                 }
-            }
-            long if long.starts_with('-') => {}
-            letters => {
-                text |= letters.contains('c');
-                stdin |= letters.contains('s');
-                dry |= letters.contains('n') && !letters.contains('c');
-                if letters.contains(UNKNOWN) {
-                    trace.unknown(format!("`{}` has an option that is only known when it runs", call.shown()));
-                }
-                // `-o option` takes a word of its own.
-                if letters.ends_with(['o', 'O']) {
-                    rest = rest.get(1..).unwrap_or_default();
-                }
+                _ => reader.unknown(format!("`{}` keeps a copy at a place that is not certain", call.name)),
             }
         }
     }
-    match rest.split_first() {
-        Some((command, args)) if text => script(trace, call, command, args.get(1..).unwrap_or_default()),
-        _ if text || dry => {}
-        Some((file, args)) if !stdin && !matches!(file.text.as_str(), "-" | "/dev/stdin") => {
-            let _ = args;
-            if !file.is_known() || file.text.starts_with("/dev/") || file.text.starts_with("/proc/") {
-                trace.unknown(format!("`{}` runs text that is only known when it runs", call.shown()));
-            } else {
-                trace.execute(call.world, Some(file));
-            }
+}
+
+/// `s/old/new/g` in which nothing is a variable, a block or a command.
+fn is_substitution(code: &str) -> bool {
+    let code = code.trim().trim_end_matches(';');
+    let Some(rest) = code.strip_prefix('s') else { return false };
+    let Some(delimiter) = rest.chars().next().filter(|c| "/|,#!:".contains(*c)) else { return false };
+    let parts: Vec<&str> = rest.split(delimiter).collect();
+    match parts.as_slice() {
+        ["", pattern, replacement, flags] => {
+            let is_text = |part: &str| !part.contains(['$', '@', '{', '}', '`']) && !part.ends_with('\\');
+            is_text(pattern) && is_text(replacement) && flags.chars().all(|flag| "gims".contains(flag))
         }
-        _ => match call.input {
-            Input::Text(text) if !text.contains(UNKNOWN) => {
-                let mut world = call.world.child();
-                world.options.posix = is_plain(call.name);
-                world.positional = None;
-                trace.apart(|trace| trace.text(text, vec![world], &Input::Unknown));
-            }
-            _ => from_input(trace, call),
-        },
+        _ => false,
     }
 }
 
-/// Shells that may lack what Bash adds.
-fn is_plain(name: &str) -> bool {
-    !matches!(name, "bash" | "rbash" | "zsh")
-}
-
-/// A script that is an argument.
-fn script(trace: &mut Trace<'_>, call: &Call<'_>, text: &Arg, args: &[Arg]) {
-    if !text.is_known() || text.pattern.is_some() {
-        return trace.unknown(format!("`{}` runs text that is only known when it runs", call.shown()));
+fn php(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+    if parsed.has(&["r", "B", "E", "R"]) {
+        return;
     }
-    let mut world = call.world.child();
-    world.options.posix = is_plain(call.name);
-    world.positional = Some(Rc::new(args.iter().map(|arg| arg.text.clone()).collect()));
-    trace.apart(|trace| trace.text(&text.text, vec![world], call.input));
-}
-
-/// Shells with a grammar of their own.
-fn foreign(trace: &mut Trace<'_>, call: &Call<'_>) {
-    match call.args.iter().find(|arg| !arg.text.starts_with('-')) {
-        Some(file) if !call.args.iter().any(|arg| arg.text.starts_with('-') && arg.text.contains('c')) => {
-            trace.execute(call.world, Some(file))
-        }
-        Some(text) => trace.unknown(format!("`{} -c {}` is in a language that is not read here", call.name, shown(&text.text))),
-        None => from_input(trace, call),
+    if parsed.has(&["S", "f", "F"]) {
+        return reader.execute(call.state);
+    }
+    if !parsed.has(&["l"]) {
+        script(reader, call, parsed);
     }
 }
 
-/// A language's runtime: `inline` are the options that take code, `valued` others that take a word.
-fn language(trace: &mut Trace<'_>, call: &Call<'_>, inline: &[&str], valued: &[&str]) {
-    let mut rest = call.args.iter();
-    while let Some(arg) = rest.next() {
-        let text = arg.text.as_str();
-        // Letters may stand together: `-Ic`, `-lane`.
-        let bundled = |option: &&str| {
-            let letter = option.strip_prefix('-').filter(|letter| letter.len() == 1);
-            let letters = text.strip_prefix('-').filter(|letters| !letters.starts_with('-'));
-            let before = letter.zip(letters).and_then(|(letter, letters)| letters.split_once(letter)).map(|(before, _)| before);
-            before.is_some_and(|before| before.chars().all(|c| "abBdEhiIlnOpPqRsSuvVwx0".contains(c)))
-        };
-        if inline.contains(&text) || inline.iter().any(|option| text.starts_with(&format!("{option}=")) || bundled(option)) {
-            let code = rest.next().map_or("", |code| code.text.as_str());
-            return trace.unknown(format!("`{} {text} {}` is a program whose effects cannot be seen", call.name, shown(code)));
+/// `deno run FILE`, `deno eval TEXT`.
+fn deno(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+    match parsed.operands.first().and_then(|arg| arg.text()) {
+        Some("eval" | "repl") => reader.unknown(format!("`{} eval` runs text whose effects cannot be seen", call.name)),
+        None => reader.unknown(format!("`{}` runs text that it reads when it runs", call.name)),
+        Some("fmt") if !call.args.iter().any(|arg| arg.is("--check")) => {
+            for file in parsed.operands.get(1..).unwrap_or_default() {
+                super::enter(reader, call, Role::Rewrite, file);
+            }
         }
-        match text {
-            "-m" => {
-                let module = rest.next().map_or("", |module| module.text.as_str());
-                if module == "json.tool" {
-                    let operands: Vec<&Arg> = rest.filter(|arg| !arg.text.starts_with('-')).collect();
-                    if let Some(output) = operands.get(1) {
-                        trace.touch(call.world, call.name, output, crate::call::effect::Deed::Write);
-                    }
-                    return;
-                }
-                return trace.execute(call.world, None);
-            }
-            "-" => return from_input(trace, call),
-            text if valued.contains(&text) => drop(rest.next()),
-            // Words such as `run` and `test` are commands of the runtime, not files.
-            "run" | "test" | "install" | "x" | "task" | "add" | "fmt" | "lint" | "check" | "build" | "compile"
-                if matches!(call.name, "deno" | "bun") =>
-            {
-                return trace.execute(call.world, None);
-            }
-            text if text.starts_with('-') => {}
-            text if text.starts_with("/dev/") || !arg.is_known() => {
-                return trace.unknown(format!("`{}` runs text that is only known when it runs", call.shown()));
-            }
-            _ => return trace.execute(call.world, Some(arg)),
+        Some("run") if parsed.operands.get(1).is_some_and(|file| file.is("-")) => {
+            reader.unknown(format!("`{}` runs text that it reads when it runs", call.name));
         }
-    }
-    from_input(trace, call);
-}
-
-/// PowerShell and `cmd`: only what plainly looks is let through.
-fn windows(trace: &mut Trace<'_>, call: &Call<'_>) {
-    const LOOKS: &[&str] = &[
-        "get-content",
-        "get-childitem",
-        "get-item",
-        "get-location",
-        "get-process",
-        "get-date",
-        "get-command",
-        "get-help",
-        "test-path",
-        "select-string",
-        "get-filehash",
-        "resolve-path",
-        "measure-object",
-        "write-output",
-        "write-host",
-        "dir",
-        "type",
-        "ls",
-        "cat",
-        "gc",
-        "gci",
-        "pwd",
-        "echo",
-        "ver",
-        "where",
-        "findstr",
-        "tree",
-        "more",
-        "hostname",
-        "whoami",
-        "cd",
-    ];
-    let switch = |arg: &Arg| {
-        let text = arg.text.to_ascii_lowercase();
-        text.starts_with('-') || (call.name == "cmd" && text.starts_with('/') && text.len() == 2)
-    };
-    let words: Vec<&str> = call.args.iter().skip_while(|arg| switch(arg)).map(|arg| arg.text.as_str()).collect();
-    let encoded = call.args.iter().any(|arg| ["-e", "-E", "-f", "-F"].iter().any(|flag| arg.text.starts_with(flag)));
-    let text = words.join(" ");
-    let first = text.split_whitespace().next().unwrap_or_default().to_ascii_lowercase();
-    let plain = !text.contains([';', '&', '|', '>', '<', '$', '(', ')', '{', '}', '`', '\n', '%', '@', UNKNOWN]);
-    if encoded || !plain || !LOOKS.contains(&first.as_str()) {
-        trace.unknown(format!("`{}` is in a language that is not read here", call.shown()));
+        Some(_) => {}
     }
 }

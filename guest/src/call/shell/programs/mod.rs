@@ -1,140 +1,307 @@
-//! What programs do with their arguments, one family per file.
+//! Programs and what they do with their arguments: one table, a row per program.
+//!
+//! | what runs | what is entered |
+//! | --- | --- |
+//! | a program of the table, every argument listed | what its row says |
+//! | a program of the table with anything else | *unknown* |
+//! | a build tool, a script, a program that is not in the table | that it runs ([`Deed::Execute`]); what it changed is seen afterwards |
 
+mod agents;
 mod archive;
 mod awk;
+mod build;
+mod cloud;
+mod compress;
 mod copy;
+mod databases;
 mod editors;
+pub(super) mod environment;
 mod files;
 mod find;
 mod formatters;
 mod git;
-mod git_tree;
 mod interpreters;
+mod machine;
 mod network;
+mod outputs;
 mod patch;
-mod perl;
+mod pattern;
+mod place;
 mod prefix;
 mod readers;
+mod runners;
+mod searches;
 mod sed;
-mod tools;
+mod shells;
+mod spec;
+mod system;
+mod tollgate;
+mod xargs;
 
-use super::flags::{Flags, Spec};
-use super::trace::{Folder, Input, Trace};
-use super::value::{Arg, shown};
-use super::world::World;
+use std::collections::BTreeMap;
+
+pub(super) use spec::{Call, Mode, Operands, Parsed, Program, Role, Unlisted};
+
+use super::reader::arg::{Arg, display};
+use super::reader::input::Input;
+use super::reader::state::State;
+use super::reader::{Reader, lexical};
 use crate::call::effect::Deed;
+use crate::ports::Kind;
 
-/// One program, run with arguments.
-#[derive(Clone, Copy)]
-pub(super) struct Call<'c> {
-    /// Its name without folders.
-    pub(super) name: &'c str,
-    pub(super) args: &'c [Arg],
-    pub(super) world: &'c World,
-    pub(super) input: &'c Input,
-}
+/// All rows, in the order in which a reader of the code would look for them.
+const TABLE: &[&[Program]] = &[
+    readers::ROWS,
+    searches::ROWS,
+    outputs::ROWS,
+    machine::ROWS,
+    files::ROWS,
+    copy::ROWS,
+    patch::ROWS,
+    sed::ROWS,
+    awk::ROWS,
+    editors::ROWS,
+    find::ROWS,
+    xargs::ROWS,
+    archive::ROWS,
+    compress::ROWS,
+    prefix::ROWS,
+    agents::ROWS,
+    build::ROWS,
+    cloud::ROWS,
+    databases::ROWS,
+    formatters::ROWS,
+    git::ROWS,
+    interpreters::ROWS,
+    network::ROWS,
+    runners::ROWS,
+    shells::ROWS,
+    system::ROWS,
+    tollgate::ROWS,
+];
 
-impl Call<'_> {
-    /// The call as a person would write it, for reasons.
-    fn shown(&self) -> String {
-        let words: Vec<&str> = std::iter::once(self.name).chain(self.args.iter().map(|arg| arg.text.as_str())).collect();
-        shown(&words.join(" "))
-    }
-}
+/// Folders whose programs are what their names say.
+const TRUSTED_FOLDERS: &[&str] = &["/bin", "/sbin", "/usr/bin", "/usr/sbin", "/usr/local/bin", "/opt/homebrew/bin"];
 
-/// Folders in which a program's name means what it usually means.
-const SYSTEM_FOLDERS: &[&str] =
-    &["/bin", "/usr/bin", "/usr/local/bin", "/sbin", "/usr/sbin", "/usr/local/sbin", "/opt/homebrew/bin"];
+/// Programs that, named among the arguments of a program that is not in the table, are most likely run by it.
+const TELLING_NAMES: &[&str] = &[
+    "bash", "chmod", "chown", "cp", "dash", "dd", "ksh", "ln", "mv", "perl", "python", "python3", "rm", "rmdir", "rsync", "sed",
+    "sh", "shred", "tee", "truncate", "unlink", "xargs", "zsh",
+];
 
-/// Whether a command changes no file, whatever its arguments: then its patterns need not be expanded.
-pub(super) fn only_looks(name: &str) -> bool {
-    matches!(name, "echo" | "cat" | "head" | "test" | "printf") || readers::READERS.binary_search(&name).is_ok()
-}
-
-/// The folder that a build tool is sent to.
-fn elsewhere(call: &Call<'_>) -> Option<Arg> {
-    let options: &[&str] = match call.name {
-        "make" | "gmake" | "ninja" | "pnpm" => &["-C", "--directory", "--dir"],
-        "npm" => &["--prefix"],
-        "yarn" => &["--cwd"],
-        "just" => &["-d", "--working-directory"],
-        _ => return None,
+/// Enters what a program does. `argv` begins with its name.
+pub(super) fn run(reader: &mut Reader<'_>, argv: &[Arg], state: &State, input: &Input) {
+    let Some((name, args)) = argv.split_first() else { return };
+    let Arg::Known(written) = name else {
+        return reader.unknown(format!("`{}` is a command that is only known when it runs", name.display()));
     };
-    let mut rest = call.args.iter();
-    while let Some(arg) = rest.next() {
-        if options.contains(&arg.text.as_str()) {
-            return rest.next().cloned();
+    let Some(base) = base_name(written) else {
+        return reader.unknown(format!("`{}` is not the name of a program", display(written)));
+    };
+    let call = Call { name: base, args, state, input };
+    let row = find(base);
+    if written.contains('/') && !is_trusted(written) {
+        // Whatever it is called, it is a file of its own; but a familiar name with familiar arguments is worth judging too.
+        reader.touch(state, written, name, Deed::Execute);
+        match row {
+            Some(row) if !row.opaque => apply(reader, row, &call),
+            Some(_) => {}
+            None => look_for_programs(reader, &call),
         }
-        let attached =
-            |option: &&str| arg.after(&if option.starts_with("--") { format!("{option}=") } else { (*option).to_owned() });
-        if let Some(folder) = options.iter().find_map(attached) {
-            return Some(folder);
-        }
+        return;
     }
-    None
-}
-
-/// Enters what a program does.
-pub(super) fn run(trace: &mut Trace<'_>, program: &Arg, args: &[Arg], world: &World, input: &Input) {
-    let name = match program.text.rsplit_once('/') {
-        Some((folder, name)) if SYSTEM_FOLDERS.contains(&folder) => name,
-        Some(_) => {
-            if program.text.starts_with("/dev/") {
-                return trace.unknown(format!("`{}` is a command that is only known when it runs", shown(&program.text)));
+    match row {
+        Some(row) if row.opaque => apply(reader, row, &call),
+        Some(row) => {
+            // A program that runs another one leaves it to that one.
+            if let (Some(variable), false) = (&state.influence, row.runs_another) {
+                reader.unknown(format!("`{variable}` may change what `{base}` does"));
             }
-            return trace.execute(world, Some(program));
+            apply(reader, row, &call);
         }
-        None => program.text.as_str(),
+        None => {
+            reader.execute(state);
+            look_for_programs(reader, &call);
+        }
+    }
+}
+
+/// The row of a program.
+fn find(name: &str) -> Option<&'static Program> {
+    thread_local! {
+        static ROWS: BTreeMap<&'static str, &'static Program> =
+            TABLE.iter().copied().flatten().flat_map(|row| row.names.iter().map(move |name| (*name, row))).collect();
+    }
+    ROWS.with(|rows| rows.get(name).copied())
+}
+
+/// Every name in the table.
+#[cfg(test)]
+pub(super) fn names() -> impl Iterator<Item = &'static str> {
+    TABLE.iter().copied().flatten().flat_map(|row| row.names.iter().copied())
+}
+
+/// Enters what a row says about a call.
+fn apply(reader: &mut Reader<'_>, row: &Program, call: &Call<'_>) {
+    if row.is_answer(call.args) && call.state.influence.is_none() && !obeys_a_file(reader, row, call.state) {
+        return;
+    }
+    if row.opaque {
+        reader.execute(call.state);
+    }
+    if let Some(why) = row.refused {
+        reader.unknown(format!("`{}` {why}", call.name));
+    }
+    let (parsed, roles) = match row.parse(call.args) {
+        Ok(parsed) => parsed,
+        // A value is missing: the program says so and ends.
+        Err(Unlisted::NoValue(_)) if row.opaque => return,
+        Err(unlisted) => {
+            reader.unknown(unlisted.reason(call.name));
+            // What is named in plain sight is judged all the same, so that it can be refused with a good reason.
+            if let Operands::All(role @ Role::Path(_)) = row.operands {
+                call.args
+                    .iter()
+                    .filter(|arg| arg.is_certain() && !arg.may_be_option())
+                    .for_each(|arg| enter(reader, call, role, arg));
+            }
+            return;
+        }
     };
-    let name = name.strip_suffix(".exe").unwrap_or(name);
-    let call = Call { name, args, world, input };
-    let families: &[fn(&mut Trace<'_>, &Call<'_>) -> bool] = &[
-        readers::run,
-        files::run,
-        copy::run,
-        editors::run,
-        find::run,
-        prefix::run,
-        interpreters::run,
-        archive::run,
-        network::run,
-        patch::run,
-        formatters::run,
-        git::run,
-    ];
-    if !families.iter().any(|family| family(trace, &call)) {
-        trace.execute(world, elsewhere(&call).as_ref());
+    for (role, value) in &roles {
+        enter(reader, call, *role, value);
+    }
+    match row.operands_for(&parsed) {
+        Operands::None => {
+            if let Some(operand) = parsed.operands.first() {
+                reader.unknown(format!("`{}` has the argument `{}`, whose effect is not known", call.name, operand.display()));
+            }
+        }
+        Operands::All(role) => parsed.operands.iter().for_each(|operand| enter(reader, call, role, operand)),
+        Operands::Then(first, rest) => {
+            for (nth, operand) in parsed.operands.iter().enumerate() {
+                // Which argument is which is only certain up to here.
+                if let (Arg::Many(_), false) = (operand, row.lenient) {
+                    reader.unknown(Unlisted::Uncertain(operand.display()).reason(call.name));
+                }
+                enter(reader, call, first.get(nth).copied().unwrap_or(rest), operand);
+            }
+        }
+        Operands::Rule => {}
+    }
+    if let Some(rule) = row.rule {
+        rule(reader, call, &parsed);
     }
 }
 
-/// Notes in a world which folders `mkdir` has made there.
-pub(super) fn remember_folders(trace: &Trace<'_>, args: &[Arg], world: &mut World) {
-    let flags = Flags::parse(args, Spec::new("m", &["mode"]));
-    for folder in flags.operands.iter().filter(|folder| folder.is_known() && folder.pattern.is_none()) {
-        trace.made(world, &folder.text, flags.has(&["p", "parents"]));
+/// Enters what happens to one argument.
+pub(super) fn enter(reader: &mut Reader<'_>, call: &Call<'_>, role: Role, arg: &Arg) {
+    match role {
+        Role::Text => {}
+        Role::Read => reader.touch(call.state, call.name, arg, Deed::Read),
+        Role::Path(deed) => reader.touch(call.state, call.name, arg, deed),
+        Role::Stamp => {
+            let exists = reader.kind(call.state, arg).is_some_and(|kind| kind != Kind::Missing);
+            reader.touch(call.state, call.name, arg, if exists { Deed::Touch } else { Deed::Write });
+        }
+        Role::Script => reader.touch(call.state, call.name, arg, Deed::Execute),
+        Role::Rewrite => rewrite(reader, call, arg),
+        Role::Code => reader.unknown(format!("`{}` runs text from its arguments, whose effects cannot be seen", call.name)),
     }
 }
 
-impl Trace<'_> {
-    /// Enters that a path is written, and everything below it where it is a folder.
-    fn write_deep(&mut self, call: &Call<'_>, arg: &Arg) {
-        for path in self.paths(call.world, call.name, arg, Deed::Write) {
-            let deed = if self.folder(call.world, &path) == Folder::No { Deed::Write } else { Deed::WriteTree };
-            self.touch_path(call.world, call.name, &path, deed);
-        }
+/// Enters that a file, or every file of a folder, is rewritten.
+fn rewrite(reader: &mut Reader<'_>, call: &Call<'_>, arg: &Arg) {
+    const PATTERN: [char; 4] = ['*', '?', '[', '{'];
+    let text = arg.text().unwrap_or_default();
+    if text.starts_with('!') {
+        return;
     }
+    let is_pattern = text.contains(PATTERN);
+    let folder = is_pattern.then(|| {
+        let head = text.split(PATTERN).next().unwrap_or_default();
+        Arg::known(match head.rsplit_once('/') {
+            None => ".",
+            Some(("", _)) => "/",
+            Some((folder, _)) => folder,
+        })
+    });
+    let at = folder.as_ref().unwrap_or(arg);
+    let path = call.state.locate(at).map(|path| lexical(&path));
+    if path.is_some_and(|path| path == "." || path == ".." || path.starts_with("../")) {
+        return reader.unknown(format!("`{}` may rewrite any file of the workspace", call.name));
+    }
+    let is_folder = is_pattern || text.ends_with('/') || reader.kind(call.state, at) == Some(Kind::Directory);
+    reader.touch(call.state, call.name, at, if is_folder { Deed::WriteTree } else { Deed::Write });
+}
 
-    /// Enters each argument with the same deed.
-    fn touch_all(&mut self, call: &Call<'_>, args: &[Arg], deed: Deed) {
-        for arg in args {
-            self.touch(call.world, call.name, arg, deed);
-        }
+/// Whether a file that a program obeys stands in its folder or above it, or may stand there.
+fn obeys_a_file(reader: &Reader<'_>, row: &Program, state: &State) -> bool {
+    if row.obeys.is_empty() {
+        return false;
     }
+    let Some(folders) = reader.folders_upwards(state) else { return true };
+    let stands = |path: &String| reader.may_have_written(path) || reader.kind_at(path) != Some(Kind::Missing);
+    folders.iter().flat_map(|folder| row.obeys.iter().map(move |name| below(folder, name))).any(|path| stands(&path))
+}
 
-    /// Runs the command that follows in another command's arguments.
-    fn run_command(&mut self, call: &Call<'_>, command: &[Arg]) {
-        if let Some((name, args)) = command.split_first() {
-            self.invoke_program(name, args, call.world.clone(), call.input);
+/// The path of a name in a folder, both as touches spell them.
+fn below(folder: &str, name: &str) -> String {
+    if folder == "." { name.to_owned() } else { format!("{folder}/{name}") }
+}
+
+/// Reads the command of a program that has several (`docker cp`), each a row of a table of its own. False where no table
+/// has one for the first words that are not options.
+fn command_of(reader: &mut Reader<'_>, call: &Call<'_>, tables: &[&[Program]]) -> bool {
+    let mut args = call.args;
+    let mut is_value = false;
+    while let Some((first, rest)) = args.split_first() {
+        let Some(word) = first.text() else { return false };
+        let second = rest.first().and_then(Arg::text).unwrap_or_default();
+        let named = |name: &str| tables.iter().copied().flatten().find(|row| row.names.contains(&name));
+        let (two, name) = (format!("{word} {second}"), format!("{} {word}", call.name));
+        if let Some(row) = named(&two) {
+            let name = format!("{} {two}", call.name);
+            apply(reader, row, &Call { name: &name, args: rest.get(1..).unwrap_or_default(), ..*call });
+            return true;
+        }
+        if let Some(row) = named(word) {
+            apply(reader, row, &Call { name: &name, args: rest, ..*call });
+            return true;
+        }
+        // What follows an option may be its value.
+        if !word.starts_with('-') && !is_value {
+            return false;
+        }
+        is_value = word.starts_with('-') && !word.contains('=');
+        args = rest;
+    }
+    false
+}
+
+/// A program that nobody knows may run another one.
+fn look_for_programs(reader: &mut Reader<'_>, call: &Call<'_>) {
+    let telling = |arg: &&Arg| arg.text().and_then(base_name).is_some_and(|name| TELLING_NAMES.contains(&name));
+    if let Some(arg) = call.args.iter().find(telling) {
+        reader.unknown(format!("`{}` may run `{}`", display(call.name), arg.display()));
+    }
+}
+
+/// The last name of a path.
+fn base_name(path: &str) -> Option<&str> {
+    path.rsplit('/').next().filter(|name| !name.is_empty() && *name != "." && *name != "..")
+}
+
+/// Whether a program stands in a folder that agents cannot write to.
+fn is_trusted(path: &str) -> bool {
+    let mut names: Vec<&str> = Vec::new();
+    for name in path.split('/') {
+        match name {
+            "" | "." => {}
+            ".." => drop(names.pop()),
+            name => names.push(name),
         }
     }
+    names.pop();
+    path.starts_with('/') && TRUSTED_FOLDERS.contains(&format!("/{}", names.join("/")).as_str())
 }

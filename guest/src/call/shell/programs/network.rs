@@ -1,290 +1,333 @@
-//! Programs that fetch, send and mirror.
+//! Programs that fetch and send.
 
-use super::super::flags::{Flags, Spec};
-use super::super::trace::{Folder, Trace};
-use super::super::value::Arg;
-use super::{Call, copy};
+use super::super::reader::Reader;
+use super::super::reader::arg::Arg;
+use super::spec::{Call, Operands, Parsed, Program, Role};
 use crate::call::effect::Deed;
+use crate::ports::Kind;
 
-pub(super) fn run(trace: &mut Trace<'_>, call: &Call<'_>) -> bool {
-    match call.name {
-        "curl" => curl(trace, call),
-        "wget" => wget(trace, call),
-        "rsync" => rsync(trace, call),
-        "scp" => scp(trace, call),
-        "aria2c" | "axel" | "yt-dlp" => trace.touch_path(call.world, call.name, ".", Deed::WriteTree),
-        _ => return false,
+const WRITE: Role = Role::Path(Deed::Write);
+
+pub(super) const ROWS: &[Program] = &[
+    Program {
+        flags: "fgiknqsvGILNSZ#01246",
+        long: &[
+            "basic",
+            "compressed",
+            "digest",
+            "fail",
+            "fail-early",
+            "fail-with-body",
+            "get",
+            "globoff",
+            "head",
+            "http1.0",
+            "http1.1",
+            "http2",
+            "http2-prior-knowledge",
+            "http3",
+            "include",
+            "insecure",
+            "ipv4",
+            "ipv6",
+            "location",
+            "location-trusted",
+            "negotiate",
+            "netrc",
+            "no-buffer",
+            "no-keepalive",
+            "no-progress-meter",
+            "no-sessionid",
+            "ntlm",
+            "parallel",
+            "path-as-is",
+            "post301",
+            "post302",
+            "post303",
+            "progress-bar",
+            "raw",
+            "retry-all-errors",
+            "retry-connrefused",
+            "show-error",
+            "show-headers",
+            "silent",
+            "ssl-reqd",
+            "tcp-nodelay",
+            "tlsv1.2",
+            "tlsv1.3",
+            "verbose",
+        ],
+        valued: &[
+            ("b", Role::Text),
+            ("c", WRITE),
+            ("d", Role::Text),
+            ("e", Role::Text),
+            ("m", Role::Text),
+            ("o", Role::Text),
+            ("r", Role::Text),
+            ("u", Role::Text),
+            ("w", Role::Text),
+            ("x", Role::Text),
+            ("A", Role::Text),
+            ("D", WRITE),
+            ("E", Role::Text),
+            ("F", Role::Text),
+            ("H", Role::Text),
+            ("X", Role::Text),
+            ("cacert", Role::Read),
+            ("cert", Role::Text),
+            ("connect-timeout", Role::Text),
+            ("connect-to", Role::Text),
+            ("cookie", Role::Text),
+            ("cookie-jar", WRITE),
+            ("data", Role::Text),
+            ("data-ascii", Role::Text),
+            ("data-binary", Role::Text),
+            ("data-raw", Role::Text),
+            ("data-urlencode", Role::Text),
+            ("dump-header", WRITE),
+            ("form", Role::Text),
+            ("form-string", Role::Text),
+            ("header", Role::Text),
+            ("json", Role::Text),
+            ("key", Role::Read),
+            ("limit-rate", Role::Text),
+            ("max-filesize", Role::Text),
+            ("max-redirs", Role::Text),
+            ("max-time", Role::Text),
+            ("noproxy", Role::Text),
+            ("oauth2-bearer", Role::Text),
+            ("output", Role::Text),
+            ("proxy", Role::Text),
+            ("range", Role::Text),
+            ("referer", Role::Text),
+            ("request", Role::Text),
+            ("resolve", Role::Text),
+            ("retry", Role::Text),
+            ("retry-delay", Role::Text),
+            ("retry-max-time", Role::Text),
+            ("stderr", WRITE),
+            ("trace", WRITE),
+            ("trace-ascii", WRITE),
+            ("url", Role::Text),
+            ("url-query", Role::Text),
+            ("user", Role::Text),
+            ("user-agent", Role::Text),
+            ("write-out", Role::Text),
+        ],
+        operands: Operands::Rule,
+        answers: &["--version", "-V", "--help", "-h"],
+        rule: Some(curl),
+        ..Program::new(&["curl"])
+    },
+    Program {
+        flags: "dqvS46",
+        long: &[
+            "content-on-error",
+            "inet4-only",
+            "inet6-only",
+            "no-cache",
+            "no-check-certificate",
+            "no-cookies",
+            "no-hsts",
+            "no-proxy",
+            "no-verbose",
+            "quiet",
+            "server-response",
+            "show-progress",
+            "spider",
+            "verbose",
+        ],
+        valued: &[
+            ("t", Role::Text),
+            ("T", Role::Text),
+            ("U", Role::Text),
+            ("O", Role::Text),
+            ("body-data", Role::Text),
+            ("connect-timeout", Role::Text),
+            ("header", Role::Text),
+            ("max-redirect", Role::Text),
+            ("method", Role::Text),
+            ("output-document", Role::Text),
+            ("password", Role::Text),
+            ("post-data", Role::Text),
+            ("read-timeout", Role::Text),
+            ("referer", Role::Text),
+            ("timeout", Role::Text),
+            ("tries", Role::Text),
+            ("user", Role::Text),
+            ("user-agent", Role::Text),
+            ("wait", Role::Text),
+        ],
+        operands: Operands::Rule,
+        answers: &["--version", "--help"],
+        rule: Some(wget),
+        ..Program::new(&["wget"])
+    },
+    Program {
+        valued: &[
+            ("c", Role::Text),
+            ("D", Role::Text),
+            ("F", Role::Script),
+            ("J", Role::Text),
+            ("P", Role::Text),
+            ("S", Role::Script),
+            ("X", Role::Text),
+            ("i", Role::Read),
+            ("l", Role::Text),
+            ("o", Role::Text),
+        ],
+        flags: "346ABCOTpqrRsv",
+        operands: Operands::Rule,
+        rule: Some(scp),
+        ..Program::opaque(&["scp"])
+    },
+    Program {
+        flags: "1246AaCfGgKkMNnqsTtVvXxYy",
+        valued: &[
+            ("b", Role::Text),
+            ("c", Role::Text),
+            ("D", Role::Text),
+            ("e", Role::Text),
+            ("E", WRITE),
+            ("F", Role::Script),
+            ("i", Role::Read),
+            ("I", Role::Text),
+            ("J", Role::Text),
+            ("L", Role::Text),
+            ("l", Role::Text),
+            ("m", Role::Text),
+            ("o", Role::Text),
+            ("O", Role::Text),
+            ("p", Role::Text),
+            ("Q", Role::Text),
+            ("R", Role::Text),
+            ("S", WRITE),
+            ("W", Role::Text),
+            ("w", Role::Text),
+        ],
+        ends_at_operand: true,
+        rule: Some(ssh_options),
+        ..Program::opaque(&["ssh"])
+    },
+    Program {
+        valued: &[("o", WRITE), ("output", WRITE)],
+        ..Program::opaque(&["http", "https", "httpie", "xh", "xhs", "grpcurl", "websocat", "ngrok"])
+    },
+    Program {
+        valued: &[("d", Role::Path(Deed::WriteTree)), ("dir", Role::Path(Deed::WriteTree)), ("l", WRITE), ("log", WRITE)],
+        ..Program::opaque(&["aria2c"])
+    },
+    Program { valued: &[("o", WRITE), ("output", WRITE)], ..Program::opaque(&["axel", "yt-dlp", "youtube-dl"]) },
+    Program::refused(
+        &["nc", "ncat", "netcat", "socat", "telnet", "ftp", "sftp", "lftp", "tftp"],
+        "moves data to and from files and programs in ways that its arguments do not show",
+    ),
+];
+
+fn curl(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+    for output in parsed.values(&["o", "output"]) {
+        // `#1` stands for a piece of the address.
+        if output.text().is_none_or(|text| text.contains('#')) && !output.is_certain()
+            || output.text().is_some_and(|text| text.contains('#'))
+        {
+            reader.unknown(format!("`{}` writes to `{}`, a name that is only known when it runs", call.name, output.display()));
+        } else if !output.is("-") {
+            reader.touch(call.state, call.name, output, Deed::Write);
+        }
     }
-    true
+    for format in parsed.values(&["w", "write-out"]) {
+        if format.text().is_none_or(|text| text.contains("%output{") || text.starts_with('@')) {
+            reader.unknown(format!("`{}` has the format `{}`, which may write to a file", call.name, format.display()));
+        }
+    }
+    for sent in parsed.values(&["d", "data", "data-ascii", "data-binary", "json"]) {
+        if let Some(file) = sent.text().and_then(|text| text.strip_prefix('@')).filter(|file| *file != "-") {
+            reader.touch(call.state, call.name, &Arg::known(file), Deed::Read);
+        }
+    }
+    for address in parsed.operands.iter().copied().chain(parsed.values(&["url"])) {
+        if !is_web_address(address) {
+            reader.unknown(format!("`{}` is given `{}`, which is not an address of the web", call.name, address.display()));
+        }
+    }
 }
 
-fn curl(trace: &mut Trace<'_>, call: &Call<'_>) {
-    let spec = Spec::new(
-        "oDcbdXHuAeFTmKwxrzCEtUyYPQ",
-        &[
-            "output",
-            "dump-header",
-            "cookie-jar",
-            "cookie",
-            "data",
-            "request",
-            "header",
-            "user",
-            "user-agent",
-            "referer",
-            "form",
-            "upload-file",
-            "max-time",
-            "config",
-            "write-out",
-            "proxy",
-            "range",
-            "time-cond",
-            "continue-at",
-            "cert",
-            "output-dir",
-            "data-raw",
-            "data-binary",
-            "data-urlencode",
-            "connect-timeout",
-            "retry",
-            "retry-delay",
-            "trace",
-            "trace-ascii",
-            "stderr",
-            "etag-save",
-            "hsts",
-            "alt-svc",
-            "libcurl",
-            "json",
-            "url",
-            "cacert",
-            "key",
-            "resolve",
-            "max-redirs",
-            "limit-rate",
-        ],
-    );
-    let flags = Flags::parse(call.args, spec);
-    let folder = flags.value(&["output-dir"]);
-    let placed = |arg: &Arg| match folder {
-        Some(folder) => Arg::plain(format!("{}/{}", folder.text, arg.text)),
-        None => arg.clone(),
+/// `http://…`, `https://…`, or a host's name.
+fn is_web_address(arg: &Arg) -> bool {
+    let (text, whole) = match arg {
+        Arg::Known(text) => (text, true),
+        Arg::One(start) => (start, false),
+        Arg::Below(..) | Arg::Many(_) => return false,
     };
-    for output in flags.values(&["o", "output"]) {
-        if output.text != "-" {
-            trace.touch(call.world, call.name, &placed(output), Deed::Write);
-        }
-    }
-    for output in flags.values(&[
-        "D",
-        "dump-header",
-        "c",
-        "cookie-jar",
-        "trace",
-        "trace-ascii",
-        "stderr",
-        "etag-save",
-        "hsts",
-        "alt-svc",
-        "libcurl",
-    ]) {
-        trace.touch(call.world, call.name, output, Deed::Write);
-    }
-    if flags.has(&["K", "config"]) {
-        trace.unknown(format!("`{}` takes its options from a file", call.shown()));
-    }
-    if flags.has(&["O", "remote-name", "remote-name-all", "J", "remote-header-name"]) {
-        for url in flags.operands.iter().chain(flags.values(&["url"])) {
-            let name = remote_name(&url.text);
-            if flags.has(&["J", "remote-header-name"]) || name.is_empty() || !url.is_known() {
-                let folder = folder.cloned().unwrap_or_else(|| Arg::plain("."));
-                trace.touch(call.world, call.name, &folder, Deed::WriteTree);
-            } else {
-                trace.touch(call.world, call.name, &placed(&Arg::plain(name)), Deed::Write);
-            }
+    match text.split_once("://") {
+        Some((scheme, _)) => matches!(scheme.to_ascii_lowercase().as_str(), "http" | "https"),
+        None => {
+            // What is not certain must not be able to change the scheme.
+            let host = text.split(['/', ':', '?']).next().unwrap_or_default();
+            let is_ended = whole || host.len() < text.len();
+            let guessed = ["ftp.", "dict.", "ldap.", "imap.", "smtp.", "pop3."];
+            is_ended
+                && !host.is_empty()
+                && host.chars().all(|c| c.is_ascii_alphanumeric() || ".-_".contains(c))
+                && !guessed.iter().any(|guess| host.to_ascii_lowercase().starts_with(guess))
+                && !matches!(host.to_ascii_lowercase().as_str(), "file" | "ftp" | "scp" | "sftp" | "smb" | "telnet")
         }
     }
 }
 
-/// The file name at the end of an address.
-fn remote_name(url: &str) -> &str {
-    let path = url.split_once("://").map_or(url, |(_, rest)| rest);
-    let path = path.split(['?', '#']).next().unwrap_or_default();
-    path.split_once('/').map_or("", |(_, path)| path.rsplit('/').next().unwrap_or_default())
-}
-
-fn wget(trace: &mut Trace<'_>, call: &Call<'_>) {
-    let spec = Spec::new(
-        "OoaPieUtTwQABIRDl",
-        &[
-            "output-document",
-            "output-file",
-            "append-output",
-            "directory-prefix",
-            "input-file",
-            "execute",
-            "user-agent",
-            "header",
-            "tries",
-            "timeout",
-            "wait",
-            "post-data",
-            "post-file",
-            "method",
-            "body-data",
-            "save-cookies",
-            "load-cookies",
-            "warc-file",
-            "user",
-            "password",
-        ],
-    );
-    let flags = Flags::parse(call.args, spec);
-    for log in flags.values(&["o", "output-file", "a", "append-output", "save-cookies", "warc-file"]) {
-        trace.touch(call.world, call.name, log, Deed::Write);
+fn wget(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+    let outputs: Vec<&Arg> = parsed.values(&["O", "output-document"]).collect();
+    if outputs.is_empty() && !parsed.has(&["spider"]) {
+        reader.unknown(format!("`{}` makes a file whose name is only known when it runs; name it with `-O`", call.name));
     }
-    if flags.has(&["e", "execute", "use-askpass"]) {
-        trace.unknown(format!("`{}` runs a command of its own", call.shown()));
-    }
-    if flags.has(&["spider"]) {
-        return;
-    }
-    if let Some(output) = flags.value(&["O", "output-document"]) {
-        return trace.touch(call.world, call.name, output, Deed::Write);
-    }
-    let folder = flags.value(&["P", "directory-prefix"]).cloned();
-    let whole = flags.has(&[
-        "r",
-        "recursive",
-        "m",
-        "mirror",
-        "p",
-        "page-requisites",
-        "i",
-        "input-file",
-        "x",
-        "force-directories",
-        "content-disposition",
-    ]);
-    for url in &flags.operands {
-        let name = remote_name(&url.text);
-        let name = if name.is_empty() { "index.html" } else { name };
-        match (&folder, whole || !url.is_known()) {
-            (folder, true) => {
-                trace.touch(call.world, call.name, &folder.clone().unwrap_or_else(|| Arg::plain(".")), Deed::WriteTree)
-            }
-            (Some(folder), false) => {
-                trace.touch(call.world, call.name, &Arg::plain(format!("{}/{name}", folder.text)), Deed::Write)
-            }
-            (None, false) => trace.touch(call.world, call.name, &Arg::plain(name), Deed::Write),
+    for output in outputs {
+        if !output.is("-") {
+            reader.touch(call.state, call.name, output, Deed::Write);
         }
     }
-    if whole && flags.operands.is_empty() {
-        trace.touch(call.world, call.name, &folder.unwrap_or_else(|| Arg::plain(".")), Deed::WriteTree);
+    for address in &parsed.operands {
+        if !is_web_address(address) {
+            reader.unknown(format!("`{}` is given `{}`, which is not an address of the web", call.name, address.display()));
+        }
     }
 }
 
 /// `host:path`, and addresses.
-fn is_remote(text: &str) -> bool {
+pub(super) fn is_remote(arg: &Arg) -> bool {
+    let (Arg::Known(text) | Arg::One(text)) = arg else { return false };
     text.split_once(':').is_some_and(|(host, _)| !host.is_empty() && !host.contains('/'))
 }
 
-fn rsync(trace: &mut Trace<'_>, call: &Call<'_>) {
-    let spec = Spec::new(
-        "efTBM",
-        &[
-            "rsh",
-            "exclude",
-            "include",
-            "exclude-from",
-            "include-from",
-            "files-from",
-            "filter",
-            "log-file",
-            "backup-dir",
-            "suffix",
-            "temp-dir",
-            "partial-dir",
-            "compare-dest",
-            "copy-dest",
-            "link-dest",
-            "chmod",
-            "chown",
-            "bwlimit",
-            "timeout",
-            "port",
-            "rsync-path",
-            "max-size",
-            "min-size",
-            "write-batch",
-            "only-write-batch",
-            "info",
-            "out-format",
-        ],
-    );
-    let flags = Flags::parse(call.args, spec);
-    for file in flags.values(&["log-file", "write-batch", "only-write-batch"]) {
-        trace.touch(call.world, call.name, file, Deed::Write);
-    }
-    if flags.has(&["n", "dry-run", "list-only"]) {
+/// Enters the last operand as what files are copied to, unless it is on another machine.
+pub(super) fn copy_to_last(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+    let Some((target, sources)) = parsed.operands.split_last() else { return };
+    if sources.is_empty() || is_remote(target) || target.is("-") {
         return;
     }
-    if flags.has(&["e", "rsh", "rsync-path"]) {
-        trace.execute(call.world, None);
-    }
-    let Some((target, sources)) = flags.operands.split_last() else { return };
-    if sources.is_empty() {
-        return;
-    }
-    if flags.has(&["remove-source-files"]) {
-        trace.touch_all(call, sources, Deed::DeleteTree);
-    }
-    for folder in flags.values(&["backup-dir"]) {
-        trace.touch(call.world, call.name, folder, Deed::WriteTree);
-    }
-    if is_remote(&target.text) {
-        return trace.execute(call.world, None);
-    }
-    if flags.has(&["delete", "delete-before", "delete-during", "delete-after", "delete-excluded", "del"]) {
-        trace.touch(call.world, call.name, target, Deed::DeleteTree);
-    }
-    let single_file = sources.len() == 1
-        && sources.first().is_some_and(|source| {
-            source.is_known()
-                && source.pattern.is_none()
-                && !source.text.ends_with('/')
-                && trace.folder(call.world, &source.text) == Folder::No
-                && !is_remote(&source.text)
-        });
-    if single_file && target.is_known() && !target.text.ends_with('/') && trace.folder(call.world, &target.text) == Folder::No {
-        return trace.touch(call.world, call.name, target, Deed::Write);
-    }
-    // Without a trailing slash a source folder keeps its name in the target.
-    for source in sources {
-        let named = source.is_known()
-            && source.pattern.is_none()
-            && !source.text.ends_with('/')
-            && !matches!(copy::base_name(&source.text), "." | "..");
-        if named && target.is_known() && !flags.has(&["delete", "R", "relative"]) {
-            let inside = format!("{}/{}", target.text.trim_end_matches('/'), copy::base_name(&source.text));
-            trace.touch(call.world, call.name, &Arg::plain(inside), Deed::WriteTree);
-            trace.touch(call.world, call.name, target, Deed::MakeFolder);
-        } else {
-            trace.touch(call.world, call.name, target, Deed::WriteTree);
+    let is_file = reader.kind(call.state, target) == Some(Kind::File);
+    reader.touch(call.state, call.name, target, if is_file { Deed::Write } else { Deed::WriteTree });
+}
+
+fn scp(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+    ssh_options(reader, call, parsed);
+    let many = parsed.operands.len() > 2 || parsed.has(&["r"]);
+    match parsed.operands.as_slice() {
+        [_, target] if !many && !is_remote(target) && reader.kind(call.state, target) != Some(Kind::Directory) => {
+            reader.touch(call.state, call.name, target, Deed::Write);
         }
+        _ => copy_to_last(reader, call, parsed),
     }
 }
 
-fn scp(trace: &mut Trace<'_>, call: &Call<'_>) {
-    let flags = Flags::parse(call.args, Spec::new("cFiJloPSX", &[]));
-    let Some((target, sources)) = flags.operands.split_last() else { return };
-    if flags.has(&["S", "o", "F"]) || is_remote(&target.text) {
-        trace.execute(call.world, None);
+/// Settings of `ssh` that run a program on this machine.
+fn ssh_options(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+    const COMMANDS: [&str; 6] =
+        ["include", "knownhostscommand", "localcommand", "pkcs11provider", "proxycommand", "securitykeyprovider"];
+    for option in parsed.values(&["o"]) {
+        let text = option.text().map(str::to_ascii_lowercase);
+        if text.is_none_or(|text| COMMANDS.iter().any(|command| text.trim_start().starts_with(command))) {
+            reader.unknown(format!("`{}` has the setting `{}`, which may run a program", call.name, option.display()));
+        }
     }
-    if is_remote(&target.text) {
-        return;
-    }
-    let inside = sources.len() > 1 || trace.folder(call.world, &target.text) != Folder::No;
-    trace.touch(call.world, call.name, target, if inside || flags.has(&["r"]) { Deed::WriteTree } else { Deed::Write });
 }

@@ -1,131 +1,74 @@
-//! `patch`, and the file names in the diffs that it and `git apply` are given.
+//! Patches given to a program: every file that any reading of them could change.
 
-use super::super::flags::{Flags, Spec};
-use super::super::trace::{Input, Trace};
-use super::super::value::{Arg, UNKNOWN};
-use super::super::world::World;
-use super::Call;
+use super::{Call, Operands, Parsed, Program, Role};
 use crate::call::effect::Deed;
-use crate::call::patch::{self, Dialect};
-use crate::ports::Root;
+use crate::call::patch::{self, Dialect, Strip, targets};
+use crate::call::shell::reader::Reader;
+use crate::call::shell::reader::arg::Arg;
+use crate::call::shell::reader::input::Input;
 
-/// Longer patches are not looked into.
-const MOST_BYTES: u64 = 1024 * 1024;
+pub(super) const ROWS: &[Program] = &[
+    Program {
+        flags: "sNtR",
+        long: &["silent", "quiet", "forward", "batch", "reverse", "dry-run"],
+        valued: &[("p", Role::Text), ("strip", Role::Text)],
+        rule: Some(unified),
+        ..Program::new(&["patch", "gpatch"])
+    },
+    // What some agent programs give their models: a patch in its envelope, as the only argument or as input.
+    Program { operands: Operands::All(Role::Text), rule: Some(envelope), ..Program::new(&["apply_patch", "applypatch"]) },
+];
 
-pub(super) fn run(trace: &mut Trace<'_>, call: &Call<'_>) -> bool {
-    if matches!(call.name, "apply_patch" | "applypatch") {
-        apply_envelope(trace, call);
-        return true;
+/// `patch` looks for the files of its input, and leaves what did not fit beside them.
+fn unified(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+    if parsed.has(&["dry-run"]) {
+        return;
     }
-    if call.name != "patch" && call.name != "gpatch" {
-        return false;
-    }
-    let spec = Spec::new(
-        "pdioBDFgrVYzb",
-        &["strip", "directory", "input", "output", "prefix", "ifdef", "fuzz", "get", "reject-file", "suffix", "basename-prefix"],
-    );
-    let spec = Spec { letters: if call.args.iter().any(|arg| arg.text == "-b") { "pdioBDFgrVYz" } else { spec.letters }, ..spec };
-    let flags = Flags::parse(call.args, spec);
-    if flags.has(&["dry-run", "C", "check"]) {
-        return true;
-    }
-    let mut world = call.world.clone();
-    if let Some(folder) = flags.value(&["d", "directory"]) {
-        world.cwd = world.join(&folder.text);
-    }
-    for file in flags.values(&["r", "reject-file"]) {
-        trace.touch(&world, call.name, file, Deed::Write);
-    }
-    if let Some(output) = flags.value(&["o", "output"]) {
-        trace.touch(&world, call.name, output, Deed::Write);
-        return true;
-    }
-    let suffix = flags.value(&["z", "suffix"]).map_or(".orig", |suffix| suffix.text.as_str());
-    let write = |trace: &mut Trace<'_>, path: &str| {
-        trace.touch_path(&world, call.name, path, Deed::Write);
-        if flags.has(&["b", "backup", "z"]) {
-            trace.touch_path(&world, call.name, &format!("{path}{suffix}"), Deed::Write);
+    for path in enter_targets(reader, call, strip(parsed, Strip::Unsaid)) {
+        for beside in targets::leftovers(&path) {
+            reader.touch(call.state, call.name, &Arg::Known(beside), Deed::Write);
         }
-    };
-    if let Some(file) = flags.operands.first() {
-        for path in trace.paths(call.world, call.name, file, Deed::Write) {
-            write(trace, &path);
-        }
-        return true;
     }
-    let given = flags.value(&["i", "input"]).filter(|file| file.text != "-");
-    match (text(trace, call.world, call.input, given), flags.value(&["p", "strip"]).map(|strip| strip.text.parse::<usize>())) {
-        (Some(text), Some(Ok(strip))) => {
-            names(&text).iter().filter_map(|name| stripped(name, strip)).for_each(|path| write(trace, path))
-        }
-        // Without a count the file is looked for under all of its shorter names.
-        (Some(text), None) => {
-            for name in names(&text) {
-                let parts = name.matches('/').count();
-                (0..=parts).filter_map(|strip| stripped(&name, strip)).for_each(|path| write(trace, path));
-            }
-        }
-        _ => trace.unknown(format!("`{}` changes the files that its input names", call.shown())),
-    }
-    true
 }
 
-/// The command that some hosts give their models: a patch in its envelope, as an argument or as input.
-fn apply_envelope(trace: &mut Trace<'_>, call: &Call<'_>) {
-    let given = match call.args {
-        [] => text(trace, call.world, call.input, None),
-        [patch, ..] => patch.is_known().then(|| patch.text.clone()),
+/// How many folders are taken off the names in the patch, as the options say.
+pub(super) fn strip(parsed: &Parsed<'_>, unsaid: Strip) -> Option<Strip> {
+    let mut counts = parsed.values(&["p", "strip"]);
+    match (counts.next(), counts.next()) {
+        (None, _) => Some(unsaid),
+        (Some(count), None) => count.text().and_then(|count| count.parse().ok()).map(Strip::Exactly),
+        (Some(_), Some(_)) => None,
+    }
+}
+
+/// Enters every file that the patch on standard input could change. Where it cannot be seen, the call is unknown.
+pub(super) fn enter_targets(reader: &mut Reader<'_>, call: &Call<'_>, strip: Option<Strip>) -> Vec<String> {
+    let found = match (call.input, strip) {
+        (Input::Text(text), Some(strip)) => patch::every_target(text, strip).ok(),
+        _ => None,
     };
-    match given.and_then(|text| patch::changes(&text, Dialect::Any).ok()) {
+    let Some(paths) = found else {
+        reader.unknown(format!("`{}` changes the files that its patch names, which cannot be seen here", call.name));
+        return Vec::new();
+    };
+    for path in &paths {
+        let path = Arg::known(path.as_str());
+        reader.touch(call.state, call.name, &path, Deed::Write);
+        reader.move_or_link(call.state, &path);
+    }
+    paths
+}
+
+fn envelope(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+    let text = match (parsed.operands.as_slice(), call.input) {
+        ([], Input::Text(text)) => Some(text.as_str()),
+        ([patch], _) => patch.text(),
+        _ => None,
+    };
+    match text.and_then(|text| patch::changes(text, Dialect::Any).ok()) {
         Some(changes) => {
-            changes.iter().for_each(|change| trace.touch_path(call.world, call.name, &change.path, change.deed));
+            changes.iter().for_each(|change| reader.touch(call.state, call.name, &Arg::known(change.path.as_str()), change.deed));
         }
-        None => trace.unknown(format!("`{}` is given a patch that cannot be read", call.name)),
+        None => reader.unknown(format!("`{}` is given a patch that cannot be read", call.name)),
     }
-}
-
-/// The patch itself, where it can be had: a here-document, or a file of the workspace that this command does not touch.
-pub(super) fn text(trace: &Trace<'_>, world: &World, input: &Input, file: Option<&Arg>) -> Option<String> {
-    let path = match (file, input) {
-        (Some(file), _) if file.is_known() && file.pattern.is_none() => file.text.as_str(),
-        (None, Input::Text(text)) => return (!text.contains(UNKNOWN)).then(|| text.clone()),
-        (None, Input::File(path)) => path,
-        _ => return None,
-    };
-    let path = trace.located(world, path).filter(|path| !path.starts_with('~') && !trace.is_touched(path))?;
-    let bytes = trace.workspace.read(Root::Project, &path, MOST_BYTES).ok()?;
-    String::from_utf8(bytes).ok()
-}
-
-/// All file names in a diff's headers.
-pub(super) fn names(patch: &str) -> Vec<String> {
-    let mut names = Vec::new();
-    for line in patch.lines() {
-        let line = line.trim_start();
-        let headers = ["--- ", "+++ ", "*** ", "rename from ", "rename to ", "copy to ", "Index: "];
-        let Some(rest) = headers.iter().find_map(|header| line.strip_prefix(header)) else {
-            if let Some(rest) = line.strip_prefix("diff --git ") {
-                names.extend(rest.split_whitespace().map(str::to_owned));
-            }
-            continue;
-        };
-        // A time may follow behind a tab, and older tools put blanks before it.
-        let name = rest.split('\t').next().unwrap_or_default().trim().trim_matches('"');
-        if !name.is_empty() && name != "/dev/null" && !name.ends_with("****") {
-            let whole = line.starts_with("rename") || line.starts_with("copy");
-            names.push(if whole { format!("b/{name}") } else { name.to_owned() });
-        }
-    }
-    names.sort_unstable();
-    names.dedup();
-    names
-}
-
-/// A name with its first folders taken off.
-pub(super) fn stripped(name: &str, strip: usize) -> Option<&str> {
-    let mut rest = name;
-    for _ in 0..strip {
-        rest = rest.split_once('/')?.1.trim_start_matches('/');
-    }
-    Some(rest).filter(|rest| !rest.is_empty())
 }

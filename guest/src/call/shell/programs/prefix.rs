@@ -1,154 +1,175 @@
-//! Commands that run the command behind them.
+//! Programs that run the command behind them, and those that run one in a way that is not followed.
 
-use super::super::flags::{Flags, Spec};
-use super::super::trace::Trace;
-use super::super::value::Arg;
-use super::Call;
+use std::rc::Rc;
+
+use super::environment::{is_harmless, may_influence};
+use super::{Call, Operands, Parsed, Program, Role};
 use crate::call::effect::Deed;
+use crate::call::shell::reader::Reader;
+use crate::call::shell::reader::arg::Arg;
+use crate::call::shell::reader::state::Dialect;
 
-/// Commands that change nothing about what they run: their options with values, and how many operands come first.
-const PREFIXES: &[(&str, Spec, usize)] = &[
-    ("nohup", Spec::before_command("", &[]), 0),
-    (
-        "sudo",
-        Spec::before_command(
-            "ugpChrtTD",
-            &["user", "group", "prompt", "close-from", "host", "role", "type", "command-timeout", "chdir"],
-        ),
-        0,
-    ),
-    ("doas", Spec::before_command("uC", &[]), 0),
-    ("timeout", Spec::before_command("ks", &["kill-after", "signal"]), 1),
-    ("gtimeout", Spec::before_command("ks", &["kill-after", "signal"]), 1),
-    ("nice", Spec::before_command("n", &["adjustment"]), 0),
-    ("ionice", Spec::before_command("cnpPu", &["class", "classdata", "pid"]), 0),
-    ("stdbuf", Spec::before_command("ioe", &["input", "output", "error"]), 0),
-    ("setsid", Spec::before_command("", &[]), 0),
-    ("chronic", Spec::before_command("", &[]), 0),
-    ("unbuffer", Spec::before_command("", &[]), 0),
-    ("caffeinate", Spec::before_command("tw", &[]), 0),
-    ("taskset", Spec::before_command("", &[]), 1),
-    ("chrt", Spec::before_command("TPD", &[]), 1),
-    ("time", Spec::before_command("fo", &["format", "output"]), 0),
-    ("gtime", Spec::before_command("fo", &["format", "output"]), 0),
-    ("strace", Spec::before_command("oesbPpuaEIOSXU", &["output", "trace"]), 0),
-    ("ltrace", Spec::before_command("oelnpsuxaAFD", &["output"]), 0),
-    ("setarch", Spec::before_command("", &[]), 1),
-    ("linux64", Spec::before_command("", &[]), 0),
-    ("fakeroot", Spec::before_command("lisb", &[]), 0),
-    ("xvfb-run", Spec::before_command("efnpsw", &["server-args", "server-num", "error-file"]), 0),
-    ("choom", Spec::before_command("np", &[]), 0),
-    ("prlimit", Spec::before_command("p", &["pid"]), 0),
-    ("systemd-run", Spec::before_command("pu", &["unit", "property"]), 0),
+const fn prefix(names: &'static [&'static str]) -> Program {
+    Program {
+        ends_at_operand: true,
+        operands: Operands::Rule,
+        runs_another: true,
+        rule: Some(run_operands),
+        ..Program::new(names)
+    }
+}
+
+pub(super) const ROWS: &[Program] = &[
+    Program { valued: &[("n", Role::Text), ("adjustment", Role::Text)], ..prefix(&["nice"]) },
+    Program {
+        flags: "t",
+        valued: &[("c", Role::Text), ("n", Role::Text), ("class", Role::Text), ("classdata", Role::Text)],
+        ..prefix(&["ionice"])
+    },
+    Program {
+        valued: &[
+            ("i", Role::Text),
+            ("o", Role::Text),
+            ("e", Role::Text),
+            ("input", Role::Text),
+            ("output", Role::Text),
+            ("error", Role::Text),
+        ],
+        ..prefix(&["stdbuf"])
+    },
+    Program { flags: "cfw", long: &["fork", "wait", "ctty"], ..prefix(&["setsid"]) },
+    prefix(&["chronic", "unbuffer"]),
+    Program { flags: "disum", valued: &[("t", Role::Text)], ..prefix(&["caffeinate"]) },
+    Program { flags: "fcCtTrqyvi", ..prefix(&["strace"]) },
+    // The shell's own `time` is a word of its language; this is the program.
+    Program {
+        flags: "pvalh",
+        long: &["portability", "verbose", "append"],
+        valued: &[("f", Role::Text), ("format", Role::Text), ("o", Role::Path(Deed::Write)), ("output", Role::Path(Deed::Write))],
+        ..prefix(&["time", "gtime"])
+    },
+    Program {
+        flags: "fpv",
+        long: &["foreground", "preserve-status", "verbose"],
+        valued: &[("k", Role::Text), ("s", Role::Text), ("kill-after", Role::Text), ("signal", Role::Text)],
+        rule: Some(run_behind_first),
+        ..prefix(&["timeout", "gtimeout"])
+    },
+    Program { flags: "ac", long: &["cpu-list"], rule: Some(run_behind_first), ..prefix(&["taskset"]) },
+    Program { flags: "fr", rule: Some(run_behind_first), ..prefix(&["chrt"]) },
+    Program { rule: Some(run_detached), ..prefix(&["nohup"]) },
+    Program {
+        flags: "iv0",
+        long: &["ignore-environment", "null", "debug"],
+        valued: &[("u", Role::Text), ("unset", Role::Text)],
+        rule: Some(run_with_environment),
+        ..prefix(&["env", "genv"])
+    },
+    prefix(&["busybox", "toybox"]),
+    Program {
+        flags: "tbegcx",
+        long: &["no-title", "beep", "errexit", "chgexit", "color", "exec"],
+        valued: &[("n", Role::Text), ("interval", Role::Text)],
+        attached: &[("d", Role::Text), ("differences", Role::Text)],
+        rule: Some(run_again),
+        ..prefix(&["watch"])
+    },
+    Program {
+        flags: "nsxuoF",
+        long: &["nonblock", "shared", "exclusive", "unlock", "close", "no-fork"],
+        valued: &[("w", Role::Text), ("E", Role::Text), ("timeout", Role::Text), ("conflict-exit-code", Role::Text)],
+        rule: Some(run_locked),
+        ..prefix(&["flock"])
+    },
+    // Another root, another user, another machine's view: what a path means there is not known here.
+    Program::unreadable(&["arch-chroot", "capsh", "ltrace", "prlimit", "xvfb-run"]),
+    // They type for somebody, or run something later.
+    Program::unreadable(&["script"]),
 ];
 
-pub(super) fn run(trace: &mut Trace<'_>, call: &Call<'_>) -> bool {
-    if let Some((_, spec, operands)) = PREFIXES.iter().find(|(name, ..)| *name == call.name) {
-        let flags = Flags::parse(call.args, *spec);
-        // `time -o` and `strace -o` write what they saw.
-        if matches!(call.name, "time" | "gtime" | "strace" | "ltrace") {
-            for file in flags.values(&["o", "output"]) {
-                trace.touch(call.world, call.name, file, Deed::Write);
-            }
-        }
-        if matches!(call.name, "sudo" | "doas") {
-            return elevated(trace, call, &flags);
-        }
-        let command = flags.operands.get(*operands..).unwrap_or_default();
-        trace.run_command(call, command);
-        return true;
-    }
-    match call.name {
-        "env" | "genv" => environment(trace, call),
-        "watch" => {
-            let flags = Flags::parse(call.args, Spec::before_command("nq", &["interval", "equexit"]));
-            let text: Vec<&str> = flags.operands.iter().map(|arg| arg.text.as_str()).collect();
-            if flags.has(&["x", "exec"]) {
-                trace.run_command(call, &flags.operands);
-            } else {
-                trace.text(&text.join(" "), vec![call.world.child()], call.input);
-            }
-        }
-        "flock" => {
-            let flags = Flags::parse(call.args, Spec::before_command("wEc", &["timeout", "conflict-exit-code", "command"]));
-            let Some((lock, command)) = flags.operands.split_first() else { return true };
-            if !lock.text.bytes().all(|byte| byte.is_ascii_digit()) {
-                trace.touch(call.world, call.name, lock, Deed::Write);
-            }
-            match command {
-                [option, text, ..] if option.text == "-c" || option.text == "--command" => {
-                    trace.text(&text.text, vec![call.world.child()], call.input);
-                }
-                command => trace.run_command(call, command),
-            }
-        }
-        "busybox" | "toybox" => trace.run_command(call, call.args),
-        "script" => {
-            let flags = Flags::parse(
-                call.args,
-                Spec::new("cEoIOBTm", &["command", "echo", "output-limit", "log-in", "log-out", "log-io", "log-timing"]),
-            );
-            let default = [Arg::plain("typescript")];
-            let files = if flags.operands.is_empty() { &default[..] } else { &flags.operands };
-            trace.touch_all(call, files.get(..1).unwrap_or_default(), Deed::Write);
-            for text in flags.values(&["c", "command"]) {
-                trace.text(&text.text, vec![call.world.child()], call.input);
-            }
-            if flags.value(&["c", "command"]).is_none() {
-                trace.run_command(call, files.get(1..).unwrap_or_default());
-            }
-        }
-        _ => return false,
-    }
-    true
+fn run(reader: &mut Reader<'_>, call: &Call<'_>, command: &[&Arg]) {
+    let command: Vec<Arg> = command.iter().map(|arg| (*arg).clone()).collect();
+    reader.run_program(&command, call.state, call.input);
 }
 
-fn elevated(trace: &mut Trace<'_>, call: &Call<'_>, flags: &Flags) -> bool {
-    if flags.has(&["e", "edit"]) {
-        trace.touch_all(call, &flags.operands, Deed::Write);
-        return true;
+fn run_operands(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+    run(reader, call, &parsed.operands);
+}
+
+/// `timeout 5 COMMAND`
+fn run_behind_first(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+    run(reader, call, parsed.operands.get(1..).unwrap_or_default());
+}
+
+/// In a terminal `nohup` writes what the command says to a file of its own.
+fn run_detached(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+    reader.execute(call.state);
+    run(reader, call, &parsed.operands);
+}
+
+/// `env NAME=VALUE… COMMAND`
+fn run_with_environment(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+    let mut state = call.state.clone();
+    let mut influence = |name: &str| {
+        if state.influence.is_none() {
+            state.influence = Some(Rc::from(name));
+        }
+    };
+    if parsed.has(&["i", "ignore-environment"]) {
+        influence("env -i");
     }
-    let mut command = flags.operands.as_slice();
+    for name in parsed.values(&["u", "unset"]) {
+        match name.text() {
+            Some(name) if !may_influence(name) => {}
+            _ => influence(&name.display()),
+        }
+    }
+    let mut command = parsed.operands.as_slice();
     while let Some((first, rest)) = command.split_first() {
-        let assigns = first.text.split_once('=').is_some_and(|(name, _)| !name.is_empty() && !name.contains('/'));
-        if !assigns {
-            break;
+        match first {
+            // `env -` is `env -i`.
+            Arg::Known(text) if text == "-" => influence("env -"),
+            Arg::Known(text) => match text.split_once('=') {
+                Some((name, value)) if is_harmless(name, Some(value)) => {}
+                Some((name, _)) => influence(name),
+                None => break,
+            },
+            Arg::One(start) => match start.split_once('=') {
+                Some((name, _)) if is_harmless(name, None) => {}
+                Some((name, _)) => influence(name),
+                None => break,
+            },
+            Arg::Below(..) | Arg::Many(_) => break,
         }
         command = rest;
     }
-    let mut world = call.world.clone();
-    if let Some(folder) = flags.value(&["D", "chdir"]) {
-        world.cwd = world.join(&folder.text);
-    }
-    if command.is_empty() && flags.has(&["i", "s", "login", "shell"]) {
-        super::interpreters::from_input(trace, call);
-    }
-    trace.run_command(&Call { world: &world, ..*call }, command);
-    true
+    run(reader, &Call { state: &state, ..*call }, command);
 }
 
-fn environment(trace: &mut Trace<'_>, call: &Call<'_>) {
-    let flags = Flags::parse(call.args, Spec::before_command("uCS", &["unset", "chdir", "split-string"]));
-    if flags.has(&["S", "split-string"]) {
-        return trace.unknown(format!("`{}` splits its text into a command of its own", call.shown()));
+/// `watch` gives its operands to a shell, put together with blanks.
+fn run_again(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+    if parsed.has(&["x", "exec"]) {
+        return run(reader, call, &parsed.operands);
     }
-    let mut world = call.world.clone();
-    if let Some(folder) = flags.value(&["C", "chdir"]) {
-        world.cwd = world.join(&folder.text);
+    let texts: Option<Vec<&str>> = parsed.operands.iter().map(|arg| arg.text()).collect();
+    run_text(reader, call, texts.map(|texts| texts.join(" ")));
+}
+
+fn run_text(reader: &mut Reader<'_>, call: &Call<'_>, text: Option<String>) {
+    match text {
+        Some(text) => reader.script(&text, &call.state.child(Dialect::Posix), call.input),
+        None => reader.unknown(format!("`{}` runs a command that is only known when it runs", call.name)),
     }
-    let mut command = flags.operands.as_slice();
-    // A single dash is an old way to say `-i`.
-    while let Some((_, rest)) = command.split_first().filter(|(first, _)| first.text == "-") {
-        command = rest;
+}
+
+/// `flock FILE COMMAND` and `flock FILE -c TEXT`
+fn run_locked(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+    let Some((lock, command)) = parsed.operands.split_first() else { return };
+    if !lock.text().is_some_and(|text| text.bytes().all(|byte| byte.is_ascii_digit())) {
+        reader.touch(call.state, call.name, lock, Deed::Write);
     }
-    while let Some((first, rest)) = command.split_first() {
-        let Some((name, value)) = first.text.split_once('=').filter(|(name, _)| !name.is_empty() && !name.contains('/')) else {
-            break;
-        };
-        world.set(name, value.to_owned());
-        world.export(name);
-        trace.risky_variable(name, &world);
-        command = rest;
+    match command {
+        [option, text] if option.is("-c") || option.is("--command") => run_text(reader, call, text.text().map(str::to_owned)),
+        command => run(reader, call, command),
     }
-    trace.run_command(&Call { world: &world, ..*call }, command);
 }

@@ -1,116 +1,269 @@
-//! What a `sed` script does besides editing lines: it can write files and run commands.
+//! `sed`: which files it edits, and scripts in which every command is known only to edit lines.
 
-use super::super::value::UNKNOWN;
+use super::pattern::{take_pattern, take_until};
+use super::place::{Nature, nature, suffixed};
+use super::{Call, Operands, Parsed, Program, Role};
+use crate::call::effect::Deed;
+use crate::call::shell::reader::Reader;
+use crate::call::shell::reader::arg::{Arg, display};
+use crate::ports::Kind;
 
-/// What a script does.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Script {
-    /// Files that `w` and `s///w` write.
-    pub(super) writes: Vec<String>,
-    /// Whether it runs commands, or cannot be read.
-    pub(super) runs: bool,
-}
+pub(super) const ROWS: &[Program] = &[
+    // Not listed: `-f`, whose script is not at hand.
+    Program {
+        flags: "nErsuz",
+        long: &[
+            "quiet",
+            "silent",
+            "regexp-extended",
+            "separate",
+            "unbuffered",
+            "null-data",
+            "posix",
+            "debug",
+            "sandbox",
+            "version",
+        ],
+        valued: &[("e", Role::Text), ("expression", Role::Text)],
+        attached: &[("i", Role::Text), ("in-place", Role::Text)],
+        operands: Operands::Rule,
+        rule: Some(edit),
+        ..Program::new(&["sed", "gsed"])
+    },
+];
 
-/// Reads a script.
-pub(super) fn script(text: &str) -> Script {
-    let mut script = Script::default();
-    let mut rest = text.chars().peekable();
-    while rest.peek().is_some() {
-        if command(&mut rest, &mut script).is_none() {
-            script.runs = true;
-            break;
+fn edit(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+    let mut files = parsed.operands.as_slice();
+    let mut scripts: Vec<&Arg> = parsed.values(&["e", "expression"]).collect();
+    let in_place = parsed.has(&["i", "in-place"]);
+    let suffix = parsed.values(&["i", "in-place"]).last().cloned();
+    if scripts.is_empty() && !parsed.has(&["version"]) {
+        // BSD takes the word behind `-i` for the suffix: `sed -i '' SCRIPT FILE`.
+        let has_bsd_suffix = in_place && suffix.is_none();
+        let skipped = usize::from(has_bsd_suffix && files.first().is_some_and(|first| first.is("")));
+        let Some((script, rest)) = files.get(skipped..).and_then(<[_]>::split_first) else {
+            return reader.unknown(format!("`{}` has no script", call.name));
+        };
+        scripts.push(script);
+        files = rest;
+        if let (true, 0, [second, _, ..]) = (has_bsd_suffix, skipped, files)
+            && second.text().is_none_or(|text| read_script(text) == Err(Unread::Unlisted))
+        {
+            reader.unknown(format!("`{}` may take `{}` for its script", call.name, second.display()));
         }
     }
-    script
+    // There `-i -e SCRIPT -e NAME` edits a file of that name.
+    let is_file = |script: &&&Arg| reader.kind(call.state, script) != Some(Kind::Missing);
+    if in_place
+        && suffix.is_none()
+        && let Some(name) = scripts.iter().skip(1).find(is_file)
+    {
+        let why = format!("`{}` may take `{}` for a file", call.name, name.display());
+        reader.unknown(why);
+    }
+    let texts: Option<Vec<&str>> = scripts.iter().map(|script| script.text()).collect();
+    match texts.map(|texts| texts.join("\n")) {
+        None => reader.unknown(format!("the script of `{}` is only known when it runs", call.name)),
+        Some(text) if read_script(&text).is_err() => {
+            reader.unknown(format!("the `{}` script `{}` may write a file or run a command", call.name, display(&text)));
+            // The most likely one stands in plain sight, and can be refused with a good reason.
+            if let Some((_, file)) = text.rsplit_once("w ") {
+                reader.touch(call.state, call.name, &Arg::known(file), Deed::Write);
+            }
+        }
+        Some(_) => {}
+    }
+    for file in files {
+        if !in_place {
+            reader.touch(call.state, call.name, file, Deed::Read);
+            continue;
+        }
+        if nature(reader, call.state, file) == Nature::Link {
+            // A link is replaced by a file of its own, unless it is followed.
+            reader.touch(call.state, call.name, file, Deed::Delete);
+        }
+        reader.touch(call.state, call.name, file, Deed::Write);
+        match suffix.as_ref().map(Arg::text) {
+            None => {}
+            Some(Some(suffix)) if !suffix.contains(['/', '*']) => {
+                reader.touch(call.state, call.name, &suffixed(file, suffix), Deed::Write);
+            }
+            Some(_) => reader.unknown(format!("where `{}` keeps a copy of `{}` is not certain", call.name, file.display())),
+        }
+    }
 }
 
-type Rest<'t> = std::iter::Peekable<std::str::Chars<'t>>;
+/// Why a script is not known only to edit lines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Unread {
+    /// No `sed` of the BSD family runs it.
+    Invalid,
+    /// It has a command or a form that is not listed.
+    Unlisted,
+}
 
-/// One command with its addresses; none where it cannot be read.
-fn command(rest: &mut Rest<'_>, script: &mut Script) -> Option<()> {
-    while rest.next_if(|c| c.is_whitespace() || *c == ';').is_some() {}
-    if rest.peek().is_none() {
-        return Some(());
-    }
-    address(rest)?;
-    while rest.next_if(|c| c.is_whitespace() || *c == '!').is_some() {}
-    let name = rest.next()?;
-    match name {
-        '{' | '}' | '=' | 'd' | 'D' | 'g' | 'G' | 'h' | 'H' | 'n' | 'N' | 'p' | 'P' | 'x' | 'z' | 'F' => {}
-        '#' => line(rest, false).truncate(0),
-        'q' | 'Q' | 'l' | 'L' => while rest.next_if(|c| c.is_ascii_digit() || *c == ' ').is_some() {},
-        'b' | 't' | 'T' | ':' | 'v' => while rest.next_if(|c| !matches!(c, ';' | '\n' | '}')).is_some() {},
-        'a' | 'i' | 'c' => line(rest, true).truncate(0),
-        'r' | 'R' => line(rest, false).truncate(0),
-        'w' | 'W' => script.writes.push(line(rest, false).trim().to_owned()),
-        'e' => script.runs = true,
-        'y' => {
-            let delimiter = rest.next()?;
-            until(rest, delimiter)?;
-            until(rest, delimiter)?;
+/// Reads a script, command by command.
+fn read_script(text: &str) -> Result<(), Unread> {
+    let mut rest = text;
+    loop {
+        rest = rest.trim_start_matches([' ', '\t', ';', '\n', '}']);
+        if rest.is_empty() {
+            return Ok(());
         }
-        's' => {
-            let delimiter = rest.next()?;
-            until(rest, delimiter)?;
-            until(rest, delimiter)?;
-            while let Some(flag) = rest.next_if(|c| c.is_ascii_alphanumeric()) {
-                match flag {
-                    'e' => script.runs = true,
-                    'w' => script.writes.push(line(rest, false).trim().to_owned()),
-                    _ => {}
+        read_addresses(&mut rest)?;
+        rest = rest.trim_start_matches([' ', '\t', '!']);
+        read_command(&mut rest)?;
+    }
+}
+
+fn take_char(rest: &mut &str) -> Option<char> {
+    let mut chars = rest.chars();
+    let first = chars.next()?;
+    *rest = chars.as_str();
+    Some(first)
+}
+
+fn skip_digits(rest: &mut &str) {
+    *rest = rest.trim_start_matches(|c: char| c.is_ascii_digit());
+}
+
+/// A number, `$`, `/…/`, and a second one of these, `+N` or `~N` behind a comma.
+fn read_addresses(rest: &mut &str) -> Result<(), Unread> {
+    let mut is_second = false;
+    loop {
+        match rest.chars().next() {
+            Some('0'..='9') => {
+                skip_digits(rest);
+                if let Some(step) = rest.strip_prefix('~') {
+                    *rest = step;
+                    skip_digits(rest);
                 }
             }
+            Some('+' | '~') if is_second => {
+                take_char(rest);
+                skip_digits(rest);
+            }
+            Some('$') => drop(take_char(rest)),
+            Some('/') => {
+                take_char(rest);
+                let before = *rest;
+                match take_pattern(rest, '/') {
+                    Some(pattern) => check_escapes(pattern)?,
+                    None if take_until(&mut { before }, '/').is_none() => return Err(Unread::Invalid),
+                    None => return Err(Unread::Unlisted),
+                }
+                *rest = rest.trim_start_matches(['I', 'M']);
+            }
+            Some('\\') => return Err(Unread::Unlisted),
+            _ if is_second => return Err(Unread::Invalid),
+            _ => return Ok(()),
         }
-        _ => return None,
+        let behind = rest.trim_start_matches([' ', '\t']);
+        match behind.strip_prefix(',') {
+            Some(second) if !is_second => {
+                *rest = second.trim_start_matches([' ', '\t']);
+                is_second = true;
+            }
+            _ => return Ok(()),
+        }
     }
-    Some(())
 }
 
-/// Numbers, `$`, `/…/`, `\c…c`, in pairs. Text that is not known counts as a number.
-fn address(rest: &mut Rest<'_>) -> Option<()> {
-    loop {
-        match rest.peek()? {
-            '/' => {
-                rest.next();
-                until(rest, '/')?;
-                while rest.next_if(|c| matches!(c, 'I' | 'M')).is_some() {}
-            }
-            '\\' => {
-                rest.next();
-                let delimiter = rest.next()?;
-                until(rest, delimiter)?;
-                while rest.next_if(|c| matches!(c, 'I' | 'M')).is_some() {}
-            }
-            c if c.is_ascii_digit() || matches!(*c, '$' | ',' | '~' | '+' | ' ' | UNKNOWN) => drop(rest.next()),
-            _ => return Some(()),
+fn read_command(rest: &mut &str) -> Result<(), Unread> {
+    match take_char(rest).ok_or(Unread::Invalid)? {
+        // What follows a brace is another command.
+        '{' => return Ok(()),
+        'p' | 'P' | 'd' | 'D' | 'g' | 'G' | 'h' | 'H' | 'x' | 'n' | 'N' | '=' | 'z' | 'F' => {}
+        'q' | 'Q' | 'l' => {
+            *rest = rest.trim_start_matches(' ');
+            skip_digits(rest);
         }
+        '#' => {
+            take_line(rest, false)?;
+            return Ok(());
+        }
+        'r' => {
+            take_line(rest, false)?;
+            return Ok(());
+        }
+        'a' | 'i' | 'c' => {
+            take_line(rest, true)?;
+            return Ok(());
+        }
+        ':' | 'b' | 't' | 'T' => {
+            *rest = rest.trim_start_matches(' ').trim_start_matches(|c: char| c.is_ascii_alphanumeric() || c == '_');
+        }
+        's' => read_substitution(rest)?,
+        'y' => {
+            let delimiter = take_char(rest).ok_or(Unread::Invalid)?;
+            let from = take_until(rest, delimiter).ok_or(Unread::Invalid)?;
+            let to = take_until(rest, delimiter).ok_or(Unread::Invalid)?;
+            if !is_delimiter(delimiter) || from.contains('\n') || to.contains('\n') {
+                return Err(Unread::Unlisted);
+            }
+        }
+        'w' => return Err(Unread::Unlisted),
+        _ => return Err(Unread::Invalid),
+    }
+    // Nothing but the next command may follow.
+    *rest = rest.trim_start_matches([' ', '\t']);
+    match rest.chars().next() {
+        None | Some(';' | '\n' | '}' | '#') => Ok(()),
+        Some(_) => Err(Unread::Invalid),
     }
 }
 
-/// Past an unescaped delimiter; a bracket expression may hold it.
-fn until(rest: &mut Rest<'_>, delimiter: char) -> Option<()> {
-    loop {
-        match rest.next()? {
-            '\\' => drop(rest.next()),
-            c if c == delimiter => return Some(()),
+fn read_substitution(rest: &mut &str) -> Result<(), Unread> {
+    let delimiter = take_char(rest).ok_or(Unread::Invalid)?;
+    let mut plain = *rest;
+    if take_until(&mut plain, delimiter).and_then(|_| take_until(&mut plain, delimiter)).is_none() {
+        return Err(Unread::Invalid);
+    }
+    if !is_delimiter(delimiter) {
+        return Err(Unread::Unlisted);
+    }
+    check_escapes(take_pattern(rest, delimiter).ok_or(Unread::Unlisted)?)?;
+    let replacement = take_until(rest, delimiter).ok_or(Unread::Invalid)?;
+    if replacement.replace("\\\n", "").contains('\n') {
+        return Err(Unread::Unlisted);
+    }
+    check_escapes(replacement)?;
+    *rest = rest.trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, 'g' | 'p' | 'i' | 'I' | 'm' | 'M'));
+    if rest.starts_with('w') { Err(Unread::Unlisted) } else { Ok(()) }
+}
+
+/// Characters that end a pattern in every version.
+fn is_delimiter(c: char) -> bool {
+    matches!(c, '/' | '|' | ',' | '#' | '@' | ':' | '!' | '%' | '+' | '~' | '=' | '_')
+}
+
+/// `\x2f` and its like stand for characters that may count as written, or not.
+fn check_escapes(text: &str) -> Result<(), Unread> {
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        if c == '\\' && chars.next().is_none_or(|escaped| matches!(escaped, 'c' | 'o' | 'x' | 'd')) {
+            return Err(Unread::Unlisted);
+        }
+    }
+    Ok(())
+}
+
+/// The rest of a line; of text, also the lines behind a backslash.
+fn take_line(rest: &mut &str, continues: bool) -> Result<(), Unread> {
+    let mut escaped = false;
+    for (at, c) in rest.char_indices() {
+        match c {
+            _ if escaped => escaped = false,
+            '\\' if continues => escaped = true,
+            '\n' => {
+                *rest = rest.get(at..).unwrap_or_default();
+                return Ok(());
+            }
             _ => {}
         }
     }
-}
-
-/// The rest of the line; with `continues`, further lines after a backslash.
-fn line(rest: &mut Rest<'_>, continues: bool) -> String {
-    let mut out = String::new();
-    while let Some(c) = rest.next() {
-        match c {
-            '\n' => break,
-            '\\' if continues => {
-                rest.next();
-            }
-            c => out.push(c),
-        }
-    }
-    out
+    *rest = "";
+    if escaped { Err(Unread::Unlisted) } else { Ok(()) }
 }
 
 #[cfg(test)]
@@ -118,32 +271,85 @@ mod tests {
     use super::*;
 
     #[test]
-    fn scripts() {
-        for (text, writes, runs) in [
-            ("s/a/b/", "", false),
-            ("s/a/b/g;s|x|y|", "", false),
-            ("1,5p", "", false),
-            ("/a/,/b/d", "", false),
-            ("s/a/we/", "", false),
-            ("s/w/e/g", "", false),
-            ("/foo/w out.txt", "out.txt", false),
-            ("s/a/b/w out.txt", "out.txt", false),
-            ("s/a/b/gw out.txt", "out.txt", false),
-            ("s/a/rm -rf x/e", "", true),
-            ("1e rm x", "", true),
-            ("1!G;h;$!d", "", false),
-            (":a;N;$!ba;s/\\n/ /g", "", false),
-            ("/x/{s/a/b/;p}", "", false),
-            ("$a\\\nlast line", "", false),
-            ("i hello w world", "", false),
-            ("y/abc/xyz/", "", false),
-            ("\\,x,w f", "f", false),
-            ("5q", "", false),
-            ("s/[/]/x/", "", true),
-            ("w a\nw b", "a b", false),
+    fn scripts_that_only_edit() {
+        for text in [
+            "s/a/b/",
+            "s/a/b/g;s|x|y|",
+            "1,5p",
+            "10,$p",
+            "/a/,/b/d",
+            "/a/I,+3d",
+            "0~4d",
+            "2~3p",
+            "s/a/we/",
+            "s/w/e/g",
+            "1!G;h;$!d",
+            ":a;N;$!ba;s/\\n/ /g",
+            "/x/{s/a/b/;p}",
+            "/x/{s/a/b/;p;};5q",
+            "$a\\\nlast line",
+            "i hello w world",
+            "/x/a\\\n  one\\\n  two\ns/a/b/",
+            "y/abc/xyz/",
+            "5q",
+            "$=",
+            "s/[a-z]*\\/x/y/2g",
+            "s#/usr#/opt#",
+            "s/a/b\\\nc/",
+            "# w out\np",
+            "r other",
+            "",
+            "/^$/d",
+            "s/\\(a\\)\\(b\\)/\\2\\1/",
+            "n;d",
         ] {
-            let script = script(text);
-            assert_eq!((script.writes.join(" ").as_str(), script.runs), (writes, runs), "{text}");
+            assert_eq!(read_script(text), Ok(()), "{text}");
+        }
+    }
+
+    #[test]
+    fn scripts_that_may_do_more() {
+        for text in [
+            "w out",
+            "/foo/w out.txt",
+            "s/a/b/w out.txt",
+            "s/a/b/gw out.txt",
+            "s/a/rm -rf x/e",
+            "1e rm x",
+            "e",
+            "s/[/]x/y/w P",
+            "s/[/]/x/",
+            ":a w P",
+            "ba w P",
+            "v 4.2 w P",
+            "\\,x,w f",
+            "w a\nw b",
+            "p w out",
+            "a\\",
+            "a text\nw out",
+            "a\\\ntext\nw out",
+            "r f\nw out",
+            "# x\nw out",
+            "s/a/\\x2fw out/",
+            "sxaxbxw out",
+            "{w out\n}",
+            "/x/!{w out\n}",
+            "y/a/b/w out",
+            "1,5{p;w out\n}",
+            "s/a/b/;w out",
+            "s/a\nb/c/w out",
+        ] {
+            assert!(read_script(text).is_err(), "{text}");
+        }
+        for text in ["w out", "s/a/b/w out", "src/auth/r/rw P", "1,5{p;w out\n}"] {
+            assert_eq!(read_script(text), Err(Unread::Unlisted), "{text}");
+        }
+    }
+
+    #[test]
+    fn paths_are_not_scripts() {
+        for text in ["src/auth/a.ts", "README.md", "docs/auth.md", "package.json", "src/view.ts"] {
+            assert_ne!(read_script(text), Err(Unread::Unlisted), "{text}");
         }
     }
 }

@@ -1,0 +1,242 @@
+//! Every file that a patch program could write: GNU, BSD and busybox `patch`, `git apply`.
+//!
+//! These accept far more than a well-formed diff: headers that are indented, quoted from a mail or marked with an `X`, a
+//! name with or without its date, `Index:` before any blank, names with fewer folders than are to be taken off. Every name
+//! that one of them could take counts. Forms that are not names and hunks (context and normal diffs, `ed` scripts, links)
+//! are faults, and so is a hunk that is not as long as it says.
+
+use super::quoted::{before_date, unquote};
+use super::unified::{Hunk, git_names};
+use super::{Change, Changes, PatchFault, shown};
+use crate::call::effect::Deed;
+
+/// How many leading folders a program takes off the names in a patch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Strip {
+    /// As many as it was told, as far as there are that many.
+    Exactly(usize),
+    /// It was not told: some take none, some one, some all, some as many as fit the folder where they stand.
+    Unsaid,
+}
+
+/// Every path that a patch program could write or remove, in order. A program may also leave what [`leftovers`] names.
+pub fn every_target(text: &str, strip: Strip) -> Result<Vec<String>, PatchFault> {
+    let mut found = Changes::default();
+    let mut hunk = Hunk::default();
+    let mut hunks = false;
+    let mut last = 0;
+    for (at, line) in text.lines().enumerate() {
+        let open = hunk.is_open();
+        if hunk.takes(line) {
+            continue;
+        }
+        last = at + 1;
+        if open {
+            return Err(PatchFault::BadHunk { line: last });
+        }
+        if let Some(counted) = Hunk::counted(line) {
+            (hunk, hunks) = (counted, true);
+            continue;
+        }
+        let (names, strip) = names(last, line, strip)?;
+        for name in names {
+            stripped(&name, strip).into_iter().try_for_each(|path| found.add(path, Deed::Write))?;
+        }
+    }
+    if hunk.is_open() {
+        return Err(PatchFault::BadHunk { line: last });
+    }
+    if found.ordered.is_empty() && !hunks && !text.trim().is_empty() {
+        return Err(PatchFault::NoDiff);
+    }
+    Ok(found.ordered.into_iter().map(|Change { path, .. }| path).collect())
+}
+
+/// What `patch` leaves beside a file: the text before, and the hunks that did not fit.
+pub fn leftovers(path: &str) -> [String; 2] {
+    [format!("{path}.orig"), format!("{path}.rej")]
+}
+
+/// The names that a line outside of a hunk could hold, in every reading, and what is taken off them.
+fn names(number: usize, line: &str, strip: Strip) -> Result<(Vec<String>, Strip), PatchFault> {
+    let bad = || PatchFault::BadName { line: number, header: shown(line) };
+    let other = || PatchFault::OtherForm { line: number, header: shown(line) };
+    let bare = unmarked(line);
+    if bare.starts_with("***************") {
+        return Err(PatchFault::ContextDiff { line: number });
+    }
+    if bare.starts_with("@@ -") || is_edit(bare) {
+        return Err(other());
+    }
+    if ["new file mode ", "new mode ", "old mode "].iter().any(|head| bare.starts_with(head)) {
+        let mode = bare.rsplit(' ').next().unwrap_or_default();
+        return if mode.starts_with("100") { Ok((Vec::new(), strip)) } else { Err(other()) };
+    }
+    if bare.starts_with("index ") && [" 120000", " 160000"].iter().any(|mode| bare.ends_with(mode)) {
+        return Err(other());
+    }
+    if let Some(rest) = bare.strip_prefix("diff --git ") {
+        let (old, new) = git_names(rest).ok_or_else(bad)?;
+        return Ok((vec![old, new], strip));
+    }
+    for head in ["rename from ", "rename to ", "rename old ", "rename new ", "copy from ", "copy to "] {
+        if let Some(rest) = bare.strip_prefix(head) {
+            // These lack git's prefix, so git takes one folder less off them.
+            let fewer = match strip {
+                Strip::Exactly(count) => Strip::Exactly(count.saturating_sub(1)),
+                Strip::Unsaid => Strip::Unsaid,
+            };
+            return Ok((readings(rest).ok_or_else(bad)?, fewer));
+        }
+    }
+    for head in ["---", "+++", "***"] {
+        if let Some(rest) = bare.strip_prefix(head).filter(|rest| rest.starts_with(char::is_whitespace)) {
+            return Ok((readings(rest.trim_start()).ok_or_else(bad)?, strip));
+        }
+    }
+    if let Some(rest) = bare.strip_prefix("Index:") {
+        return Ok((readings(rest.trim_start()).ok_or_else(bad)?, strip));
+    }
+    Ok((Vec::new(), strip))
+}
+
+/// A line without what `patch` passes over before a header: blanks, `X`, and the `- ` of forwarded mail.
+fn unmarked(line: &str) -> &str {
+    let mut rest = line;
+    loop {
+        let shorter = rest.strip_prefix("- ").or_else(|| rest.strip_prefix([' ', '\t', 'X']));
+        match shorter {
+            Some(shorter) => rest = shorter,
+            None => return rest,
+        }
+    }
+}
+
+/// Whether a line is a command of a normal diff or of an `ed` script: `5d`, `1,2c1,3`.
+fn is_edit(line: &str) -> bool {
+    let is_range = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit() || byte == b',');
+    let line = line.trim_end();
+    line.starts_with(|c: char| c.is_ascii_digit())
+        && line.split_once(['a', 'c', 'd', 'i', 's']).is_some_and(|(before, after)| is_range(before) && is_range(after))
+}
+
+/// The names that the rest of a header may mean; none where it is quoted and cannot be read.
+fn readings(rest: &str) -> Option<Vec<String>> {
+    let rest = rest.trim_end();
+    if rest.starts_with('"') {
+        return unquote(rest).map(|name| vec![name.text]);
+    }
+    let to_tab = rest.split('\t').next().unwrap_or(rest).trim_end();
+    let to_blank = rest.split_whitespace().next().unwrap_or_default();
+    let mut names: Vec<String> = Vec::new();
+    for name in [to_tab, before_date(to_tab).trim_end(), to_blank] {
+        if !name.is_empty() && name != "/dev/null" && !names.iter().any(|known| known == name) {
+            names.push(name.to_owned());
+        }
+    }
+    Some(names)
+}
+
+/// A name without its leading folders, in every reading.
+fn stripped(name: &str, strip: Strip) -> Vec<String> {
+    let is_absolute = name.starts_with('/');
+    let parts: Vec<&str> = name.split('/').filter(|part| !part.is_empty()).collect();
+    // A leading slash counts as a folder.
+    let levels = parts.len() + usize::from(is_absolute);
+    let without = |count: usize| match count {
+        0 => Some(name.to_owned()),
+        _ => parts.get(count - usize::from(is_absolute)..).filter(|rest| !rest.is_empty()).map(|rest| rest.join("/")),
+    };
+    let counts = match strip {
+        Strip::Exactly(count) if count < levels => count..count + 1,
+        Strip::Exactly(count) => 0..count.min(levels),
+        Strip::Unsaid => 0..levels,
+    };
+    counts.filter_map(without).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(text: &str, strip: Strip) -> Vec<String> {
+        every_target(text, strip).unwrap()
+    }
+
+    const HUNK: &str = "@@ -1 +1 @@\n-a\n+b\n";
+
+    #[test]
+    fn names_without_a_folder_stay() {
+        let text = format!("--- README.md\n+++ README.md\n{HUNK}");
+        assert_eq!(found(&text, Strip::Exactly(1)), ["README.md"]);
+        assert_eq!(found(&text, Strip::Exactly(0)), ["README.md"]);
+        assert_eq!(found(&text, Strip::Unsaid), ["README.md"]);
+    }
+
+    #[test]
+    fn folders_are_taken_off() {
+        let text = format!("--- a/src/x\n+++ b/src/x\n{HUNK}");
+        assert_eq!(found(&text, Strip::Exactly(1)), ["src/x"]);
+        assert_eq!(found(&text, Strip::Exactly(0)), ["a/src/x", "b/src/x"]);
+        assert_eq!(found(&text, Strip::Exactly(9)), ["a/src/x", "src/x", "x", "b/src/x"]);
+        assert_eq!(found(&text, Strip::Unsaid), ["a/src/x", "src/x", "x", "b/src/x"]);
+        assert_eq!(found(&format!("--- /abs//x\n+++ /dev/null\n{HUNK}"), Strip::Exactly(1)), ["abs/x"]);
+        assert_eq!(found(&format!("--- a//src/x\n{HUNK}"), Strip::Exactly(1)), ["src/x"]);
+    }
+
+    #[test]
+    fn lenient_headers() {
+        for header in [
+            "X--- p",
+            "- --- p",
+            "  --- p",
+            "\t+++ p",
+            "XX *** p",
+            "Index:\tp",
+            "Index:p",
+            "- - Index: p",
+            "---\tp",
+            "--- p\t2026-01-01 00:00:00",
+            "--- p 2026-01-01 00:00:00",
+            "+++ \"p\"",
+            "--- p\r",
+            "diff --git a/p b/p",
+            "rename to p",
+        ] {
+            let targets = found(
+                &format!("{header}\n{HUNK}"),
+                Strip::Exactly(usize::from(header.contains("p b/") || header.contains("rename"))),
+            );
+            assert!(targets.contains(&"p".to_owned()), "{header}: {targets:?}");
+        }
+        assert_eq!(found(&format!("--- a b\n{HUNK}"), Strip::Exactly(0)), ["a b", "a"]);
+    }
+
+    #[test]
+    fn hunks_hold_text() {
+        let text = "--- x\n+++ x\n@@ -1,2 +1,2 @@\n--- y\n+++ y\n-1\n+2\n";
+        assert_eq!(found(text, Strip::Exactly(0)), ["x"]);
+        assert_eq!(found(HUNK, Strip::Exactly(0)), Vec::<String>::new());
+        assert_eq!(found("", Strip::Exactly(0)), Vec::<String>::new());
+    }
+
+    #[test]
+    fn other_forms_are_faults() {
+        for text in [
+            "--- x\n+++ x\n@@ -1,9 +1,9 @@\n-a\n+b\n",
+            "--- x\n+++ x\n@@ -1,2 +1,2 @@\n-a\ndiff --git a/y b/y\n",
+            "*** x\n--- y\n***************\n*** 1 ****\n",
+            "Index: x\n1c1\n< a\n---\n> b\n",
+            "Index: x\n1d\n",
+            "Index: x\n1,2d\n",
+            " @@ -1 +1 @@\n",
+            "@@ -1 +x @@\n",
+            "diff --git a/l b/l\nindex 1..2 120000\n--- a/l\n+++ b/l\n@@ -1 +1 @@\n-x\n+y\n",
+            "diff --git a/l b/l\nnew file mode 120000\n--- /dev/null\n+++ b/l\n@@ -0,0 +1 @@\n+../x\n",
+            "--- \"x\n",
+            "some text",
+        ] {
+            assert!(every_target(text, Strip::Unsaid).is_err(), "{text}");
+        }
+    }
+}

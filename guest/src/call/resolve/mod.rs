@@ -1,0 +1,239 @@
+//! From what a call's arguments say to what it does, now that the host has looked.
+//!
+//! | file | what |
+//! | --- | --- |
+//! | `mod.rs` | a touch and what the host saw there become effects |
+//! | `trees.rs` | the listings that a ruling needs, each folder listed once |
+//! | `search.rs` | an owned tree is searched for links and further names that lead out of the scope |
+//! | `placed.rs` | what is moved, copied or linked is judged by where it leads from its new place |
+
+mod placed;
+mod search;
+#[cfg(test)]
+mod tests;
+mod trees;
+
+use super::effect::{Deed, Effect, Extent, Footprint, Operation, Touch};
+use super::path::{Location, WorkspacePath, below_home};
+use super::{CallFault, ToolCall};
+use crate::named::Seen;
+use crate::ports::{Facts, Kind, Question, Root, Workspace};
+use trees::{MAX_JUDGED, MAX_SEARCHED, Trees};
+
+/// More reasons than these tell nobody more.
+const MAX_REASONS: usize = 20;
+
+/// What a call does.
+#[derive(Debug, Default)]
+pub struct Effects {
+    /// Path by path, in order.
+    pub known: Vec<Effect>,
+    /// Why some of it cannot be known.
+    pub unknowns: Vec<String>,
+    /// Whether some of it may not happen.
+    pub conditional: bool,
+}
+
+/// What to ask the host about a path that a call touches. Only what will change is hashed.
+pub fn question(touch: &Touch) -> Question {
+    let digest =
+        matches!(touch.deed, Deed::Write | Deed::WriteTree | Deed::Delete | Deed::DeleteTree | Deed::Touch | Deed::Alias);
+    Question { digest, ..question_at(&touch.path) }
+}
+
+/// What to ask the host about any path that is spelled as in a touch.
+fn question_at(path: &str) -> Question {
+    match below_home(path) {
+        Some(below) => Question { root: Root::Home, path: below.to_owned(), digest: false },
+        None => Question::project(path),
+    }
+}
+
+/// What a footprint comes to. The facts stand in the order of its touches.
+///
+/// `owns` tells whether the intent that the call works for owns a path, or everything below it. A tree that it owns is searched
+/// for what leads out of it; one that it does not own is denied without that.
+pub fn effects(
+    call: &ToolCall,
+    footprint: &Footprint,
+    facts: &[Facts],
+    workspace: &dyn Workspace,
+    owns: &dyn Fn(&WorkspacePath, Extent) -> bool,
+) -> Result<Effects, CallFault> {
+    let mut resolving = Resolving {
+        workspace,
+        owns,
+        effects: Effects::default(),
+        seen: Seen::default(),
+        trees: Trees::new(workspace),
+        ways_out: 0,
+    };
+    resolving.effects.unknowns.clone_from(&footprint.unknowns);
+    resolving.effects.conditional = footprint.conditional;
+    for (touch, facts) in footprint.touches.iter().zip(facts) {
+        resolving.plan(touch, facts);
+    }
+    for (touch, facts) in footprint.touches.iter().zip(facts) {
+        resolving.touch(touch, facts)?;
+    }
+    resolving.place(footprint, facts);
+    if facts.len() < footprint.touches.len() {
+        let why = format!("the host did not look at every path of `{}`", call.tool);
+        resolving.effects.unknowns.push(why);
+    }
+    Ok(resolving.effects)
+}
+
+struct Resolving<'a> {
+    workspace: &'a dyn Workspace,
+    owns: &'a dyn Fn(&WorkspacePath, Extent) -> bool,
+    effects: Effects,
+    seen: Seen,
+    trees: Trees<'a>,
+    /// How often something leads out of what is owned.
+    ways_out: usize,
+}
+
+impl Resolving<'_> {
+    /// Says beforehand which folders will be listed, so that one listing serves a folder and those in it.
+    fn plan(&mut self, touch: &Touch, facts: &Facts) {
+        match touch.deed {
+            Deed::WriteTree => {
+                if let Some(tree) = self.searchable(facts) {
+                    self.trees.expect(tree.as_str(), MAX_SEARCHED);
+                }
+            }
+            Deed::Delete | Deed::DeleteTree => {
+                if let (Some(Location::Inside(folder)), true) = removed(touch, facts) {
+                    self.trees.expect(folder.as_str(), MAX_JUDGED);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn touch(&mut self, touch: &Touch, facts: &Facts) -> Result<(), CallFault> {
+        let nowhere = || CallFault::Nowhere { path: touch.path.clone() };
+        let real = || facts.real_path.as_deref().map(Location::reported).ok_or_else(nowhere);
+        let exists = facts.kind != Kind::Missing;
+        let changed = if exists { Operation::Modify } else { Operation::Create };
+        match touch.deed {
+            // Whatever cannot be found cannot be read either.
+            Deed::Read => {
+                if let Ok(at) = real() {
+                    self.add(at, Operation::Read, Extent::Itself, facts);
+                }
+            }
+            Deed::Write => {
+                self.add(real()?, changed, Extent::Itself, facts);
+                self.add_other_names(touch, facts);
+            }
+            Deed::WriteTree if matches!(facts.kind, Kind::File | Kind::Other) => {
+                self.add(real()?, changed, Extent::Itself, facts);
+                self.add_other_names(touch, facts);
+            }
+            Deed::WriteTree => {
+                self.add(real()?, changed, Extent::Tree, facts);
+                if let Some(tree) = self.searchable(facts) {
+                    self.search(tree);
+                }
+            }
+            Deed::Touch => {
+                // A folder's mode decides about everything in it.
+                let extent = if facts.kind == Kind::Directory { Extent::Tree } else { Extent::Itself };
+                self.add(real()?, changed, extent, facts);
+                self.add_other_names(touch, facts);
+            }
+            Deed::Alias => {
+                self.add(real()?, Operation::Modify, Extent::Itself, facts);
+                self.add_other_names(touch, facts);
+            }
+            Deed::Execute => self.add(real()?, Operation::Execute, Extent::Itself, facts),
+            Deed::MakeFolder if exists => {}
+            Deed::MakeFolder => self.add(real()?, Operation::Create, Extent::Folder, facts),
+            Deed::Delete | Deed::DeleteTree => match removed(touch, facts) {
+                (Some(at), true) => self.delete_folder(at, facts),
+                (Some(at), false) => self.add(at, Operation::Delete, Extent::Itself, facts),
+                (None, _) => return Err(nowhere()),
+            },
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, location: Location, operation: Operation, extent: Extent, facts: &Facts) {
+        self.add_via(location, operation, extent, facts, None);
+    }
+
+    fn add_via(&mut self, location: Location, operation: Operation, extent: Extent, facts: &Facts, via: Option<String>) {
+        if self.seen.insert(location.as_str(), operation as u32 * 4 + extent as u32) {
+            let (pre_hash, stamp) = (facts.digest, facts.stamp);
+            self.effects.known.push(Effect { location, operation, extent, pre_hash, stamp, via });
+        }
+    }
+
+    /// Says why something cannot be known, once.
+    fn doubt(&mut self, why: String) {
+        if self.effects.unknowns.len() < MAX_REASONS && !self.effects.unknowns.contains(&why) {
+            self.effects.unknowns.push(why);
+        }
+    }
+
+    /// The folder that is to be searched, where one stands at the path and is owned as a whole.
+    fn searchable(&self, facts: &Facts) -> Option<WorkspacePath> {
+        match facts.real_path.as_deref().map(Location::reported) {
+            Some(Location::Inside(tree))
+                if matches!(facts.kind, Kind::Directory | Kind::Unreadable) && (self.owns)(&tree, Extent::Tree) =>
+            {
+                Some(tree)
+            }
+            _ => None,
+        }
+    }
+
+    /// A folder goes with all its files, so they are what is judged, if they can be listed.
+    fn delete_folder(&mut self, at: Location, facts: &Facts) {
+        let listed = match &at {
+            Location::Inside(folder) => Some(self.trees.below(folder.as_str(), MAX_JUDGED)),
+            Location::Outside(_) => None,
+        };
+        let listed = listed.filter(|below| below.is_complete() && below.entries.len() <= MAX_JUDGED as usize);
+        let files: Vec<String> = listed.map_or_else(Vec::new, |below| {
+            below.entries.into_iter().filter(|entry| entry.kind != Kind::Directory).map(|entry| entry.path).collect()
+        });
+        let extent = if files.is_empty() { Extent::Tree } else { Extent::Listed };
+        self.add(at, Operation::Delete, extent, facts);
+        for file in files {
+            let facts = Facts { digest: None, stamp: 0, ..facts.clone() };
+            self.add(Location::reported(&file), Operation::Delete, Extent::Itself, &facts);
+        }
+    }
+
+    /// What is written under one name of a file is written under all of them.
+    fn add_other_names(&mut self, touch: &Touch, facts: &Facts) {
+        if facts.kind != Kind::File || facts.hard_links < 2 {
+            return;
+        }
+        let names = self.trees.names(facts.identity);
+        self.doubt_names(&touch.path, names.len(), facts.hard_links);
+        for name in names {
+            self.add(Location::reported(&name), Operation::Modify, Extent::Itself, facts);
+        }
+    }
+
+    /// A name that nobody can see may be anybody's.
+    fn doubt_names(&mut self, path: &str, seen: usize, all: u32) {
+        if (seen as u64) < u64::from(all) {
+            self.doubt(format!(
+                "`{path}` has {all} names, of which {seen} can be seen, and writing to it changes the file under all of them"
+            ));
+        }
+    }
+}
+
+/// What a removal takes away, and whether that is a folder: a link to a folder is taken away by itself.
+fn removed(touch: &Touch, facts: &Facts) -> (Option<Location>, bool) {
+    let through = touch.path.ends_with('/');
+    let at = if through { &facts.real_path } else { &facts.entry_path };
+    let is_folder = facts.kind == Kind::Directory && (through || facts.real_path == facts.entry_path);
+    (at.as_deref().map(Location::reported), is_folder)
+}

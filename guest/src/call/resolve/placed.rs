@@ -1,0 +1,252 @@
+//! What is linked, moved, or copied with its links is judged by where it leads from its new place, and a call does not
+//! write through what it has just put there.
+
+use std::collections::{HashMap, HashSet};
+
+use super::search::Shared;
+use super::trees::{MAX_SEARCHED, is_at_or_below};
+use super::{Resolving, question_at};
+use crate::call::effect::{Deed, Extent, Footprint, Origin, Placement};
+use crate::call::path::Location;
+use crate::ports::{Facts, Kind, Question};
+
+/// Links that one call puts in place.
+const MAX_PLACED: usize = 10_000;
+
+/// What may lead elsewhere once the call has put it in place.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct Placed {
+    /// As the call spells it.
+    at: String,
+    /// As the host does.
+    entry: String,
+    /// What the link says; none where links may stand anywhere in it.
+    text: Option<String>,
+}
+
+impl Placed {
+    /// The same below a folder that is put elsewhere as a whole.
+    fn moved(&self, from: &str, to: &Self) -> Self {
+        let below = self.entry.strip_prefix(from).unwrap_or_default().trim_matches('/');
+        Self { text: self.text.clone(), ..to.inside(below) }
+    }
+
+    fn inside(&self, below: &str) -> Self {
+        let join = |folder: &str| match below {
+            "" => folder.to_owned(),
+            _ if folder == "." => below.to_owned(),
+            _ => format!("{}/{below}", folder.trim_end_matches('/')),
+        };
+        Self { at: join(&self.at), entry: join(&self.entry), text: None }
+    }
+}
+
+impl Resolving<'_> {
+    /// Adds where the placements lead.
+    pub(super) fn place(&mut self, footprint: &Footprint, facts: &[Facts]) {
+        if footprint.placements.is_empty() {
+            return;
+        }
+        let looked = self.look(footprint, facts);
+        let mut placed = Vec::new();
+        let mut moves = Vec::new();
+        for placement in &footprint.placements {
+            let Some(entry) = looked.get(&placement.at).and_then(|facts| facts.entry_path.clone()) else { continue };
+            // What is put elsewhere is denied as it is.
+            if !self.is_owned(&entry) {
+                continue;
+            }
+            let to = Placed { at: placement.at.clone(), entry, text: None };
+            if let Some(from) = origin(placement).and_then(|from| looked.get(from)?.entry_path.clone()) {
+                moves.push((from, to.clone()));
+            }
+            self.put(placement, to, &looked, &mut placed);
+        }
+        self.move_on(&moves, &mut placed);
+        self.judge_placed(&placed);
+        self.judge_touches(footprint, facts, &placed);
+    }
+
+    /// What the host says about both ends of every placement. Most of them are touched too, so it has looked there.
+    fn look(&self, footprint: &Footprint, facts: &[Facts]) -> HashMap<String, Facts> {
+        let mut looked: HashMap<String, Facts> = HashMap::new();
+        for (touch, facts) in footprint.touches.iter().zip(facts) {
+            looked.insert(touch.path.clone(), facts.clone());
+        }
+        let ends = footprint.placements.iter().flat_map(|placement| origin(placement).into_iter().chain([placement.at.as_str()]));
+        let mut left: Vec<&str> = ends.filter(|end| !looked.contains_key(*end)).collect();
+        left.sort_unstable();
+        left.dedup();
+        if !left.is_empty() {
+            let questions: Vec<Question> = left.iter().map(|path| question_at(path)).collect();
+            let facts = self.workspace.inspect(&questions);
+            looked.extend(left.into_iter().map(str::to_owned).zip(facts));
+        }
+        looked
+    }
+
+    fn is_owned(&self, entry: &str) -> bool {
+        match Location::reported(entry) {
+            Location::Inside(path) => (self.owns)(&path, Extent::Itself) || (self.owns)(&path, Extent::Tree),
+            Location::Outside(_) => false,
+        }
+    }
+
+    /// Finds what in a placement may lead elsewhere.
+    fn put(&mut self, placement: &Placement, to: Placed, looked: &HashMap<String, Facts>, placed: &mut Vec<Placed>) {
+        let (from, same) = match &placement.origin {
+            Origin::Link(text) => return placed.push(Placed { text: Some(text.clone()), ..to }),
+            Origin::Copy(from) => (from, false),
+            Origin::Same(from) => (from, true),
+        };
+        let Some(facts) = looked.get(from) else {
+            return self.doubt(format!("the host did not look at `{from}`"));
+        };
+        let through = from.ends_with('/') || from.ends_with("/.");
+        if let (Some(text), false) = (&facts.link, through) {
+            return placed.push(Placed { text: Some(text.clone()), ..to });
+        }
+        match facts.kind {
+            Kind::Directory => self.put_folder(facts, same, &to, placed),
+            Kind::File if same && facts.hard_links > 1 => {
+                self.add_shared(vec![Shared::of(facts.entry_path.as_deref().unwrap_or(from), facts)])
+            }
+            Kind::Unreadable => placed.push(to),
+            Kind::Other | Kind::Missing if facts.real_path != facts.entry_path => {
+                self.doubt(format!("`{from}` is a link that cannot be read"));
+            }
+            Kind::File | Kind::Other | Kind::Missing => {}
+        }
+    }
+
+    fn put_folder(&mut self, facts: &Facts, same: bool, to: &Placed, placed: &mut Vec<Placed>) {
+        let Some(Location::Inside(folder)) = facts.real_path.as_deref().map(Location::reported) else {
+            return placed.push(to.clone());
+        };
+        let below = self.trees.below(folder.as_str(), MAX_SEARCHED);
+        if below.missing.is_some() {
+            placed.push(to.clone());
+        }
+        for entry in below.entries.iter().filter(|entry| entry.kind == Kind::Other) {
+            let relative =
+                if folder.as_str() == "." { Some(entry.path.as_str()) } else { entry.path.strip_prefix(folder.as_str()) };
+            // What is neither a link nor a file, and a link that cannot be read: nobody knows where it leads.
+            placed.push(Placed { text: entry.link.clone(), ..to.inside(relative.unwrap_or_default().trim_matches('/')) });
+        }
+        if same {
+            self.add_other_owners(below.entries);
+        }
+    }
+
+    /// What is put somewhere and moved on from there, by itself or with the folder above it, ends up at both places.
+    fn move_on(&mut self, moves: &[(String, Placed)], placed: &mut Vec<Placed>) {
+        let mut known: HashSet<Placed> = placed.iter().cloned().collect();
+        let mut next = 0;
+        while let Some(one) = placed.get(next).cloned() {
+            next += 1;
+            for (from, to) in moves {
+                let on = match &one.text {
+                    _ if is_at_or_below(&one.entry, from) => one.moved(from, to),
+                    None if is_at_or_below(from, &one.entry) => to.clone(),
+                    Some(_) if is_at_or_below(from, &one.entry) => {
+                        self.doubt(format!(
+                            "`{}` is a link that the call itself makes, and something behind it is moved",
+                            one.entry
+                        ));
+                        continue;
+                    }
+                    _ => continue,
+                };
+                if placed.len() >= MAX_PLACED {
+                    return self.doubt("the call moves more links than can be followed".to_owned());
+                }
+                if known.insert(on.clone()) {
+                    placed.push(on);
+                }
+            }
+        }
+    }
+
+    /// Adds where the links lead from their new places, unless that is owned.
+    fn judge_placed(&mut self, placed: &[Placed]) {
+        let ways = ways(placed);
+        let links: Vec<(&Placed, String)> =
+            placed.iter().filter_map(|link| Some((link, target(&link.at, link.text.as_deref()?)))).collect();
+        if links.is_empty() {
+            return;
+        }
+        let questions: Vec<Question> = links.iter().map(|(_, target)| question_at(target)).collect();
+        let facts = self.workspace.inspect(&questions);
+        if facts.len() < links.len() {
+            self.doubt("the host did not follow every link that the call puts in place".to_owned());
+        }
+        let mut shared = Vec::new();
+        for ((link, target), facts) in links.iter().zip(&facts) {
+            if goes_through(target, facts, &ways) {
+                self.doubt(format!("`{}` leads through another link that the call itself makes", link.entry));
+            }
+            if facts.kind == Kind::File && facts.hard_links > 1 {
+                shared.push(Shared::of(&link.entry, facts));
+            }
+            self.lead(&link.entry, facts);
+        }
+        self.add_shared(shared);
+    }
+
+    /// Where a call writes behind what it has itself put in place, the host's look beforehand says nothing.
+    fn judge_touches(&mut self, footprint: &Footprint, facts: &[Facts], placed: &[Placed]) {
+        let ways = ways(placed);
+        for (touch, facts) in footprint.touches.iter().zip(facts) {
+            if !matches!(touch.deed, Deed::Read | Deed::Execute) && goes_through(&touch.path, facts, &ways) {
+                self.doubt(format!("`{}` leads through a link that the call itself makes or moves", touch.path));
+            }
+        }
+    }
+}
+
+fn origin(placement: &Placement) -> Option<&str> {
+    match &placement.origin {
+        Origin::Link(_) => None,
+        Origin::Copy(from) | Origin::Same(from) => Some(from),
+    }
+}
+
+/// Where a link's text leads from where the link stands, not yet walked.
+fn target(at: &str, text: &str) -> String {
+    match at.trim_end_matches('/').rsplit_once('/') {
+        _ if text.starts_with('/') => text.to_owned(),
+        None => text.to_owned(),
+        Some((folder, _)) => format!("{folder}/{text}"),
+    }
+}
+
+/// Every spelling under which a call may go through what it has put in place.
+fn ways(placed: &[Placed]) -> HashSet<String> {
+    placed.iter().flat_map(|one| [one.entry.clone(), prefixes(&one.at).pop().unwrap_or_default()]).collect()
+}
+
+/// Whether a path leads behind one of these.
+fn goes_through(path: &str, facts: &Facts, ways: &HashSet<String>) -> bool {
+    let spelled = [Some(path), facts.real_path.as_deref(), facts.entry_path.as_deref()];
+    spelled.into_iter().flatten().any(|path| {
+        let mut prefixes = prefixes(path);
+        prefixes.pop();
+        prefixes.iter().any(|prefix| ways.contains(prefix))
+    })
+}
+
+/// Every place that a walk along a path comes by, with `..` worked out as text, the end included.
+fn prefixes(path: &str) -> Vec<String> {
+    let mut names: Vec<&str> = Vec::new();
+    let mut prefixes = Vec::new();
+    let top = if path.starts_with('/') { "/" } else { "" };
+    for name in path.split('/').filter(|name| !name.is_empty() && *name != ".") {
+        if name == ".." && names.last().is_some_and(|last| *last != "..") {
+            names.pop();
+        } else {
+            names.push(name);
+        }
+        prefixes.push(format!("{top}{}", names.join("/")));
+    }
+    prefixes
+}

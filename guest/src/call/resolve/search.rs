@@ -1,0 +1,174 @@
+//! Before something recursive is done to a tree, or through it: the links and the further names in it that lead out of what
+//! the intent owns.
+
+use std::collections::{BTreeSet, HashMap};
+
+use super::Resolving;
+use super::trees::{MAX_SEARCHED, is_at_or_below};
+use crate::call::effect::{Extent, Operation};
+use crate::call::path::{Location, WorkspacePath};
+use crate::ports::{Entry, Facts, Kind, Question};
+
+/// Links that are followed in one tree.
+const MAX_LINKS: usize = 10_000;
+
+/// Folders that links lead to and that are searched in turn.
+const MAX_FOLDERS: usize = 16;
+
+/// One way out suffices to deny a call; a person may want to see a few.
+const MAX_WAYS_OUT: usize = 100;
+
+/// A file with further names.
+pub(super) struct Shared {
+    /// The name or the link that came up.
+    path: String,
+    /// Whether that is one of its names.
+    is_name: bool,
+    identity: u64,
+    hard_links: u32,
+}
+
+impl Shared {
+    /// A file that the host has looked at, by whatever way.
+    pub(super) fn of(path: &str, facts: &Facts) -> Self {
+        Self { path: path.to_owned(), is_name: false, identity: facts.identity, hard_links: facts.hard_links }
+    }
+
+    /// A file that was listed.
+    fn listed(entry: Entry) -> Self {
+        Self { path: entry.path, is_name: true, identity: entry.identity, hard_links: entry.hard_links }
+    }
+}
+
+impl Resolving<'_> {
+    /// Adds what can be reached through a tree that is owned and is not owned itself.
+    pub(super) fn search(&mut self, tree: WorkspacePath) {
+        let mut shared = Vec::new();
+        let mut folders = vec![tree];
+        let mut next = 0;
+        while let Some(folder) = folders.get(next).map(|folder| folder.as_str().to_owned()) {
+            next += 1;
+            let below = self.trees.below(&folder, MAX_SEARCHED);
+            if let Some(why) = below.missing {
+                self.doubt(format!("{why}, and a link in it may lead anywhere"));
+            }
+            let (links, files): (Vec<Entry>, Vec<Entry>) =
+                below.entries.into_iter().filter(is_remarkable).partition(|entry| entry.kind == Kind::Other);
+            shared.extend(files.into_iter().map(Shared::listed));
+            for (link, facts) in self.follow(&folder, links) {
+                if facts.kind == Kind::File && facts.hard_links > 1 {
+                    shared.push(Shared::of(&link.path, &facts));
+                }
+                let Some(further) = self.lead(&link.path, &facts) else { continue };
+                if folders.iter().any(|known| is_at_or_below(further.as_str(), known.as_str())) {
+                    continue;
+                }
+                if folders.len() >= MAX_FOLDERS {
+                    self.doubt(format!("the links in `{folder}` lead to more folders than can be searched"));
+                    break;
+                }
+                folders.push(further);
+            }
+        }
+        self.add_shared(shared);
+    }
+
+    /// Has the host follow the links of a folder, all at once.
+    fn follow(&mut self, folder: &str, mut links: Vec<Entry>) -> Vec<(Entry, Facts)> {
+        if links.len() > MAX_LINKS {
+            self.doubt(format!("there are more links in `{folder}` than can be followed"));
+            links.truncate(MAX_LINKS);
+        }
+        if links.is_empty() {
+            return Vec::new();
+        }
+        let questions: Vec<Question> = links.iter().map(|link| Question::project(link.path.as_str())).collect();
+        let facts = self.workspace.inspect(&questions);
+        if facts.len() < links.len() {
+            self.doubt(format!("the host did not follow every link in `{folder}`"));
+        }
+        links.into_iter().zip(facts).collect()
+    }
+
+    /// Adds where a link leads, unless that is owned. Returns the folder that it leads to where that is owned.
+    pub(super) fn lead(&mut self, link: &str, facts: &Facts) -> Option<WorkspacePath> {
+        let Some(at) = facts.real_path.as_deref().map(Location::reported) else {
+            self.doubt(format!("`{link}` is a link that cannot be followed to its end"));
+            return None;
+        };
+        let extent = if facts.kind == Kind::Directory { Extent::Tree } else { Extent::Itself };
+        match at {
+            Location::Inside(path) if (self.owns)(&path, extent) => {
+                if facts.kind == Kind::Unreadable {
+                    self.doubt(format!("`{link}` leads to `{path}`, which cannot be looked at"));
+                }
+                (extent == Extent::Tree).then_some(path)
+            }
+            at => {
+                self.add_way_out(at, extent, facts, link);
+                None
+            }
+        }
+    }
+
+    /// Adds the names that are not owned of files that have further names.
+    pub(super) fn add_other_owners(&mut self, entries: Vec<Entry>) {
+        let files = entries.into_iter().filter(|entry| entry.kind == Kind::File && is_remarkable(entry));
+        self.add_shared(files.map(Shared::listed).collect());
+    }
+
+    /// The same for files however they came up.
+    pub(super) fn add_shared(&mut self, shared: Vec<Shared>) {
+        let mut here = HashMap::<u64, BTreeSet<&str>>::new();
+        for file in &shared {
+            let names = here.entry(file.identity).or_default();
+            if file.is_name {
+                names.insert(&file.path);
+            }
+        }
+        for file in &shared {
+            // All its names are in the tree that is owned. Of several, the first speaks for all.
+            match here.remove(&file.identity) {
+                None => continue,
+                Some(names) if names.len() as u64 >= u64::from(file.hard_links) && file.identity != 0 => continue,
+                Some(_) => {}
+            }
+            let names = self.trees.names(file.identity);
+            self.doubt_names(&file.path, names.len(), file.hard_links);
+            for name in names {
+                let at = Location::reported(&name);
+                if !matches!(&at, Location::Inside(path) if (self.owns)(path, Extent::Itself)) {
+                    self.add_way_out(at, Extent::Itself, &there(), &file.path);
+                }
+            }
+        }
+    }
+
+    fn add_way_out(&mut self, at: Location, extent: Extent, facts: &Facts, via: &str) {
+        let operation = if facts.kind == Kind::Missing { Operation::Create } else { Operation::Modify };
+        if self.ways_out < MAX_WAYS_OUT {
+            self.ways_out += 1;
+            self.add_via(at, operation, extent, facts, Some(via.to_owned()));
+        }
+    }
+}
+
+/// Whether an entry may lead elsewhere.
+fn is_remarkable(entry: &Entry) -> bool {
+    entry.kind == Kind::Other || (entry.kind == Kind::File && entry.hard_links > 1)
+}
+
+/// What is known of a file that was only listed.
+fn there() -> Facts {
+    Facts {
+        kind: Kind::File,
+        real_path: None,
+        entry_path: None,
+        link: None,
+        hard_links: 1,
+        identity: 0,
+        stamp: 0,
+        size: 0,
+        digest: None,
+    }
+}

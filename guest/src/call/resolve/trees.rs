@@ -1,0 +1,132 @@
+//! The listings that a ruling needs. A folder is listed at most once, and one listing serves the folders in it.
+
+use std::collections::{BTreeSet, HashMap};
+
+use crate::ports::{Entry, Kind, Listing, Reach, Root, Workspace};
+
+/// A folder that goes with more in it is judged as a whole.
+pub(super) const MAX_JUDGED: u32 = 10_000;
+
+/// A tree with more in it is not searched, nor a workspace for the other names of a file.
+pub(super) const MAX_SEARCHED: u32 = 50_000;
+
+/// Folders where the other names of a file are not looked for: too large, and not what anybody edits.
+const NOT_SEARCHED: [&str; 3] = [".git", "node_modules", "target"];
+
+/// No tree that anybody works in is deeper.
+const MAX_DEPTH: u32 = 64;
+
+/// Everything below a folder, as far as it can be seen.
+#[derive(Debug, Default)]
+pub(super) struct Below {
+    /// With paths from the workspace.
+    pub(super) entries: Vec<Entry>,
+    /// Why that is not everything.
+    pub(super) missing: Option<String>,
+}
+
+impl Below {
+    pub(super) fn is_complete(&self) -> bool {
+        self.missing.is_none()
+    }
+}
+
+pub(super) struct Trees<'a> {
+    workspace: &'a dyn Workspace,
+    /// Folders that will be asked for, none within another, and how many entries are wanted at most.
+    expected: Vec<(String, u32)>,
+    /// What was listed, with paths from the workspace.
+    listed: Vec<(String, Result<Listing, String>)>,
+    /// Every file of the workspace by its identity, once a file with several names has come up.
+    files: Option<HashMap<u64, Vec<String>>>,
+}
+
+impl<'a> Trees<'a> {
+    pub(super) fn new(workspace: &'a dyn Workspace) -> Self {
+        Self { workspace, expected: Vec::new(), listed: Vec::new(), files: None }
+    }
+
+    /// Says that a folder will be asked for.
+    pub(super) fn expect(&mut self, folder: &str, limit: u32) {
+        if let Some((_, wanted)) = self.expected.iter_mut().find(|(above, _)| is_at_or_below(folder, above)) {
+            *wanted = limit.max(*wanted);
+            return;
+        }
+        let within = self.expected.iter().filter(|(inner, _)| is_at_or_below(inner, folder));
+        let limit = within.map(|(_, wanted)| *wanted).fold(limit, u32::max);
+        self.expected.retain(|(inner, _)| !is_at_or_below(inner, folder));
+        self.expected.push((folder.to_owned(), limit));
+    }
+
+    /// Everything below a folder of the workspace, whose path leads through no link.
+    pub(super) fn below(&mut self, folder: &str, limit: u32) -> Below {
+        self.expect(folder, limit);
+        let expected = self.expected.iter().find(|(above, _)| is_at_or_below(folder, above));
+        let (top, limit) = expected.cloned().unwrap_or_else(|| (folder.to_owned(), limit));
+        if !self.listed.iter().any(|(listed, _)| *listed == top) {
+            let listing = self.list(&top, limit);
+            self.listed.push((top.clone(), listing));
+        }
+        let Some((_, listing)) = self.listed.iter().find(|(listed, _)| *listed == top) else { return Below::default() };
+        let listing = match listing {
+            Ok(listing) => listing,
+            Err(why) => return Below { entries: Vec::new(), missing: Some(why.clone()) },
+        };
+        let inside = listing.entries.iter().filter(|entry| folder != entry.path && is_at_or_below(&entry.path, folder));
+        let entries: Vec<Entry> = inside.cloned().collect();
+        let deep = || entries.iter().any(|entry| depth(&entry.path) >= depth(&top) + MAX_DEPTH as usize);
+        let missing = match &listing.unseen {
+            _ if listing.truncated => Some(format!("there is more in `{top}` than can be searched")),
+            Some(unseen) => Some(format!("`{unseen}` cannot be looked at")),
+            None if deep() => Some(format!("the folders in `{top}` are nested too deeply to be searched")),
+            None => None,
+        };
+        Below { entries, missing }
+    }
+
+    /// The names of a file, as far as they can be seen.
+    pub(super) fn names(&mut self, identity: u64) -> Vec<String> {
+        if identity == 0 {
+            return Vec::new();
+        }
+        let files = self.files.get_or_insert_with(|| {
+            let skip = NOT_SEARCHED.map(str::to_owned).to_vec();
+            let reach = Reach { depth: MAX_DEPTH, limit: MAX_SEARCHED, skip };
+            let listing = self.workspace.list(Root::Project, ".", &reach).map(|listing| listing.entries).unwrap_or_default();
+            let mut files = HashMap::<u64, Vec<String>>::new();
+            for entry in listing.into_iter().filter(|entry| entry.kind == Kind::File) {
+                files.entry(entry.identity).or_default().push(entry.path);
+            }
+            files
+        });
+        // What was not searched may have been listed for itself.
+        let mut names: BTreeSet<&String> = files.get(&identity).into_iter().flatten().collect();
+        for listing in self.listed.iter().filter_map(|(_, listing)| listing.as_ref().ok()) {
+            let same = |entry: &&Entry| entry.kind == Kind::File && entry.identity == identity;
+            names.extend(listing.entries.iter().filter(same).map(|entry| &entry.path));
+        }
+        names.into_iter().cloned().collect()
+    }
+
+    fn list(&self, folder: &str, limit: u32) -> Result<Listing, String> {
+        let reach = Reach { depth: MAX_DEPTH, limit, skip: Vec::new() };
+        let listing = self.workspace.list(Root::Project, folder, &reach);
+        let mut listing = listing.map_err(|why| format!("`{folder}` cannot be listed: {why}"))?;
+        if folder != "." {
+            for entry in &mut listing.entries {
+                entry.path = format!("{folder}/{}", entry.path);
+            }
+            listing.unseen = listing.unseen.map(|unseen| format!("{folder}/{unseen}"));
+        }
+        Ok(listing)
+    }
+}
+
+/// Whether a path is a folder or below it; both relative to the workspace and normalised.
+pub(super) fn is_at_or_below(path: &str, folder: &str) -> bool {
+    folder == "." || path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+fn depth(path: &str) -> usize {
+    if path == "." { 0 } else { path.split('/').count() }
+}

@@ -1,0 +1,373 @@
+//! Compilers, build tools, test runners: they do more than their arguments say, and are entered as run. Options and operands
+//! that name what they write are judged all the same.
+
+use super::super::reader::Reader;
+use super::super::reader::arg::Arg;
+use super::enter;
+use super::spec::{Call, Operands, Parsed, Program, Role};
+use crate::call::effect::Deed;
+
+const RUN: Role = Role::Path(Deed::Execute);
+const TREE: Role = Role::Path(Deed::WriteTree);
+const WRITE: Role = Role::Path(Deed::Write);
+
+const OUTPUT: &[(&str, Role)] = &[("o", WRITE), ("output", WRITE)];
+
+pub(super) const ROWS: &[Program] = &[
+    // Compilers.
+    Program {
+        valued: &[("o", WRITE)],
+        answers: &["--version", "-v", "-dumpversion", "-dumpmachine", "--help"],
+        ..Program::opaque(&[
+            "gcc",
+            "g++",
+            "cc",
+            "c++",
+            "clang",
+            "clang++",
+            "ld",
+            "as",
+            "nasm",
+            "tcc",
+            "gfortran",
+            "ghc",
+            "ocamlfind",
+            "ocamlopt",
+            "swiftc",
+            "nim",
+            "zig",
+            "emcc",
+        ])
+    },
+    Program {
+        valued: &[("o", WRITE), ("emit", Role::Text), ("out-dir", TREE), ("print", Role::Text)],
+        answers: &["--version", "-V", "-vV", "--help"],
+        obeys: &["rust-toolchain.toml", "rust-toolchain"],
+        rule: Some(rustc),
+        ..Program::opaque(&["rustc", "rustdoc"])
+    },
+    Program {
+        answers: &["show", "which *", "--version", "-V", "toolchain list", "target list"],
+        obeys: &["rust-toolchain.toml", "rust-toolchain"],
+        ..Program::opaque(&["rustup"])
+    },
+    Program {
+        single_dash: true,
+        valued: &[
+            ("C", RUN),
+            ("blockprofile", WRITE),
+            ("coverprofile", WRITE),
+            ("cpuprofile", WRITE),
+            ("exec", Role::Code),
+            ("memprofile", WRITE),
+            ("mutexprofile", WRITE),
+            ("o", TREE),
+            ("outputdir", TREE),
+            ("pkgdir", TREE),
+            ("toolexec", Role::Code),
+            ("trace", WRITE),
+            ("vettool", Role::Script),
+        ],
+        ..Program::opaque(&["go"])
+    },
+    Program {
+        single_dash: true,
+        valued: &[("d", TREE), ("h", TREE), ("s", TREE)],
+        answers: &["-version", "--version"],
+        ..Program::opaque(&["javac", "kotlinc", "scalac", "groovyc"])
+    },
+    Program { answers: &["-version", "--version"], ..Program::opaque(&["java", "kotlin", "scala", "jar", "jshell"]) },
+    Program {
+        valued: &[
+            ("outDir", TREE),
+            ("outFile", WRITE),
+            ("declarationDir", TREE),
+            ("tsBuildInfoFile", WRITE),
+            ("generateTrace", TREE),
+            ("generateCpuProfile", WRITE),
+            ("p", Role::Read),
+            ("project", Role::Read),
+        ],
+        answers: &["--version", "-v"],
+        ..Program::opaque(&["tsc", "vue-tsc"])
+    },
+    Program {
+        valued: &[("outfile", WRITE), ("outdir", TREE), ("metafile", WRITE)],
+        answers: &["--version"],
+        ..Program::opaque(&["esbuild"])
+    },
+    Program { valued: &[("o", WRITE), ("file", WRITE), ("d", TREE), ("dir", TREE)], ..Program::opaque(&["rollup"]) },
+    Program { valued: &[("o", TREE), ("output-path", TREE)], ..Program::opaque(&["webpack", "rspack"]) },
+    Program {
+        valued: &[("outDir", TREE), ("d", TREE), ("dist-dir", TREE), ("out-dir", TREE)],
+        ..Program::opaque(&["vite", "parcel", "tsup", "wasm-pack", "tsdown"])
+    },
+    Program {
+        valued: &[("o", WRITE), ("out-file", WRITE), ("d", TREE), ("out-dir", TREE)],
+        ..Program::opaque(&["babel", "swc"])
+    },
+    Program { operands: Operands::Then(&[Role::Read], WRITE), ..Program::opaque(&["sass", "lessc"]) },
+    Program {
+        valued: &[("o", WRITE), ("output", WRITE), ("out", WRITE), ("d", TREE), ("dir", TREE)],
+        ..Program::opaque(&[
+            "postcss",
+            "tailwindcss",
+            "pandoc",
+            "dot",
+            "svgo",
+            "typst",
+            "asciidoctor",
+            "mmdc",
+            "openapi-generator",
+            "swagger-codegen",
+            "quicktype",
+            "sphinx-build",
+        ])
+    },
+    Program { rule: Some(protoc), ..Program::opaque(&["protoc", "buf"]) },
+    // Build tools.
+    Program {
+        valued: &[
+            ("C", RUN),
+            ("f", Role::Script),
+            ("directory", RUN),
+            ("eval", Role::Code),
+            ("file", Role::Script),
+            ("makefile", Role::Script),
+        ],
+        answers: &["--version", "-v"],
+        ..Program::opaque(&["make", "gmake"])
+    },
+    Program {
+        valued: &[("B", TREE), ("install", Role::Text), ("prefix", TREE)],
+        answers: &["--version"],
+        rule: Some(cmake),
+        ..Program::opaque(&["cmake"])
+    },
+    Program {
+        valued: &[("C", RUN), ("f", Role::Script)],
+        answers: &["--version"],
+        ..Program::opaque(&["ninja", "samu", "just", "task", "invoke", "inv", "rake"])
+    },
+    Program {
+        answers: &["--version", "-v"],
+        ..Program::opaque(&[
+            "gradle",
+            "gradlew",
+            "mvn",
+            "mvnw",
+            "ant",
+            "sbt",
+            "mill",
+            "lein",
+            "bazel",
+            "bazelisk",
+            "buck2",
+            "pants",
+            "meson",
+            "scons",
+            "dotnet",
+            "msbuild",
+            "nuget",
+            "composer",
+            "gem",
+            "mix",
+            "rebar3",
+            "stack",
+            "cabal",
+            "swift",
+            "xcodebuild",
+            "xcrun",
+            "pod",
+            "fastlane",
+            "flutter",
+            "dart",
+            "nx",
+            "turbo",
+            "lerna",
+            "rush",
+            "next",
+            "nuxt",
+            "astro",
+            "remix",
+            "gatsby",
+            "ng",
+            "expo",
+            "react-native",
+            "storybook",
+            "husky",
+            "lint-staged",
+            "changeset",
+            "semantic-release",
+            "pre-commit",
+            "rails",
+            "rspec",
+            "django-admin",
+            "alembic",
+            "celery",
+            "uvicorn",
+            "gunicorn",
+            "flask",
+            "streamlit",
+            "jupyter",
+            "tox",
+            "nox",
+            "nix",
+            "nix-shell",
+            "nix-build",
+            "act",
+            "forge",
+            "hardhat",
+            "anchor",
+            "vercel",
+            "netlify",
+            "wrangler",
+            "firebase",
+            "supabase",
+            "prisma",
+            "drizzle-kit",
+            "knex",
+        ])
+    },
+    // Tests and checks.
+    Program {
+        valued: &[
+            ("basetemp", Role::Path(Deed::DeleteTree)),
+            ("html", WRITE),
+            ("junit-xml", WRITE),
+            ("junitxml", WRITE),
+            ("log-file", WRITE),
+            ("report-log", WRITE),
+        ],
+        answers: &["--version", "-V"],
+        ..Program::opaque(&["pytest", "py.test"])
+    },
+    Program {
+        valued: &[
+            ("cache-dir", TREE),
+            ("html-report", TREE),
+            ("junit-xml", WRITE),
+            ("xml-report", TREE),
+            ("txt-report", TREE),
+            ("python-executable", Role::Script),
+        ],
+        answers: &["--version", "-V"],
+        ..Program::opaque(&["mypy", "dmypy"])
+    },
+    Program {
+        valued: &[
+            ("o", WRITE),
+            ("d", TREE),
+            ("output", WRITE),
+            ("output-file", WRITE),
+            ("directory", TREE),
+            ("data-file", WRITE),
+        ],
+        ..Program::opaque(&[
+            "coverage",
+            "flake8",
+            "pylint",
+            "bandit",
+            "pyright",
+            "basedpyright",
+            "ty",
+            "semgrep",
+            "codespell",
+            "vulture",
+            "pydocstyle",
+        ])
+    },
+    Program {
+        valued: &[("cacheDirectory", TREE), ("coverageDirectory", TREE), ("outputFile", WRITE)],
+        answers: &["--version"],
+        ..Program::opaque(&["jest", "vitest", "mocha", "ava", "tap", "karma", "c8", "nyc"])
+    },
+    Program {
+        valued: &[("output", TREE)],
+        ..Program::opaque(&[
+            "playwright",
+            "cypress",
+            "wdio",
+            "k6",
+            "lighthouse",
+            "depcheck",
+            "knip",
+            "madge",
+            "golangci-lint",
+            "staticcheck",
+            "shellcheck",
+            "hadolint",
+            "actionlint",
+            "yamllint",
+            "markdownlint",
+            "detekt",
+            "ktlint",
+            "checkstyle",
+            "phpunit",
+            "phpstan",
+            "psalm",
+            "pint",
+            "cppcheck",
+            "clang-tidy",
+            "valgrind",
+            "trivy",
+            "snyk",
+            "gitleaks",
+            "commitlint",
+        ])
+    },
+    // Media.
+    Program {
+        operands: Operands::Rule,
+        answers: &["-version"],
+        rule: Some(last_operand),
+        ..Program::opaque(&[
+            "ffmpeg",
+            "convert",
+            "magick",
+            "pdftotext",
+            "pdftoppm",
+            "pdfunite",
+            "qpdf",
+            "rsvg-convert",
+            "inkscape",
+        ])
+    },
+    Program { operands: Operands::All(Role::Rewrite), ..Program::opaque(&["mogrify", "optipng", "jpegoptim"]) },
+    Program { valued: OUTPUT, ..Program::opaque(&["cwebp", "pngquant", "avifenc"]) },
+];
+
+/// `--emit asm=FILE`, `--print cfg=FILE`.
+fn rustc(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+    for value in parsed.values(&["emit", "print"]).filter_map(Arg::text) {
+        for file in value.split(',').filter_map(|part| part.split_once('=')).map(|(_, file)| file) {
+            reader.touch(call.state, call.name, &Arg::known(file), Deed::Write);
+        }
+    }
+}
+
+/// `--go_out=plugins=grpc:FOLDER`.
+fn protoc(reader: &mut Reader<'_>, call: &Call<'_>, _: &Parsed<'_>) {
+    for text in call.args.iter().filter_map(Arg::text) {
+        let Some((option, value)) = text.split_once('=') else { continue };
+        if option.starts_with("--") && (option.ends_with("_out") || matches!(option, "--descriptor_set_out" | "--dependency_out"))
+        {
+            let folder = value.rsplit(':').next().unwrap_or_default();
+            reader.touch(call.state, call.name, &Arg::known(folder), Deed::WriteTree);
+        }
+    }
+}
+
+/// `cmake -E COMMAND`: small programs of its own, such as `rm` and `copy`.
+fn cmake(reader: &mut Reader<'_>, call: &Call<'_>, _: &Parsed<'_>) {
+    if call.args.first().is_some_and(|arg| arg.is("-E")) {
+        reader.unknown(format!("`{} -E` runs a command of its own", call.name));
+    }
+}
+
+/// The last operand is what is written.
+fn last_operand(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+    if let Some(output) = parsed.operands.last().filter(|output| !output.is("-")) {
+        enter(reader, call, WRITE, output);
+    }
+}

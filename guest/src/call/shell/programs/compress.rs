@@ -1,0 +1,142 @@
+//! Programs that replace a file by its packed or unpacked form: `gzip`, `bzip2`, `xz`, `zstd`.
+
+use super::place::{replace, stripped, suffixed};
+use super::{Call, Operands, Parsed, Program, Role};
+use crate::call::effect::Deed;
+use crate::call::shell::reader::Reader;
+use crate::call::shell::reader::arg::Arg;
+
+const LONG: &[&str] = &[
+    "stdout",
+    "to-stdout",
+    "decompress",
+    "uncompress",
+    "compress",
+    "keep",
+    "list",
+    "test",
+    "force",
+    "quiet",
+    "verbose",
+    "fast",
+    "best",
+    "no-name",
+    "version",
+];
+
+const fn packer(names: &'static [&'static str]) -> Program {
+    Program { long: LONG, operands: Operands::Rule, rule: Some(pack), ..Program::new(names) }
+}
+
+/// Not listed: `-r`, `-S`, `-N`, `--files`, which lead to other names.
+pub(super) const ROWS: &[Program] = &[
+    Program { flags: "cdfklnqtv123456789", ..packer(&["gzip", "gunzip"]) },
+    Program { flags: "cdfkqstvz123456789", ..packer(&["bzip2", "bunzip2"]) },
+    Program { flags: "cdefklqtvz0123456789", valued: &[("T", Role::Text), ("threads", Role::Text)], ..packer(&["xz", "unxz"]) },
+    Program {
+        flags: "cdfklqtvz0123456789",
+        long: &[
+            "stdout",
+            "decompress",
+            "uncompress",
+            "compress",
+            "keep",
+            "list",
+            "test",
+            "force",
+            "quiet",
+            "verbose",
+            "rm",
+            "ultra",
+            "long",
+            "version",
+        ],
+        valued: &[("o", Role::Path(Deed::Write)), ("D", Role::Read)],
+        attached: &[("T", Role::Text), ("fast", Role::Text)],
+        ..packer(&["zstd", "unzstd", "zstdmt"])
+    },
+    Program {
+        flags: "fqv",
+        operands: Operands::All(Role::Read),
+        ..Program::new(&["zcat", "gzcat", "bzcat", "xzcat", "lzcat", "zstdcat"])
+    },
+    Program { operands: Operands::All(Role::Read), ..Program::new(&["zdiff", "zcmp", "zless", "zmore"]) },
+    Program::unreadable(&[
+        "pigz",
+        "unpigz",
+        "compress",
+        "uncompress",
+        "lzma",
+        "unlzma",
+        "lz4",
+        "unlz4",
+        "lzop",
+        "brotli",
+        "pbzip2",
+        "pixz",
+    ]),
+];
+
+fn pack(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+    // The value of `-o` is always the next argument, and letters behind a number are options.
+    let is_split = |arg: &Arg| match arg.text().and_then(|text| text.strip_prefix('-')) {
+        Some(letters) if letters.starts_with('-') || matches!(letters, "o" | "D") => false,
+        Some(letters) => {
+            letters.contains(['o', 'D']) || letters.split_once('T').is_some_and(|(_, n)| !n.bytes().all(|b| b.is_ascii_digit()))
+        }
+        None => false,
+    };
+    if call.name.contains("zst") && call.args.iter().any(is_split) {
+        return reader.unknown(format!("`{}` has options put together, whose values are not certain", call.name));
+    }
+    let packs = parsed.has(&["z", "compress"]);
+    let unpacks = parsed.has(&["d", "decompress", "uncompress"]) || call.name.contains("un");
+    let looks = parsed.has_early(&["t", "test", "l", "list"]);
+    let removes = parsed.has(&["rm"]);
+    let prints = parsed.has_early(&["c", "stdout", "to-stdout"]);
+    // The last one counts, or the first, or both.
+    if !parsed.is_ordered()
+        && parsed.has(&["c", "stdout", "to-stdout", "t", "test", "l", "list", "d", "decompress", "z", "k", "keep"])
+    {
+        return reader.unknown(format!("`{}` has options behind its files, which it may take for files", call.name));
+    }
+    if u8::from(packs) + u8::from(unpacks) + u8::from(looks) > 1
+        || (removes && (prints || looks))
+        || (prints && parsed.has(&["o"]))
+    {
+        return reader.unknown(format!("`{}` has options that contradict each other", call.name));
+    }
+    let keeps = parsed.has(&["k", "keep"]) || (call.name.contains("zst") && !removes);
+    for file in parsed.operands.iter().filter(|file| !file.is("-")) {
+        reader.touch(call.state, call.name, file, Deed::Read);
+        if looks || prints {
+            continue;
+        }
+        if !parsed.has(&["o"]) {
+            let (packed, bundle) = suffixes(call.name);
+            let end = if unpacks {
+                let bundle = stripped(file, bundle).map(|stem| suffixed(&stem, ".tar"));
+                stripped(file, packed).or(bundle)
+            } else {
+                Some(suffixed(file, packed))
+            };
+            match end {
+                Some(end) => replace(reader, call, &end),
+                None => reader.unknown(format!("what `{}` makes of `{}` is not certain", call.name, file.display())),
+            }
+        }
+        if !keeps {
+            reader.touch(call.state, call.name, file, Deed::Delete);
+        }
+    }
+}
+
+/// What the name of a packed file ends in, and that of a packed `tar` archive.
+fn suffixes(program: &str) -> (&'static str, &'static str) {
+    match program {
+        "bzip2" | "bunzip2" => (".bz2", ".tbz2"),
+        "xz" | "unxz" => (".xz", ".txz"),
+        "zstd" | "unzstd" | "zstdmt" => (".zst", ".tzst"),
+        _ => (".gz", ".tgz"),
+    }
+}

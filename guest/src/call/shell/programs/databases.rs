@@ -1,0 +1,153 @@
+//! Databases: a file that is opened is entered as written, and text that leads to other files is *unknown*.
+
+use super::super::reader::Reader;
+use super::super::reader::arg::Arg;
+use super::super::reader::input::Input;
+use super::spec::{Call, Operands, Parsed, Program, Role};
+use crate::call::effect::Deed;
+
+const TREE: Role = Role::Path(Deed::WriteTree);
+const WRITE: Role = Role::Path(Deed::Write);
+
+pub(super) const ROWS: &[Program] = &[
+    Program {
+        operands: Operands::Rule,
+        single_dash: true,
+        valued: SQLITE_VALUES,
+        answers: &["--version", "-version"],
+        rule: Some(sqlite),
+        ..Program::opaque(&["sqlite3", "duckdb"])
+    },
+    Program {
+        valued: &[
+            ("c", Role::Text),
+            ("command", Role::Text),
+            ("f", Role::Script),
+            ("file", Role::Script),
+            ("L", WRITE),
+            ("log-file", WRITE),
+            ("o", WRITE),
+            ("output", WRITE),
+            ("e", Role::Text),
+            ("execute", Role::Text),
+            ("tee", WRITE),
+        ],
+        answers: &["--version", "-V"],
+        rule: Some(sql_client),
+        ..Program::opaque(&["psql", "mysql", "mariadb"])
+    },
+    Program {
+        valued: &[("f", WRITE), ("file", WRITE), ("r", WRITE), ("result-file", WRITE), ("o", TREE), ("out", TREE)],
+        ..Program::opaque(&["pg_dump", "pg_dumpall", "mysqldump", "mariadb-dump", "mongodump"])
+    },
+    Program {
+        answers: &["--version", "-v"],
+        ..Program::opaque(&[
+            "redis-cli",
+            "redis-server",
+            "mongosh",
+            "mongo",
+            "clickhouse-client",
+            "pg_ctl",
+            "createdb",
+            "dropdb",
+            "pg_restore",
+        ])
+    },
+];
+
+const SQLITE_VALUES: &[(&str, Role)] = &[
+    ("cmd", Role::Text),
+    ("init", Role::Script),
+    ("separator", Role::Text),
+    ("nullvalue", Role::Text),
+    ("newline", Role::Text),
+    ("c", Role::Text),
+];
+
+/// Commands of the SQLite shell that only show something.
+const SQLITE_LOOKS: &[&str] = &[
+    ".databases",
+    ".dbinfo",
+    ".dump",
+    ".exit",
+    ".fullschema",
+    ".headers",
+    ".indexes",
+    ".indices",
+    ".mode",
+    ".quit",
+    ".schema",
+    ".show",
+    ".tables",
+    ".timeout",
+    ".width",
+];
+
+/// Words in SQL that lead to other files.
+const SQL_FILES: &[&str] = &[
+    "attach",
+    "copy ",
+    "edit(",
+    "fts3_tokenizer",
+    "into outfile",
+    "into dumpfile",
+    "load_extension",
+    "vacuum into",
+    "writefile",
+];
+
+fn sqlite(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+    let mut operands = parsed.operands.iter();
+    if let Some(database) = operands.next().filter(|file| !file.is(":memory:"))
+        && !call.args.iter().any(|arg| arg.is("-readonly") || arg.is("--readonly"))
+    {
+        reader.touch(call.state, call.name, database, Deed::Write);
+    }
+    let mut texts: Vec<&Arg> = operands.copied().collect();
+    texts.extend(parsed.values(&["cmd", "c"]));
+    for text in texts {
+        judge_sql(reader, call, text.text());
+    }
+    if let Input::Text(text) = call.input {
+        judge_sql(reader, call, Some(text));
+    }
+}
+
+fn judge_sql(reader: &mut Reader<'_>, call: &Call<'_>, text: Option<&str>) {
+    let is_plain = text.is_some_and(|text| {
+        let lower = text.to_ascii_lowercase();
+        let looks = |line: &str| {
+            !line.starts_with('.') || line.split_whitespace().next().is_some_and(|word| SQLITE_LOOKS.contains(&word))
+        };
+        !SQL_FILES.iter().any(|word| lower.contains(word)) && lower.lines().map(str::trim_start).all(looks)
+    });
+    if !is_plain {
+        let shown = text.map(|text| Arg::known(text).display()).unwrap_or_else(|| "…".to_owned());
+        reader.unknown(format!("`{}` is given `{shown}`, which may write to other files or run programs", call.name));
+    }
+}
+
+/// Commands of the client itself that write files or run programs: `\o`, `\!`, `\copy`, `system`, `tee`.
+fn sql_client(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+    const COMMANDS: &[&str] = &[
+        "\\!",
+        "\\copy",
+        "\\g",
+        "\\i",
+        "\\o",
+        "\\s ",
+        "\\t ",
+        "\\w",
+        "system ",
+        "tee ",
+        "to program",
+        "into outfile",
+        "into dumpfile",
+    ];
+    for text in parsed.values(&["c", "command", "e", "execute"]) {
+        if text.text().is_none_or(|text| COMMANDS.iter().any(|command| text.to_ascii_lowercase().contains(command))) {
+            reader.unknown(format!("`{}` is given `{}`, which may write to files or run programs", call.name, text.display()));
+        }
+    }
+}

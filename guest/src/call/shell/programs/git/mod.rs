@@ -1,0 +1,138 @@
+//! `git`: a table of its own, a row per command.
+//!
+//! | commands | what is entered |
+//! | --- | --- |
+//! | that only look, with listed options | nothing |
+//! | that change the repository alone: `add`, `commit`, `fetch`, `push`, branches and tags | that git runs; hooks may do more |
+//! | that change files which are named: `restore`, `checkout --`, `rm`, `mv`, `clean` | those files |
+//! | that change whatever the other branch changes: `switch`, `merge`, `stash` | *unknown* |
+//!
+//! An option that git takes back with `--no-…`, an option cut short, and a pathspec that is a pattern are not listed, and so
+//! *unknown*. Where git takes an option's value only behind `=`, the row must not take the next argument for it: that one
+//! may be `--output=FILE`.
+
+mod change;
+mod look;
+mod repository;
+mod rules;
+
+use super::super::reader::Reader;
+use super::super::reader::arg::{Arg, display};
+use super::super::reader::state::State;
+use super::command_of;
+use super::spec::{Call, Operands, Parsed, Program, Role};
+
+pub(super) const ROWS: &[Program] = &[Program {
+    flags: "P",
+    long: &["no-pager", "no-optional-locks"],
+    valued: &[("C", Role::Text), ("c", Role::Text)],
+    ends_at_operand: true,
+    operands: Operands::Rule,
+    answers: &["--version", "-v", "--help", "-h", "version", "help", "help *"],
+    rule: Some(run),
+    ..Program::new(&["git"])
+}];
+
+/// Commands that may change any file, and which is only known when they run.
+const CHANGE_ANYTHING: &[&str] = &[
+    "am",
+    "bisect",
+    "checkout-index",
+    "cherry-pick",
+    "filter-branch",
+    "filter-repo",
+    "merge",
+    "mergetool",
+    "pull",
+    "read-tree",
+    "rebase",
+    "replay",
+    "revert",
+    "sparse-checkout",
+    "stash",
+    "submodule",
+    "subtree",
+    "switch",
+    "worktree",
+];
+
+/// Settings that `-c` may give for one call: in lower case, with the values that are harmless; none listed means any.
+const SETTINGS: &[(&str, &[&str])] = &[
+    ("advice.detachedhead", &[]),
+    ("color.branch", &[]),
+    ("color.diff", &[]),
+    ("color.grep", &[]),
+    ("color.status", &[]),
+    ("color.ui", &[]),
+    ("column.ui", &[]),
+    ("commit.gpgsign", &["false"]),
+    ("core.abbrev", &[]),
+    ("core.autocrlf", &["false", "input", "true"]),
+    ("core.editor", &["true", ":"]),
+    ("core.fsmonitor", &["false"]),
+    ("core.pager", &["", "cat", "less", "more"]),
+    ("core.quotepath", &[]),
+    ("diff.context", &[]),
+    ("diff.mnemonicprefix", &[]),
+    ("diff.noprefix", &[]),
+    ("diff.renames", &[]),
+    ("gc.auto", &["0"]),
+    ("init.defaultbranch", &[]),
+    ("log.date", &[]),
+    ("log.showsignature", &["false"]),
+    ("pager.branch", &["false", "cat"]),
+    ("pager.diff", &["false", "cat"]),
+    ("pager.log", &["false", "cat"]),
+    ("pager.show", &["false", "cat"]),
+    ("tag.gpgsign", &["false"]),
+    ("user.email", &[]),
+    ("user.name", &[]),
+];
+
+fn run(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+    let Some((command, args)) = parsed.operands.split_first() else { return };
+    let Some(word) = command.text() else {
+        return reader.unknown(format!("`git {}` is a command that is only known when it runs", command.display()));
+    };
+    let mut state = call.state.clone();
+    for (option, value) in &parsed.options {
+        match (option.as_str(), value) {
+            ("C", Some(folder)) => enter_folder(&mut state, folder),
+            ("c", Some(setting)) if !is_harmless(setting) => {
+                reader.unknown(format!("`git -c {}` changes what git does", setting.display()));
+            }
+            _ => {}
+        }
+    }
+    if let Some(why) = repository::doubt(reader, &state) {
+        reader.unknown(format!("`git {}` {why}", display(word)));
+    }
+    let mut words = vec![(*command).clone()];
+    words.extend(args.iter().map(|arg| (*arg).clone()));
+    let call = Call { name: "git", args: &words, state: &state, input: call.input };
+    if command_of(reader, &call, &[look::ROWS, change::ROWS]) {
+        return;
+    }
+    if CHANGE_ANYTHING.contains(&word) {
+        return change_anything(reader, &format!("git {word}"));
+    }
+    reader.unknown(format!("`git {}` is not a command whose effects are known", display(word)));
+}
+
+/// The reason for a command that changes files which are only known when it runs.
+fn change_anything(reader: &mut Reader<'_>, command: &str) {
+    reader.unknown(format!("`{command}` may change any file of the workspace"));
+}
+
+/// `git -C FOLDER`.
+fn enter_folder(state: &mut State, folder: &Arg) {
+    if !folder.is("") {
+        state.cwd = state.locate(folder).map(|path| if path == "." { String::new() } else { path });
+    }
+}
+
+fn is_harmless(setting: &Arg) -> bool {
+    let Some((key, value)) = setting.text().and_then(|text| text.split_once('=')) else { return false };
+    let key = key.to_ascii_lowercase();
+    SETTINGS.iter().any(|(listed, values)| *listed == key && (values.is_empty() || values.contains(&value)))
+}

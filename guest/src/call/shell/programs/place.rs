@@ -1,0 +1,116 @@
+//! Paths made from arguments: the folder of one, a name below one, and what stands there.
+
+use super::Call;
+use crate::call::effect::Deed;
+use crate::call::shell::reader::arg::Arg;
+use crate::call::shell::reader::state::State;
+use crate::call::shell::reader::{Reader, is_below, lexical};
+use crate::ports::Kind;
+
+/// What is known about a thing that is copied or moved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Nature {
+    /// A file of its own, or nothing at all.
+    Plain,
+    /// A symbolic link.
+    Link,
+    /// A folder.
+    Folder,
+    /// Any of these.
+    Unknown,
+}
+
+/// What stands at a path, the last link not followed, as far as the command itself has not changed it.
+pub(super) fn nature(reader: &Reader<'_>, state: &State, arg: &Arg) -> Nature {
+    let Some(facts) = state.locate(arg).filter(|path| !reader.is_touched(path)).and_then(|_| reader.facts(state, arg)) else {
+        return Nature::Unknown;
+    };
+    if facts.real_path.as_deref().is_some_and(|real| reader.is_touched(real)) {
+        return Nature::Unknown;
+    }
+    match facts.kind {
+        _ if facts.real_path != facts.entry_path => Nature::Link,
+        Kind::File | Kind::Missing => Nature::Plain,
+        Kind::Directory => Nature::Folder,
+        Kind::Other | Kind::Unreadable => Nature::Unknown,
+    }
+}
+
+/// Whether a folder stands at a path, links followed; none where that is not certain.
+pub(super) fn is_folder(reader: &Reader<'_>, state: &State, arg: &Arg) -> Option<bool> {
+    match nature(reader, state, arg) {
+        Nature::Plain => Some(false),
+        Nature::Folder => Some(true),
+        Nature::Link => reader.kind(state, arg).map(|kind| kind == Kind::Directory),
+        Nature::Unknown => None,
+    }
+}
+
+/// Enters that a file is put in place of what stands at a path. A link there is not written through but replaced, or either.
+pub(super) fn replace(reader: &mut Reader<'_>, call: &Call<'_>, arg: &Arg) {
+    if nature(reader, call.state, arg) == Nature::Link {
+        reader.touch(call.state, call.name, arg, Deed::Delete);
+    }
+    reader.touch(call.state, call.name, arg, Deed::Write);
+}
+
+/// Whether the working directory may be a folder, or lie in it. Spellings that cannot be compared count.
+pub(super) fn may_hold_working_directory(state: &State, arg: &Arg) -> bool {
+    let (Some(folder), Some(cwd)) = (state.locate(arg), state.cwd.as_deref()) else { return true };
+    let (folder, cwd) = (lexical(&folder), lexical(cwd));
+    let is_relative = |path: &str| !path.starts_with(['/', '~']);
+    is_relative(&folder) != is_relative(&cwd) || folder == cwd || is_below(&cwd, &folder)
+}
+
+/// The last name of a path; none where it is `.`, `..`, a root, or not certain.
+pub(super) fn base_name(arg: &Arg) -> Option<&str> {
+    let path = match arg {
+        Arg::Known(path) | Arg::Below(_, path) => path.trim_end_matches('/'),
+        Arg::One(_) | Arg::Many(_) => return None,
+    };
+    path.rsplit('/').next().filter(|name| !matches!(*name, "" | "." | ".."))
+}
+
+/// A name below a folder.
+pub(super) fn below(folder: &Arg, name: &str) -> Arg {
+    let join = |path: &str| format!("{path}{}{name}", if path.ends_with('/') { "" } else { "/" });
+    match folder {
+        Arg::Known(path) if path.is_empty() => Arg::known(""),
+        Arg::Known(path) => Arg::Known(join(path)),
+        Arg::Below(base, rest) => Arg::Below(*base, join(rest)),
+        Arg::One(_) | Arg::Many(_) => Arg::One(String::new()),
+    }
+}
+
+/// The folder in which a path stands.
+pub(super) fn parent(arg: &Arg) -> Arg {
+    let cut = |path: &str| path.trim_end_matches('/').rsplit_once('/').map(|(folder, _)| folder.to_owned());
+    match arg {
+        Arg::Known(path) => Arg::Known(match cut(path) {
+            Some(folder) if folder.is_empty() => "/".to_owned(),
+            Some(folder) => folder,
+            None => ".".to_owned(),
+        }),
+        Arg::Below(base, rest) => cut(rest).map_or_else(|| Arg::One(String::new()), |folder| Arg::Below(*base, folder)),
+        Arg::One(_) | Arg::Many(_) => Arg::One(String::new()),
+    }
+}
+
+/// A path with text behind its last name.
+pub(super) fn suffixed(arg: &Arg, suffix: &str) -> Arg {
+    match arg {
+        Arg::Known(path) => Arg::Known(format!("{path}{suffix}")),
+        Arg::Below(base, rest) => Arg::Below(*base, format!("{rest}{suffix}")),
+        Arg::One(_) | Arg::Many(_) => Arg::One(String::new()),
+    }
+}
+
+/// A path without text at its end; none where it does not end so.
+pub(super) fn stripped(arg: &Arg, suffix: &str) -> Option<Arg> {
+    let strip = |path: &str| path.strip_suffix(suffix).filter(|stem| !stem.is_empty() && !stem.ends_with('/')).map(str::to_owned);
+    match arg {
+        Arg::Known(path) => strip(path).map(Arg::Known),
+        Arg::Below(base, rest) => strip(rest).map(|stem| Arg::Below(*base, stem)),
+        Arg::One(_) | Arg::Many(_) => None,
+    }
+}

@@ -1,0 +1,267 @@
+//! Package managers and other programs that run programs by name: entered as run, and what they run is read as well.
+
+use super::super::reader::Reader;
+use super::super::reader::arg::Arg;
+use super::super::reader::state::Dialect;
+use super::spec::{Call, Parsed, Program, Role};
+use super::tollgate::{behind_name, change_gate, govern, is_tollgate};
+use crate::call::effect::Deed;
+
+const RUN: Role = Role::Path(Deed::Execute);
+const TREE: Role = Role::Path(Deed::WriteTree);
+const WRITE: Role = Role::Path(Deed::Write);
+
+/// Options of npm and its relatives that say where something is written or run.
+const NODE_PLACES: &[(&str, Role)] = &[
+    ("C", RUN),
+    ("cache", TREE),
+    ("cwd", RUN),
+    ("dir", RUN),
+    ("logs-dir", TREE),
+    ("modules-folder", TREE),
+    ("pack-destination", TREE),
+    ("prefix", RUN),
+    ("store-dir", TREE),
+];
+
+/// Options of pip.
+const PYTHON_PLACES: &[(&str, Role)] = &[
+    ("c", Role::Read),
+    ("d", TREE),
+    ("r", Role::Read),
+    ("t", TREE),
+    ("w", TREE),
+    ("cache-dir", TREE),
+    ("constraint", Role::Read),
+    ("dest", TREE),
+    ("log", WRITE),
+    ("log-file", WRITE),
+    ("prefix", TREE),
+    ("report", WRITE),
+    ("requirement", Role::Read),
+    ("root", TREE),
+    ("src", TREE),
+    ("target", TREE),
+    ("wheel-dir", TREE),
+];
+
+pub(super) const ROWS: &[Program] = &[
+    Program {
+        answers: &[
+            "--version",
+            "-v",
+            "config get *",
+            "config list",
+            "explain *",
+            "info *",
+            "ls",
+            "list",
+            "outdated",
+            "ping",
+            "prefix",
+            "root",
+            "search *",
+            "show *",
+            "view *",
+            "why *",
+            "whoami",
+        ],
+        obeys: &[".npmrc"],
+        valued: NODE_PLACES,
+        rule: Some(node_packages),
+        ..Program::opaque(&["npm"])
+    },
+    Program { valued: NODE_PLACES, rule: Some(node_packages), ..Program::opaque(&["pnpm", "yarn", "yarnpkg", "corepack"]) },
+    Program {
+        valued: &[
+            ("e", Role::Code),
+            ("p", Role::Code),
+            ("cwd", RUN),
+            ("eval", Role::Code),
+            ("outdir", TREE),
+            ("outfile", WRITE),
+            ("prefix", RUN),
+            ("print", Role::Code),
+        ],
+        answers: &["--version", "-v"],
+        rule: Some(node_packages),
+        ..Program::opaque(&["bun"])
+    },
+    Program { rule: Some(package_program), ..Program::opaque(&["npx", "bunx", "pnpx", "pnx", "uvx", "pipx"]) },
+    Program {
+        valued: PYTHON_PLACES,
+        answers: &["--version", "-V", "check", "freeze", "list", "show *"],
+        rule: Some(python_packages),
+        ..Program::opaque(&["pip", "pip3"])
+    },
+    Program {
+        valued: &[("directory", RUN), ("project", RUN), ("cache-dir", TREE)],
+        answers: &["--version"],
+        rule: Some(python_packages),
+        ..Program::opaque(&["uv", "poetry", "pipenv", "pdm", "hatch", "rye", "conda", "mamba", "micromamba", "pixi"])
+    },
+    Program {
+        rule: Some(python_packages),
+        ..Program::opaque(&["bundle", "bundler", "mise", "asdf", "rtx", "devbox", "doppler", "dotenvx", "op"])
+    },
+    Program {
+        valued: &[("C", RUN), ("artifact-dir", TREE), ("manifest-path", Role::Read), ("out-dir", TREE), ("target-dir", TREE)],
+        answers: &["--version", "-V", "--list", "search *"],
+        obeys: &["rust-toolchain.toml", "rust-toolchain", ".cargo/config.toml", ".cargo/config"],
+        rule: Some(cargo),
+        ..Program::opaque(&["cargo"])
+    },
+    Program { rule: Some(words_as_scripts), ..Program::opaque(&["concurrently", "npm-run-all", "run-s", "run-p"]) },
+    Program { rule: Some(behind_assignments), ..Program::opaque(&["cross-env", "dotenv"]) },
+];
+
+/// Commands behind which the name of a program stands.
+const RUN_COMMANDS: &[&str] = &["dlx", "exec", "run", "x"];
+
+/// Commands that take packages away.
+const REMOVE_COMMANDS: &[&str] = &["prune", "r", "remove", "rm", "un", "uninstall", "unlink"];
+
+/// Options that take nothing, or nothing that matters, before the name of a program.
+const PLAIN_OPTIONS: &[&str] = &[
+    "--",
+    "--bun",
+    "--no",
+    "--no-install",
+    "--quiet",
+    "--silent",
+    "--yes",
+    "-q",
+    "-s",
+    "-y",
+    "-w",
+    "--workspace-root",
+    "--frozen",
+    "--locked",
+    "--offline",
+    "--no-sync",
+];
+
+/// Options before the name of a program that take a value.
+const VALUED_OPTIONS: &[&str] = &["--from", "--package", "--python", "--spec", "--with", "--workspace", "-p", "-w"];
+
+fn node_packages(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+    removes_tollgate(reader, parsed);
+    run_inner(reader, call, true);
+}
+
+fn python_packages(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+    removes_tollgate(reader, parsed);
+    run_inner(reader, call, false);
+}
+
+fn removes_tollgate(reader: &mut Reader<'_>, parsed: &Parsed<'_>) {
+    let removes = parsed.operands.iter().any(|arg| arg.text().is_some_and(|word| REMOVE_COMMANDS.contains(&word)));
+    if removes && parsed.operands.iter().any(|arg| is_tollgate(arg)) {
+        change_gate(reader);
+    }
+}
+
+/// `pnpm exec PROGRAM`, `uv run PROGRAM`. For npm and its relatives (`scripts`), what stands behind `run`, or alone, is a
+/// script of the package, which has whatever name it likes: only Tollgate and formatters are followed there.
+fn run_inner(reader: &mut Reader<'_>, call: &Call<'_>, scripts: bool) {
+    let args = skip_options(call.args);
+    let Some((first, behind)) = args.split_first() else { return };
+    let runs = first.text().is_some_and(|word| RUN_COMMANDS.contains(&word));
+    let args = if runs { skip_options(behind) } else { args };
+    let is_script = scripts && (!runs || first.is("run"));
+    if !(runs || scripts) || (is_script && !args.first().is_some_and(|arg| is_tollgate(arg) || is_formatter(arg))) {
+        return;
+    }
+    follow(reader, call, args);
+}
+
+/// `yarn prettier`: programs that no package calls its own scripts without meaning them.
+fn is_formatter(arg: &Arg) -> bool {
+    arg.text().is_some_and(|name| super::formatters::ROWS.iter().any(|row| row.names.contains(&name)))
+}
+
+/// `npx PROGRAM`.
+fn package_program(reader: &mut Reader<'_>, call: &Call<'_>, _: &Parsed<'_>) {
+    let mut args = skip_options(call.args);
+    if call.name == "pipx" {
+        match args.split_first() {
+            Some((first, rest)) if first.is("run") => args = skip_options(rest),
+            _ => return,
+        }
+    }
+    if let Some((option, rest)) = args.split_first()
+        && (option.is("-c") || option.is("--call"))
+    {
+        return match rest.first().and_then(Arg::text) {
+            Some(text) => reader.script(text, &call.state.child(Dialect::Posix), call.input),
+            None => reader.unknown(format!("`{}` runs text that is only known when it runs", call.name)),
+        };
+    }
+    follow(reader, call, args);
+}
+
+/// Reads the program that is run, without the version behind its name.
+fn follow(reader: &mut Reader<'_>, call: &Call<'_>, args: &[Arg]) {
+    let Some((name, rest)) = args.split_first() else { return };
+    if is_tollgate(name) {
+        return govern(reader, rest);
+    }
+    let Some(text) = name.text().filter(|text| !text.starts_with('-')) else { return };
+    // A scope begins with the sign that a version does.
+    let plain = match text.char_indices().skip(1).find(|(_, c)| *c == '@') {
+        Some((at, _)) => text.get(..at).unwrap_or(text),
+        None => text,
+    };
+    let mut inner = vec![Arg::known(plain)];
+    inner.extend(rest.iter().cloned());
+    reader.run_program(&inner, call.state, call.input);
+}
+
+fn skip_options(mut args: &[Arg]) -> &[Arg] {
+    while let Some((first, rest)) = args.split_first() {
+        let Some(text) = first.text().filter(|text| text.starts_with('-')) else { break };
+        if VALUED_OPTIONS.contains(&text) {
+            args = rest.get(1..).unwrap_or_default();
+        } else if PLAIN_OPTIONS.contains(&text) || text.contains('=') {
+            args = rest;
+        } else {
+            break;
+        }
+    }
+    args
+}
+
+/// `cargo run … tollgate …`, `cargo uninstall tollgate`, `cargo new FOLDER`.
+fn cargo(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+    let has = |words: &[&str]| parsed.operands.iter().any(|arg| arg.text().is_some_and(|word| words.contains(&word)));
+    if let [command, folder, ..] = parsed.operands.as_slice()
+        && (command.is("new") || command.is("init"))
+    {
+        reader.touch(call.state, call.name, folder, Deed::WriteTree);
+    }
+    let Some(behind) = behind_name(call) else { return };
+    if has(&["run", "r"]) {
+        let separator = call.args.iter().position(|arg| arg.is("--"));
+        govern(reader, separator.and_then(|at| call.args.get(at + 1..)).unwrap_or(behind));
+    } else if has(&["uninstall", "install"]) {
+        change_gate(reader);
+    }
+}
+
+/// `concurrently 'npm run a' 'npm run b'`.
+fn words_as_scripts(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+    if call.name != "concurrently" {
+        return;
+    }
+    for text in parsed.operands.iter().filter_map(|arg| arg.text()).filter(|text| text.contains(' ')) {
+        reader.script(text, &call.state.child(Dialect::Posix), call.input);
+    }
+}
+
+/// `cross-env NAME=VALUE PROGRAM`.
+fn behind_assignments(reader: &mut Reader<'_>, call: &Call<'_>, _: &Parsed<'_>) {
+    let at = call.args.iter().position(|arg| arg.text().is_some_and(|text| !text.starts_with('-') && !text.contains('=')));
+    if let Some(args) = at.and_then(|at| call.args.get(at..)) {
+        follow(reader, call, args);
+    }
+}

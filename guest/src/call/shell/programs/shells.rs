@@ -1,0 +1,144 @@
+//! Shells: text that is given to one is read like the command itself.
+
+use super::super::reader::Reader;
+use super::super::reader::arg::{Arg, display};
+use super::super::reader::input::Input;
+use super::super::reader::state::Dialect;
+use super::interpreters::run_file;
+use super::spec::{Call, Operands, Parsed, Program};
+use crate::call::effect::Deed;
+
+pub(super) const ROWS: &[Program] = &[
+    Program {
+        operands: Operands::Rule,
+        lenient: true,
+        answers: &["--version", "--help"],
+        rule: Some(shell),
+        ..Program::new(&["bash", "sh", "dash", "zsh", "ksh", "ash", "mksh", "rbash"])
+    },
+    Program::refused(
+        &["fish", "csh", "tcsh", "nu", "xonsh", "elvish", "pwsh", "powershell", "powershell.exe", "cmd", "cmd.exe"],
+        "is a shell whose language is not read here",
+    ),
+];
+
+/// Options of shells that do not change what is read: each letter on its own, put together in any order.
+const SHELL_LETTERS: &str = "celsuvx";
+
+/// Long options of Bash that do not change what is read.
+const SHELL_LONG: &[&str] = &["--login", "--noprofile", "--norc"];
+
+/// What may stand behind `-o`.
+const SHELL_SETTINGS: &[&str] = &["errexit", "nounset", "pipefail", "xtrace"];
+
+fn shell(reader: &mut Reader<'_>, call: &Call<'_>, _: &Parsed<'_>) {
+    let (mut text, mut input) = (false, false);
+    let mut rest = call.args;
+    if let [first, file] = rest
+        && first.is("-n")
+        && !file.may_be_option()
+        && !file.is("-")
+    {
+        return reader.touch(call.state, call.name, file, Deed::Read);
+    }
+    while let Some((option, after)) = rest.split_first() {
+        if !option.may_be_option() && !option.text().is_some_and(|text| text == "-" || text.starts_with('+')) {
+            break;
+        }
+        let known = option.text().unwrap_or_default();
+        rest = after;
+        if known == "--" {
+            break;
+        }
+        if SHELL_LONG.contains(&known) && call.name == "bash" {
+            continue;
+        }
+        let Some(letters) = known.strip_prefix('-').filter(|letters| !letters.is_empty()) else {
+            return unlisted(reader, call, option);
+        };
+        let (letters, setting) = letters.strip_suffix('o').map_or((letters, false), |letters| (letters, true));
+        if !letters.chars().all(|letter| SHELL_LETTERS.contains(letter)) {
+            return unlisted(reader, call, option);
+        }
+        text |= letters.contains('c');
+        input |= letters.contains('s');
+        if setting {
+            match rest.split_first() {
+                Some((name, after)) if name.text().is_some_and(|name| SHELL_SETTINGS.contains(&name)) => rest = after,
+                _ => return unlisted(reader, call, option),
+            }
+        }
+    }
+    match rest.first() {
+        Some(script) if text => match script.text() {
+            Some(script) => read_shell(reader, call, script, call.input),
+            None => reader.unknown(format!("`{} -c` runs text that is only known when it runs", call.name)),
+        },
+        None if text => {}
+        Some(file) if !input => run_file(reader, call, file),
+        _ => match call.input {
+            Input::Text(script) => read_shell(reader, call, script, &Input::Unknown),
+            Input::Inherited | Input::Unknown => {
+                reader.unknown(format!("`{}` runs text that it reads when it runs", call.name));
+            }
+        },
+    }
+}
+
+fn unlisted(reader: &mut Reader<'_>, call: &Call<'_>, option: &Arg) {
+    reader.unknown(format!("`{}` has the option `{}`, whose effect is not known", call.name, option.display()));
+}
+
+fn read_shell(reader: &mut Reader<'_>, call: &Call<'_>, text: &str, input: &Input) {
+    let dialect = if matches!(call.name, "bash" | "rbash" | "zsh") { Dialect::Bash } else { Dialect::Posix };
+    if call.name == "zsh" && !means_the_same_in_zsh(text) {
+        reader.unknown(format!("`{}` may mean something else in zsh than in Bash", display(text)));
+    }
+    reader.script(text, &call.state.child(dialect), input);
+}
+
+/// Zsh does not split the values of variables, has qualifiers behind patterns, `=name` for the path of a program, and words of
+/// its own before a command.
+fn means_the_same_in_zsh(text: &str) -> bool {
+    const WORDS: &[&str] =
+        &["-", "always", "autoload", "emulate", "foreach", "nocorrect", "noglob", "repeat", "setopt", "unsetopt", "zmodload"];
+    const SETTERS: &[&str] = &["for", "printf", "read", "select"];
+    let bare = without_quotes(text);
+    let words = || bare.split(|c: char| c.is_whitespace() || ";&|(){}".contains(c));
+    let assigns =
+        |word: &str| word.split_once('=').is_some_and(|(name, _)| name.chars().all(|c| c.is_alphanumeric() || c == '_'));
+    let splits = bare.contains('$') && words().any(|word| SETTERS.contains(&word) || assigns(word));
+    let mut before = ' ';
+    let has_qualifier = bare.chars().any(|c| {
+        let found = c == '(' && (before.is_alphanumeric() || "*?])}.".contains(before));
+        before = c;
+        found
+    });
+    let has_word = words().any(|word| WORDS.contains(&word) || word.starts_with('='));
+    !(splits || has_qualifier || has_word || bare.contains(">!") || bare.contains(">&!"))
+}
+
+/// The text with what is quoted left out; quotation that never ends leaves the rest out.
+fn without_quotes(text: &str) -> String {
+    let mut out = String::new();
+    let mut quote = None;
+    let mut escaped = false;
+    for c in text.chars() {
+        match quote {
+            _ if escaped => escaped = false,
+            Some(open) => {
+                escaped = open == '"' && c == '\\';
+                // What a variable holds is split outside quotes only, so its sign counts there alone.
+                if c == open {
+                    quote = None;
+                }
+            }
+            None => match c {
+                '\\' => escaped = true,
+                '"' | '\'' => quote = Some(c),
+                c => out.push(c),
+            },
+        }
+    }
+    out
+}

@@ -1,0 +1,383 @@
+//! What is known about a program, as data: the options whose meaning is exact, and what happens to each argument.
+//!
+//! A row says nothing about options that it does not list. A call with one of those, with an option cut short, or with an
+//! argument that may turn out to be an option is *unknown*, except for programs that only read whatever their options say
+//! ([`Program::lenient`]).
+//!
+//! Programs differ between GNU, BSD and busybox. A row lists an option only if its meaning is the same, or harmless, in all
+//! of them; where one takes a value and the other does not, it is not listed.
+
+use super::super::reader::Reader;
+use super::super::reader::arg::Arg;
+use super::super::reader::input::Input;
+use super::super::reader::state::State;
+use crate::call::effect::Deed;
+
+/// What a program does with one argument or with the value of one option.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::call::shell) enum Role {
+    /// Not a path: a number, a pattern, a mode, text.
+    Text,
+    /// A path that is read. Need not be certain.
+    Read,
+    /// A path to which something is done. Must be certain.
+    Path(Deed),
+    /// A file that is created, or whose times change.
+    Stamp,
+    /// A program or a script that is run.
+    Script,
+    /// A file that is rewritten, a folder whose files are, or a pattern that the program expands itself.
+    Rewrite,
+    /// Text that the program runs, in a language that is not read here.
+    Code,
+}
+
+/// What a program does with its operands, the arguments that are not options.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::call::shell) enum Operands {
+    /// It takes none; one makes the call unknown.
+    None,
+    /// The same with each.
+    All(Role),
+    /// The first ones have a role each, all others the last role.
+    Then(&'static [Role], Role),
+    /// The rule of the program reads them.
+    Rule,
+}
+
+/// Operands mean something else where one of these options is given.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::call::shell) struct Mode {
+    /// Short options as one letter, long ones without their dashes.
+    pub(super) when: &'static [&'static str],
+    /// What they then mean.
+    pub(super) operands: Operands,
+}
+
+/// Reads what the table cannot say. Options have been parsed and the values of options entered already.
+pub(in crate::call::shell) type Rule = fn(&mut Reader<'_>, &Call<'_>, &Parsed<'_>);
+
+/// One program, or several that take the same arguments.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::call::shell) struct Program {
+    /// What it is called.
+    pub(super) names: &'static [&'static str],
+    /// Short options without a value, a letter each.
+    pub(super) flags: &'static str,
+    /// Long options without a value, without their dashes.
+    pub(super) long: &'static [&'static str],
+    /// Options that take a value, attached or as the next argument: one letter, or a long name without its dashes.
+    pub(super) valued: &'static [(&'static str, Role)],
+    /// Options that take a value only where it is attached (`-iSUFFIX`, `--color=WHEN`).
+    pub(super) attached: &'static [(&'static str, Role)],
+    /// Whether long options have a single dash, and letters are not put together (`find -name`).
+    pub(super) single_dash: bool,
+    /// Whether letters are not put together, because programs that do it read some of them otherwise (`git log -pn`). A number
+    /// stands alone (`-20`).
+    pub(super) apart: bool,
+    /// Whether options end at the first operand, as for programs that run another one.
+    pub(super) ends_at_operand: bool,
+    /// Options behind which everything is an operand, as behind `python3 -m`.
+    pub(super) ends_behind: &'static [&'static str],
+    /// What happens to operands.
+    pub(super) operands: Operands,
+    /// The first mode with a given option counts instead of `operands`.
+    pub(super) modes: &'static [Mode],
+    /// Whether every option of every version only reads, so that what is not listed changes nothing.
+    pub(super) lenient: bool,
+    /// Whether it does more than its arguments say, as a build tool does: it is entered as run, and options that are not
+    /// listed are its own affair.
+    pub(super) opaque: bool,
+    /// Calls that only answer a question, by all their words (`--version`); `*` stands for any one word that is not an
+    /// option.
+    pub(super) answers: &'static [&'static str],
+    /// Files that change even what an answer does, in the working directory or in a folder above it.
+    pub(super) obeys: &'static [&'static str],
+    /// Why every other call is unknown: "`NAME` …".
+    pub(super) refused: Option<&'static str>,
+    /// Whether it only runs another program, which variables and options are for.
+    pub(super) runs_another: bool,
+    /// Whether its rule takes the arguments apart by itself, because they do not follow the usual form (`find`, `tar`).
+    pub(super) raw: bool,
+    /// What the table cannot say.
+    pub(super) rule: Option<Rule>,
+}
+
+impl Program {
+    /// A program that is known by name alone: any option and any operand makes a call unknown.
+    pub(super) const fn new(names: &'static [&'static str]) -> Self {
+        Self {
+            names,
+            flags: "",
+            long: &[],
+            valued: &[],
+            attached: &[],
+            single_dash: false,
+            apart: false,
+            ends_at_operand: false,
+            ends_behind: &[],
+            operands: Operands::None,
+            modes: &[],
+            lenient: false,
+            opaque: false,
+            answers: &[],
+            obeys: &[],
+            refused: None,
+            runs_another: false,
+            raw: false,
+            rule: None,
+        }
+    }
+
+    /// A program that does more than its arguments say. Options and operands that say what it writes are listed all the same.
+    pub(super) const fn opaque(names: &'static [&'static str]) -> Self {
+        Self { operands: Operands::All(Role::Text), lenient: true, opaque: true, ..Self::new(names) }
+    }
+
+    /// A program that only reads, whatever its options and arguments. Not for one that has a single option, in any version,
+    /// that writes or runs something.
+    pub(super) const fn reader(names: &'static [&'static str]) -> Self {
+        Self { operands: Operands::All(Role::Read), lenient: true, ..Self::new(names) }
+    }
+
+    /// A program whose arguments only its rule can read.
+    pub(super) const fn raw(names: &'static [&'static str], rule: Rule) -> Self {
+        Self { operands: Operands::Rule, raw: true, rule: Some(rule), ..Self::new(names) }
+    }
+
+    /// A program of which no call is certain: it runs what is typed into it, or what its arguments put together.
+    pub(super) const fn unreadable(names: &'static [&'static str]) -> Self {
+        Self::raw(names, say_unreadable)
+    }
+}
+
+fn say_unreadable(reader: &mut Reader<'_>, call: &Call<'_>, _: &Parsed<'_>) {
+    reader.unknown(format!("what `{}` does cannot be told from its arguments", call.name));
+}
+
+impl Program {
+    /// A program whose effects cannot be told from its arguments: "`NAME` …".
+    pub(super) const fn refused(names: &'static [&'static str], why: &'static str) -> Self {
+        Self { refused: Some(why), lenient: true, operands: Operands::Rule, ..Self::new(names) }
+    }
+
+    /// Whether a call only answers a question, as far as its words tell.
+    pub(super) fn is_answer(&self, args: &[Arg]) -> bool {
+        self.answers.iter().any(|answer| {
+            let mut words = answer.split_whitespace();
+            args.iter().all(|arg| match (words.next(), arg.text()) {
+                (Some("*"), Some(word)) => !word.starts_with('-'),
+                (Some(expected), Some(word)) => expected == word,
+                _ => false,
+            }) && words.next().is_none()
+        })
+    }
+}
+
+/// One call of a program.
+#[derive(Clone, Copy)]
+pub(in crate::call::shell) struct Call<'c> {
+    /// The name without its folder.
+    pub(in crate::call::shell) name: &'c str,
+    /// The arguments behind the name.
+    pub(in crate::call::shell) args: &'c [Arg],
+    /// The shell around it.
+    pub(in crate::call::shell) state: &'c State,
+    /// What it reads from.
+    pub(in crate::call::shell) input: &'c Input,
+}
+
+/// Options taken apart from operands.
+#[derive(Debug, Default)]
+pub(in crate::call::shell) struct Parsed<'c> {
+    /// Options in order, short ones as one letter, long ones without dashes, each with its value.
+    pub(super) options: Vec<(String, Option<Arg>)>,
+    /// The rest.
+    pub(super) operands: Vec<&'c Arg>,
+    /// How many of the options stand before the first operand. Some versions take those behind it for operands.
+    early: usize,
+}
+
+impl Parsed<'_> {
+    /// Whether one of these options is given.
+    pub(super) fn has(&self, names: &[&str]) -> bool {
+        self.options.iter().any(|(given, _)| names.contains(&given.as_str()))
+    }
+
+    /// Whether one of these options is given where every version takes it for an option.
+    pub(super) fn has_early(&self, names: &[&str]) -> bool {
+        self.options.iter().take(self.early).any(|(given, _)| names.contains(&given.as_str()))
+    }
+
+    /// Whether every option stands where every version takes it for one.
+    pub(super) fn is_ordered(&self) -> bool {
+        self.operands.is_empty() || self.early == self.options.len()
+    }
+
+    /// The values given to these options, in order.
+    pub(super) fn values<'p>(&'p self, names: &'p [&str]) -> impl Iterator<Item = &'p Arg> {
+        self.options.iter().filter(|(given, _)| names.contains(&given.as_str())).filter_map(|(_, value)| value.as_ref())
+    }
+}
+
+/// Why a call cannot be read by its row, for a message: "`NAME` has an option …".
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::call::shell) enum Unlisted {
+    /// An option that the row does not list, or lists otherwise.
+    Option(String),
+    /// An option that lacks its value.
+    NoValue(String),
+    /// An argument that may be an option, or several words.
+    Uncertain(String),
+}
+
+impl Unlisted {
+    /// The message.
+    pub(in crate::call::shell) fn reason(&self, program: &str) -> String {
+        match self {
+            Self::Option(option) => format!("`{program}` has the option `{option}`, whose effect is not known"),
+            Self::NoValue(option) => format!("`{program}` has the option `{option}` without its value"),
+            Self::Uncertain(arg) => format!("`{program}` has the argument `{arg}`, which is only known when it runs"),
+        }
+    }
+}
+
+impl Program {
+    /// The role of an option's value; `None` for an option that is not listed, `Some(None)` for one without a value.
+    fn option(&self, name: &str) -> Option<Listed> {
+        let find = |list: &[(&str, Role)]| list.iter().find(|(listed, _)| *listed == name).map(|(_, role)| *role);
+        if let Some(role) = find(self.valued) {
+            return Some(Listed::Valued(role));
+        }
+        if let Some(role) = find(self.attached) {
+            return Some(Listed::Attached(role));
+        }
+        let mut letters = name.chars();
+        let is_flag = match (letters.next(), letters.next()) {
+            (Some(letter), None) => self.flags.contains(letter),
+            _ => self.long.contains(&name),
+        };
+        is_flag.then_some(Listed::Flag)
+    }
+
+    /// Takes the arguments apart. The values of options come with their roles, to be entered by the caller.
+    pub(super) fn parse<'c>(&self, args: &'c [Arg]) -> Result<(Parsed<'c>, Vec<(Role, Arg)>), Unlisted> {
+        let mut parsed = Parsed::default();
+        let mut roles = Vec::new();
+        if self.raw {
+            return Ok((parsed, roles));
+        }
+        let mut rest = args.iter();
+        while let Some(arg) = rest.next() {
+            if parsed.operands.is_empty() {
+                parsed.early = parsed.options.len();
+            }
+            match arg {
+                Arg::Known(text) if text == "--" => {
+                    parsed.operands.extend(rest);
+                    break;
+                }
+                Arg::Known(text) if text.starts_with('-') && text != "-" => {
+                    match self.parse_option(text, &mut rest, &mut parsed, &mut roles) {
+                        Err(Unlisted::Option(_)) if self.lenient => {}
+                        Err(Unlisted::Uncertain(_)) if self.lenient && !self.opaque => {}
+                        other => other?,
+                    }
+                    if parsed.options.last().is_some_and(|(name, _)| self.ends_behind.contains(&name.as_str())) {
+                        parsed.operands.extend(rest);
+                        break;
+                    }
+                }
+                // `--format="$x"`: the option is certain, and its value is one word.
+                Arg::One(start) if start.starts_with("--") && start.contains('=') && !self.single_dash => {
+                    let (name, _) = start.trim_start_matches('-').split_once('=').unwrap_or_default();
+                    match self.option(name) {
+                        Some(Listed::Valued(role) | Listed::Attached(role)) => {
+                            parsed.options.push((name.to_owned(), Some(Arg::One(String::new()))));
+                            roles.push((role, Arg::One(String::new())));
+                        }
+                        _ if self.lenient => {}
+                        _ => return Err(Unlisted::Option(start.clone())),
+                    }
+                }
+                arg if arg.may_be_option() && !self.lenient => return Err(Unlisted::Uncertain(arg.display())),
+                arg => {
+                    parsed.operands.push(arg);
+                    if self.ends_at_operand {
+                        parsed.operands.extend(rest);
+                        break;
+                    }
+                }
+            }
+        }
+        if parsed.operands.is_empty() {
+            parsed.early = parsed.options.len();
+        }
+        Ok((parsed, roles))
+    }
+
+    fn parse_option<'c>(
+        &self,
+        text: &str,
+        rest: &mut std::slice::Iter<'c, Arg>,
+        parsed: &mut Parsed<'c>,
+        roles: &mut Vec<(Role, Arg)>,
+    ) -> Result<(), Unlisted> {
+        let unlisted = || Unlisted::Option(text.to_owned());
+        let long = if self.single_dash { text.strip_prefix('-') } else { text.strip_prefix("--") };
+        if let Some(long) = long {
+            let (name, value) = match long.split_once('=') {
+                Some((name, value)) if !self.single_dash || self.option(name).is_some() => (name, Some(Arg::known(value))),
+                _ => (long, None),
+            };
+            let value = match (self.option(name).ok_or_else(unlisted)?, value) {
+                // A long option of one letter would be a short one.
+                _ if name.chars().nth(1).is_none() && !self.single_dash => return Err(unlisted()),
+                (Listed::Flag, None) | (Listed::Attached(_), None) => None,
+                (Listed::Flag, Some(_)) => return Err(unlisted()),
+                (Listed::Valued(role) | Listed::Attached(role), Some(value)) => Some((role, value)),
+                (Listed::Valued(role), None) => Some((role, next_value(text, rest)?)),
+            };
+            parsed.options.push((name.to_owned(), value.as_ref().map(|(_, value)| value.clone())));
+            roles.extend(value);
+            return Ok(());
+        }
+        let is_number = text.chars().skip(1).all(|c| c.is_ascii_digit());
+        for (at, letter) in text.char_indices().skip(1) {
+            let behind = text.get(at + letter.len_utf8()..).unwrap_or_default();
+            match self.option(letter.encode_utf8(&mut [0; 4])).ok_or_else(unlisted)? {
+                Listed::Flag if self.apart && !behind.is_empty() && !is_number => return Err(unlisted()),
+                Listed::Flag => parsed.options.push((letter.to_string(), None)),
+                Listed::Attached(_) if behind.is_empty() => parsed.options.push((letter.to_string(), None)),
+                Listed::Attached(role) | Listed::Valued(role) => {
+                    let value = if behind.is_empty() { next_value(text, rest)? } else { Arg::known(behind) };
+                    parsed.options.push((letter.to_string(), Some(value.clone())));
+                    roles.push((role, value));
+                    break;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What the operands mean, given the options.
+    pub(super) fn operands_for(&self, parsed: &Parsed<'_>) -> Operands {
+        self.modes.iter().find(|mode| parsed.has(mode.when)).map_or(self.operands, |mode| mode.operands)
+    }
+}
+
+/// The next argument as an option's value: one word, whatever is in it.
+fn next_value(option: &str, rest: &mut std::slice::Iter<'_, Arg>) -> Result<Arg, Unlisted> {
+    match rest.next() {
+        None => Err(Unlisted::NoValue(option.to_owned())),
+        Some(Arg::Many(start)) => Err(Unlisted::Uncertain(format!("{start}…"))),
+        Some(value) => Ok(value.clone()),
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Listed {
+    Flag,
+    Attached(Role),
+    Valued(Role),
+}

@@ -1,0 +1,123 @@
+//! Programs that reach beyond the command: other users, schedulers, services, devices; and those that only show something.
+
+use super::super::reader::Reader;
+use super::super::reader::arg::Arg;
+use super::spec::{Call, Operands, Parsed, Program, Role};
+
+pub(super) const ROWS: &[Program] = &[
+    // Other users: who they are decides what is changed, but what they run is read all the same.
+    Program {
+        flags: "AbEHikKnPS",
+        valued: &[
+            ("g", Role::Text),
+            ("h", Role::Text),
+            ("p", Role::Text),
+            ("u", Role::Text),
+            ("group", Role::Text),
+            ("user", Role::Text),
+        ],
+        long: &["login", "non-interactive", "preserve-env", "set-home", "stdin"],
+        ends_at_operand: true,
+        operands: Operands::Rule,
+        answers: &["--version", "-V", "-v", "-l"],
+        rule: Some(as_user),
+        ..Program::new(&["sudo", "doas"])
+    },
+    Program::refused(&["su", "runuser", "pkexec", "machinectl", "gosu", "su-exec"], "runs a program as another user"),
+    // Later, or elsewhere.
+    Program { answers: &["-l"], ..Program::refused(&["at"], LATER) },
+    Program { answers: &["-l"], ..Program::refused(&["crontab"], LATER) },
+    Program::refused(&["batch", "anacron", "fcron"], LATER),
+    Program { answers: &[""], ..Program::refused(&["atq"], LATER) },
+    Program::refused(&["systemd-run", "systemd-nspawn", "daemonize", "start-stop-daemon", "supervisorctl", "pm2"], LATER),
+    Program {
+        answers: &["--version", "status", "status *", "list-units", "is-active *", "is-enabled *", "show *", "cat *", "--failed"],
+        ..Program::refused(&["systemctl", "service", "initctl"], "starts programs that outlive the command")
+    },
+    Program { answers: &["list"], ..Program::refused(&["launchctl"], "starts programs that outlive the command") },
+    Program { answers: &["ls", "-V", "list-sessions", "list-windows"], ..Program::refused(&["tmux"], TERMINAL) },
+    Program { answers: &["-ls", "-list", "-v"], ..Program::refused(&["screen"], TERMINAL) },
+    Program::refused(&["zellij", "byobu", "dtach", "abduco", "expect", "autoexpect"], TERMINAL),
+    // Devices and file systems.
+    Program { answers: &["", "-l"], ..Program::refused(&["mount"], DEVICES) },
+    Program::refused(
+        &[
+            "umount",
+            "losetup",
+            "mkfs",
+            "mkfs.ext4",
+            "mkfs.xfs",
+            "mkfs.vfat",
+            "mkswap",
+            "fdisk",
+            "parted",
+            "fusermount",
+            "diskutil",
+            "hdiutil",
+            "swapon",
+            "swapoff",
+            "insmod",
+            "modprobe",
+            "kexec",
+            "bindfs",
+            "sshfs",
+            "overlayfs",
+        ],
+        DEVICES,
+    ),
+    Program::refused(
+        &[
+            "chroot",
+            "unshare",
+            "nsenter",
+            "setpriv",
+            "setarch",
+            "linux32",
+            "linux64",
+            "bwrap",
+            "firejail",
+            "proot",
+            "fakeroot",
+            "fakechroot",
+        ],
+        "runs a program in a world of its own, whose paths are not those of the workspace",
+    ),
+    Program::refused(&["gdb", "lldb"], "runs programs and commands of its own"),
+    // What a person looks at or hears.
+    Program::opaque(&[
+        "open",
+        "xdg-open",
+        "code",
+        "code-insiders",
+        "cursor",
+        "subl",
+        "idea",
+        "say",
+        "pbcopy",
+        "xclip",
+        "xsel",
+        "wl-copy",
+        "wl-paste",
+        "notify-send",
+        "terminal-notifier",
+        "reset",
+        "clear-cache",
+    ]),
+];
+
+const LATER: &str = "runs a program later, when nobody compares what it changes";
+const TERMINAL: &str = "runs programs in another terminal";
+const DEVICES: &str = "changes what paths lead to";
+
+fn as_user(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+    reader.unknown(format!("`{}` runs a program as another user", call.name));
+    let argv: Vec<Arg> =
+        parsed.operands.iter().skip_while(|arg| arg.text().is_some_and(is_assignment)).map(|arg| (*arg).clone()).collect();
+    if !argv.is_empty() {
+        reader.run_program(&argv, call.state, call.input);
+    }
+}
+
+fn is_assignment(text: &str) -> bool {
+    text.split_once('=').is_some_and(|(name, _)| !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_'))
+}

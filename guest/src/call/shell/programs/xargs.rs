@@ -1,0 +1,79 @@
+//! `xargs`: a command whose last arguments are only known when it runs.
+
+use super::{Call, Operands, Parsed, Program, Role};
+use crate::call::shell::reader::Reader;
+use crate::call::shell::reader::arg::Arg;
+use crate::call::shell::reader::input::Input;
+
+/// Longer input is not read word by word.
+const MAX_INPUT: usize = 4_096;
+
+pub(super) const ROWS: &[Program] = &[
+    Program {
+        flags: "0rtx",
+        long: &["null", "no-run-if-empty", "verbose", "exit"],
+        valued: &[
+            ("n", Role::Text),
+            ("L", Role::Text),
+            ("P", Role::Text),
+            ("s", Role::Text),
+            ("I", Role::Text),
+            ("d", Role::Text),
+            ("a", Role::Read),
+            ("max-args", Role::Text),
+            ("max-lines", Role::Text),
+            ("max-procs", Role::Text),
+            ("delimiter", Role::Text),
+            ("arg-file", Role::Read),
+        ],
+        ends_at_operand: true,
+        operands: Operands::Rule,
+        rule: Some(run_for_input),
+        ..Program::new(&["xargs", "gxargs"])
+    },
+    // They put commands together from text.
+    Program::unreadable(&["parallel", "sem", "env_parallel", "entr", "run-parts"]),
+];
+
+fn run_for_input(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+    if parsed.operands.is_empty() {
+        return;
+    }
+    let mut command: Vec<Arg> = parsed.operands.iter().map(|arg| (*arg).clone()).collect();
+    match parsed.values(&["I"]).last() {
+        Some(place) => match place.text().filter(|place| !place.is_empty()) {
+            Some(place) => command.iter_mut().for_each(|arg| replace(arg, place)),
+            None => return reader.unknown(format!("where `{}` puts what it reads is not certain", call.name)),
+        },
+        None => match known_words(call.input, parsed) {
+            Some(words) => command.extend(words.into_iter().map(Arg::known)),
+            None => command.push(Arg::Many(String::new())),
+        },
+    }
+    // What the command reads is whatever is left, or nothing.
+    reader.run_program(&command, call.state, &Input::Unknown);
+}
+
+/// The words of the input, where they are certain and all given to one command.
+fn known_words<'i>(input: &'i Input, parsed: &Parsed<'_>) -> Option<Vec<&'i str>> {
+    let Input::Text(text) = input else { return None };
+    let is_plain = text.len() <= MAX_INPUT && !text.contains(['\'', '"', '\\', '\0']) && text.is_ascii();
+    let is_whole = parsed.options.iter().all(|(name, _)| matches!(name.as_str(), "r" | "t" | "no-run-if-empty" | "verbose"));
+    (is_plain && is_whole).then(|| text.split([' ', '\t', '\n']).filter(|word| !word.is_empty()).collect())
+}
+
+/// Puts what is not known in the place of a word, or of a part of one.
+fn replace(arg: &mut Arg, place: &str) {
+    let start = match &*arg {
+        Arg::Known(text) | Arg::Below(_, text) | Arg::One(text) | Arg::Many(text) => {
+            text.split_once(place).map(|(start, _)| start)
+        }
+    };
+    if let Some(start) = start {
+        *arg = match arg {
+            Arg::Known(_) | Arg::One(_) => Arg::One(start.to_owned()),
+            Arg::Below(..) => Arg::One("/".to_owned()),
+            Arg::Many(_) => Arg::Many(String::new()),
+        };
+    }
+}

@@ -1,0 +1,84 @@
+//! Arguments as far as they are certain before a command runs.
+
+/// A folder whose absolute path the reader does not know, but whose place it does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(in crate::call::shell) enum Base {
+    /// The user's home folder: `~`, `$HOME`.
+    Home,
+    /// The workspace: what `$PWD` begins with.
+    Workspace,
+}
+
+/// One argument of a command, after expansion.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(in crate::call::shell) enum Arg {
+    /// Exactly this text.
+    Known(String),
+    /// An absolute path: a base, and what follows it (empty, or text that begins with `/`).
+    Below(Base, String),
+    /// Exactly one word, of which only the beginning is certain.
+    One(String),
+    /// Any number of words, none included; only the beginning of the first is certain.
+    Many(String),
+}
+
+impl Arg {
+    /// An argument with exactly this text.
+    pub(in crate::call::shell) fn known(text: impl Into<String>) -> Self {
+        Self::Known(text.into())
+    }
+
+    /// The whole text, where it is certain. A path below a base has no text that the reader knows.
+    pub(in crate::call::shell) fn text(&self) -> Option<&str> {
+        match self {
+            Self::Known(text) => Some(text),
+            Self::Below(..) | Self::One(_) | Self::Many(_) => None,
+        }
+    }
+
+    /// Whether the argument is exactly this text.
+    pub(in crate::call::shell) fn is(&self, text: &str) -> bool {
+        self.text() == Some(text)
+    }
+
+    /// Whether it may be an option: it begins with `-`, or its beginning is not certain. Of several words, any but the first
+    /// may be anything.
+    pub(in crate::call::shell) fn may_be_option(&self) -> bool {
+        match self {
+            Self::Known(text) => text.starts_with('-') && text != "-",
+            Self::Below(..) => false,
+            Self::One(start) => start.is_empty() || start.starts_with('-'),
+            Self::Many(_) => true,
+        }
+    }
+
+    /// Whether it is a single word with nothing uncertain in it.
+    pub(in crate::call::shell) fn is_certain(&self) -> bool {
+        matches!(self, Self::Known(_) | Self::Below(..))
+    }
+
+    /// For messages: what is not certain is an ellipsis.
+    pub(in crate::call::shell) fn display(&self) -> String {
+        match self {
+            Self::Known(text) => display(text),
+            Self::Below(Base::Home, rest) => display(&format!("~{rest}")),
+            Self::Below(Base::Workspace, rest) => display(&format!(".{rest}")),
+            Self::One(start) | Self::Many(start) => display(&format!("{start}…")),
+        }
+    }
+}
+
+/// Text for a message: one line, no backquotes, at most 80 characters.
+pub(in crate::call::shell) fn display(text: &str) -> String {
+    const MAX_CHARS: usize = 80;
+    let clean = |c: char| match c {
+        '`' => '\'',
+        c if c.is_control() => ' ',
+        c => c,
+    };
+    let mut out: String = text.chars().take(MAX_CHARS).map(clean).collect();
+    if text.chars().nth(MAX_CHARS).is_some() {
+        out.push('…');
+    }
+    out
+}

@@ -1,0 +1,370 @@
+//! What the shell does itself. Builtins that are not listed make the command unknown.
+
+use super::arg::{Arg, Base, display};
+use super::input::Input;
+use super::state::{State, Value};
+use super::walk::Ways;
+use super::{Reader, lexical, test};
+use crate::call::effect::Deed;
+use crate::ports::Kind;
+
+/// Builtins of Bash, dash and zsh whose effects are not followed.
+const UNREAD: &[&str] = &[
+    ".",
+    "-",
+    "alias",
+    "autoload",
+    "bg",
+    "bind",
+    "bindkey",
+    "builtin",
+    "caller",
+    "chdir",
+    "compgen",
+    "complete",
+    "compopt",
+    "coproc",
+    "declare",
+    "dirs",
+    "disable",
+    "disown",
+    "emulate",
+    "enable",
+    "eval",
+    "fc",
+    "fg",
+    "float",
+    "functions",
+    "getopts",
+    "hash",
+    "history",
+    "integer",
+    "let",
+    "limit",
+    "local",
+    "logout",
+    "mapfile",
+    "nameref",
+    "nocorrect",
+    "noglob",
+    "popd",
+    "print",
+    "private",
+    "pushd",
+    "readarray",
+    "readonly",
+    "rehash",
+    "return",
+    "sched",
+    "setopt",
+    "shift",
+    "shopt",
+    "source",
+    "suspend",
+    "trap",
+    "typeset",
+    "ulimit",
+    "unalias",
+    "unfunction",
+    "unhash",
+    "unsetopt",
+    "vared",
+    "whence",
+    "zcompile",
+    "zle",
+    "zmodload",
+    "zparseopts",
+    "zstyle",
+    "zsystem",
+    "ztcp",
+];
+
+/// What the listed builtins need to know about the command around them.
+struct Builtin<'c> {
+    args: &'c [Arg],
+    state: &'c State,
+    input: &'c Input,
+    redirected: bool,
+}
+
+impl Reader<'_> {
+    /// Follows a builtin; none where the name is not one.
+    pub(super) fn builtin(
+        &mut self,
+        name: &str,
+        args: &[Arg],
+        state: &State,
+        input: &Input,
+        prefixed: bool,
+        redirected: bool,
+    ) -> Option<Ways> {
+        let call = Builtin { args, state, input, redirected };
+        let follow: fn(&mut Self, &Builtin<'_>) -> Option<Ways> = match name {
+            ":" | "true" | "false" | "echo" | "pwd" | "type" | "times" => Self::nothing,
+            "jobs" if args.is_empty() => Self::nothing,
+            "jobs" => Self::nothing_known,
+            "wait" => Self::wait,
+            "printf" => Self::printf,
+            "test" | "[" => Self::test,
+            "cd" => Self::cd,
+            "exit" => Self::exit,
+            "break" | "continue" => Self::leave_loop,
+            "export" => Self::export_names,
+            "unset" => Self::unset,
+            "read" => Self::read,
+            "set" => Self::set,
+            "umask" => Self::umask,
+            "command" => Self::command_name,
+            "exec" => Self::exec,
+            name if UNREAD.contains(&name) => Self::nothing_known,
+            _ => return None,
+        };
+        let ways = if prefixed { None } else { follow(self, &call) };
+        Some(ways.unwrap_or_else(|| {
+            self.plain_sight(name, &call);
+            let words: Vec<String> = args.iter().take(3).map(Arg::display).collect();
+            let written = display(&format!("{name} {}", words.join(" ")));
+            self.unknown(format!("`{}` changes the shell in a way that cannot be seen beforehand", written.trim_end()));
+            let mut forgotten = state.clone();
+            forgotten.forget();
+            let mut states = vec![forgotten];
+            // The folder that a stack of folders most likely leads to.
+            if let ("pushd", [target @ (Arg::Known(_) | Arg::Below(..))]) = (name, args) {
+                let mut moved = state.clone();
+                self.change_directory(&mut moved, target);
+                states.push(moved);
+            }
+            Ways::either(states)
+        }))
+    }
+
+    /// What an unlisted builtin holds in plain sight, so that a change out of scope can be refused with a good reason.
+    fn plain_sight(&mut self, name: &str, call: &Builtin<'_>) {
+        let texts: Option<Vec<&str>> = call.args.iter().map(Arg::text).collect();
+        match (name, texts.as_deref()) {
+            ("eval", Some(texts)) => self.script(&texts.join(" "), call.state, call.input),
+            ("trap", Some([text, ..])) if !text.starts_with('-') => self.script(text, call.state, call.input),
+            ("source" | ".", Some([path, ..])) => self.touch(call.state, name, &Arg::known(*path), Deed::Execute),
+            ("builtin", Some([_, ..])) => self.run_program(call.args, call.state, call.input),
+            _ => {}
+        }
+    }
+
+    fn nothing(&mut self, call: &Builtin<'_>) -> Option<Ways> {
+        Some(Ways::either(vec![call.state.clone()]))
+    }
+
+    fn nothing_known(&mut self, _call: &Builtin<'_>) -> Option<Ways> {
+        None
+    }
+
+    /// `-v name` and `%n` assign.
+    fn printf(&mut self, call: &Builtin<'_>) -> Option<Ways> {
+        let format = call.args.first()?;
+        let plain = match format {
+            Arg::Known(text) => !text.starts_with('-') && !stores_count(text),
+            Arg::Below(_, rest) => !stores_count(rest),
+            Arg::One(_) | Arg::Many(_) => false,
+        };
+        plain.then(|| Ways::either(vec![call.state.clone()]))
+    }
+
+    /// `-p name` assigns.
+    fn wait(&mut self, call: &Builtin<'_>) -> Option<Ways> {
+        let mut state = call.state.clone();
+        for arg in call.args {
+            match arg {
+                Arg::Known(text) if !text.starts_with('-') => {}
+                Arg::One(_) => state.forget_variables(),
+                _ => return None,
+            }
+        }
+        Some(Ways::either(vec![state]))
+    }
+
+    fn test(&mut self, call: &Builtin<'_>) -> Option<Ways> {
+        let args = match call.args.split_last() {
+            Some((last, args)) if last.is("]") => args,
+            _ => call.args,
+        };
+        test::is_certain(args).then(|| Ways::either(vec![call.state.clone()]))
+    }
+
+    fn cd(&mut self, call: &Builtin<'_>) -> Option<Ways> {
+        let target = match call.args {
+            [] => Arg::Below(Base::Home, String::new()),
+            [Arg::Known(path)] if path.is_empty() || path.starts_with('-') => return None,
+            [target] => target.clone(),
+            _ => return None,
+        };
+        let mut moved = call.state.clone();
+        self.change_directory(&mut moved, &target);
+        Some(Ways { ok: vec![moved], failed: vec![call.state.clone()] })
+    }
+
+    /// Where a shell is after `cd`. The kernel walks relative paths from where the folder really is; `cd ..` goes by the text
+    /// of the path, so behind a link the two differ and the place is not certain.
+    fn change_directory(&mut self, state: &mut State, target: &Arg) {
+        let located = state.locate(target);
+        let climbs = |path: &str| path.split('/').any(|name| name == "..");
+        let written = match target {
+            Arg::Known(path) | Arg::Below(_, path) => path.as_str(),
+            Arg::One(_) | Arg::Many(_) => "",
+        };
+        let Some(path) = located.filter(|_| !(state.behind_link && climbs(written))) else {
+            state.cwd = None;
+            return;
+        };
+        let text = lexical(&path);
+        if path.starts_with('~') {
+            state.cwd = (!climbs(&path)).then_some(text);
+            return;
+        }
+        let facts = self.facts(state, target);
+        state.cwd = match facts.as_ref().map(|facts| facts.kind) {
+            Some(Kind::Directory) => facts.and_then(|facts| facts.real_path).map(|real| {
+                let names = |path: &str| {
+                    path.split('/').filter(|name| !name.is_empty() && *name != ".").map(str::to_owned).collect::<Vec<_>>()
+                };
+                state.behind_link = !names(&text).ends_with(&names(&real));
+                if real == "." { String::new() } else { real }
+            }),
+            // It has to be made first, by the command itself, and then its text is where it is.
+            Some(Kind::Missing) if !climbs(&path) => Some(text),
+            _ => None,
+        };
+    }
+
+    /// Ends the shell, where nothing about it can fail.
+    fn exit(&mut self, call: &Builtin<'_>) -> Option<Ways> {
+        let certain = match call.args {
+            [] => true,
+            [Arg::Known(status)] => !status.is_empty() && status.len() < 6 && status.bytes().all(|byte| byte.is_ascii_digit()),
+            _ => false,
+        };
+        (certain && !call.redirected).then(Ways::default)
+    }
+
+    /// `break` and `continue` in a loop: its end takes the state up.
+    fn leave_loop(&mut self, call: &Builtin<'_>) -> Option<Ways> {
+        if !call.args.is_empty() || call.redirected || self.loops == 0 {
+            return None;
+        }
+        if !self.left.contains(call.state) {
+            self.left.push(call.state.clone());
+        }
+        Some(Ways::default())
+    }
+
+    fn export_names(&mut self, call: &Builtin<'_>) -> Option<Ways> {
+        let mut state = call.state.clone();
+        for arg in call.args {
+            let (name, value) = match arg {
+                Arg::Known(text) => match text.split_once('=') {
+                    Some((name, value)) => (name, Some(Value::Text(value.to_owned()))),
+                    None => (text.as_str(), state.variable(text).cloned()),
+                },
+                Arg::One(start) => (start.split_once('=')?.0, Some(Value::Unknown)),
+                Arg::Below(..) | Arg::Many(_) => return None,
+            };
+            if !self.may_assign(name) {
+                return None;
+            }
+            self.export(name, value.as_ref(), &mut state);
+            if arg.text().is_none_or(|text| text.contains('=')) {
+                state.set(name, value.unwrap_or(Value::Unknown));
+            }
+        }
+        Some(Ways::either(vec![state]))
+    }
+
+    fn unset(&mut self, call: &Builtin<'_>) -> Option<Ways> {
+        let mut state = call.state.clone();
+        for arg in call.args {
+            match arg {
+                Arg::Known(option) if option == "-v" => {}
+                Arg::Known(name) if !name.starts_with('-') && self.may_assign(name) => {
+                    state.set(name, Value::Text(String::new()))
+                }
+                _ => return None,
+            }
+        }
+        Some(Ways::either(vec![state]))
+    }
+
+    fn read(&mut self, call: &Builtin<'_>) -> Option<Ways> {
+        let mut state = call.state.clone();
+        let mut args = call.args.iter();
+        while let Some(arg) = args.next() {
+            match arg.text()? {
+                "-r" | "-s" | "-rs" | "-sr" => {}
+                "-p" | "-t" | "-n" | "-N" | "-d" | "-rp" | "-rd" => match args.next()? {
+                    Arg::Many(_) => return None,
+                    _ => {}
+                },
+                name if !name.starts_with('-') && self.may_assign(name) => state.set(name, Value::Unknown),
+                _ => return None,
+            }
+        }
+        Some(Ways::either(vec![state]))
+    }
+
+    /// Options that end a script earlier or print more, and nothing else.
+    fn set(&mut self, call: &Builtin<'_>) -> Option<Ways> {
+        let mut args = call.args.iter();
+        while let Some(arg) = args.next() {
+            let letters = arg.text()?.strip_prefix(['-', '+'])?;
+            let plain = letters.strip_suffix('o').unwrap_or(letters);
+            if letters.is_empty() || !plain.chars().all(|c| "eux".contains(c)) {
+                return None;
+            }
+            if letters.ends_with('o') && !matches!(args.next()?.text()?, "pipefail" | "errexit" | "nounset" | "xtrace") {
+                return None;
+            }
+        }
+        (!call.args.is_empty()).then(|| Ways::either(vec![call.state.clone()]))
+    }
+
+    fn umask(&mut self, call: &Builtin<'_>) -> Option<Ways> {
+        let plain = match call.args {
+            [] => true,
+            [Arg::Known(mode)] => mode.chars().all(|c| c.is_ascii_digit()),
+            _ => false,
+        };
+        plain.then(|| Ways::either(vec![call.state.clone()]))
+    }
+
+    /// `command -v name` looks a command up; `command name …` runs it.
+    fn command_name(&mut self, call: &Builtin<'_>) -> Option<Ways> {
+        let (name, args) = call.args.split_first()?;
+        match name.text()? {
+            "-v" | "-V" => Some(Ways::either(vec![call.state.clone()])),
+            name if name.starts_with('-') => None,
+            name => match self.builtin(name, args, call.state, call.input, false, call.redirected) {
+                Some(ways) => Some(ways),
+                None => {
+                    self.run_program(call.args, call.state, call.input);
+                    Some(Ways::either(vec![call.state.clone()]))
+                }
+            },
+        }
+    }
+
+    /// The program in the shell's place; whether it can be started is not assumed.
+    fn exec(&mut self, call: &Builtin<'_>) -> Option<Ways> {
+        let name = call.args.first()?.text()?;
+        if name.starts_with('-') {
+            return None;
+        }
+        self.run_program(call.args, call.state, call.input);
+        Some(Ways::either(vec![call.state.clone()]))
+    }
+}
+
+/// Whether a format of `printf` holds `%n`, with anything between.
+fn stores_count(format: &str) -> bool {
+    format
+        .split('%')
+        .skip(1)
+        .any(|rest| rest.trim_start_matches(|c: char| !c.is_ascii_alphabetic() || "hlLjzt".contains(c)).starts_with('n'))
+}

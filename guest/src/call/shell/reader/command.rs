@@ -1,0 +1,106 @@
+//! One simple command: its words, its redirections, its assignments.
+
+use super::super::syntax::tree::{Assignment, Piece, Redirect, Simple, Word};
+use super::Reader;
+use super::arg::Arg;
+use super::input::Input;
+use super::state::{State, Value};
+use super::walk::Ways;
+use crate::call::effect::Deed;
+
+impl Reader<'_> {
+    pub(super) fn simple(&mut self, simple: &Simple, mut state: State, input: &Input) -> Ways {
+        let args: Vec<Arg> = simple.words.iter().flat_map(|word| self.expand(word, &state)).collect();
+        for _ in &args {
+            self.step();
+        }
+        let mut input = input.clone();
+        for redirect in &simple.redirects {
+            self.redirect(redirect, &state, &mut input);
+        }
+        let Some(name) = args.first() else {
+            if !simple.redirects.is_empty() && !simple.assignments.is_empty() {
+                self.unknown("whether an assignment with a redirection happens is only known when it runs: `=`".to_owned());
+            }
+            for assignment in &simple.assignments {
+                let value = self.expand_value(&assignment.value, &state);
+                self.assign(&assignment.name, value, &mut state);
+            }
+            return Ways::either(vec![state]);
+        };
+        if let Arg::Known(name) = name {
+            let rest = args.get(1..).unwrap_or_default();
+            let prefixed = self.is_prefixed(name, &simple.assignments, &state);
+            if let Some(ways) = self.builtin(name, rest, &state, &input, prefixed, !simple.redirects.is_empty()) {
+                return ways;
+            }
+        }
+        let mut inner = state.clone();
+        for Assignment { name, value } in &simple.assignments {
+            let value = self.expand_value(value, &state);
+            self.export(name, Some(&value), &mut inner);
+        }
+        self.run_program(&args, &inner, &input);
+        if !matches!(name, Arg::Known(_)) {
+            state.forget();
+        }
+        Ways::either(vec![state])
+    }
+
+    /// Whether assignments stand before a builtin, other than `IFS` before `read`: whether they stay differs between shells.
+    fn is_prefixed(&mut self, name: &str, assignments: &[Assignment], state: &State) -> bool {
+        for assignment in assignments {
+            let value = self.expand_value(&assignment.value, state);
+            if !(name == "read" && assignment.name == "IFS" && matches!(value, Value::Text(_))) {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Enters one redirection, and says what the command then reads.
+    pub(super) fn redirect(&mut self, redirect: &Redirect, state: &State, input: &mut Input) {
+        match redirect {
+            Redirect::Duplicate => {}
+            Redirect::Text(word) => *input = text_input(self.expand_value(word, state), "\n"),
+            Redirect::Document(body) => {
+                *input = match body.get() {
+                    Some(word) => text_input(self.expand_value(word, state), ""),
+                    None => Input::Unknown,
+                };
+            }
+            Redirect::Read(word) => {
+                let target = self.target(word, state);
+                self.touch(state, "<", &target, Deed::Read);
+                *input = if target.is("/dev/null") { Input::Text(String::new()) } else { Input::Unknown };
+            }
+            Redirect::Write(word) => {
+                let target = self.target(word, state);
+                self.touch(state, ">", &target, Deed::Write);
+                if target.is("") {
+                    self.unknown("a redirection leads to `` (nowhere)".to_owned());
+                }
+            }
+        }
+    }
+
+    /// The one file of a redirection. Shells differ about wildcards and braces there.
+    fn target(&mut self, word: &Word, state: &State) -> Arg {
+        let certain = !has_wildcard(word);
+        match self.expand(word, state).as_slice() {
+            [one] if certain && one.is_certain() => one.clone(),
+            _ => Arg::Many(String::new()),
+        }
+    }
+}
+
+fn has_wildcard(word: &Word) -> bool {
+    word.0.iter().any(|piece| matches!(piece, Piece::Wildcard(_) | Piece::Bracket(_) | Piece::Braces(_) | Piece::Process(_)))
+}
+
+fn text_input(value: Value, end: &str) -> Input {
+    match value {
+        Value::Text(text) => Input::Text(text + end),
+        _ => Input::Unknown,
+    }
+}

@@ -1,0 +1,303 @@
+//! Words and what they become.
+
+use super::super::syntax::tree::{Form, Piece, Word};
+use super::Reader;
+use super::arg::{Arg, Base};
+use super::input::Input;
+use super::state::{State, Value};
+
+/// A word whose braces stand for more pieces than this is not expanded.
+const MAX_PIECES: usize = 4_096;
+/// Longer values are not kept.
+const MAX_VALUE: usize = 64 * 1024;
+
+/// A word while it is put together.
+#[derive(Debug, Clone, Default)]
+struct Draft {
+    /// What is certain from the beginning on.
+    base: Option<Base>,
+    text: String,
+    /// The same as a pattern, where wildcards stand in it unquoted: text is escaped by being told apart from them.
+    pattern: Vec<PatternPiece>,
+    /// From here on nothing is certain.
+    ended: bool,
+    /// It may be any number of words.
+    many: bool,
+    /// It is a word even if it is empty.
+    quoted: bool,
+    has_wildcard: bool,
+    uncertain_pattern: bool,
+}
+
+/// A piece of a pattern of file names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum PatternPiece {
+    Text(String),
+    /// `*`
+    Any,
+    /// `?` or a bracket expression.
+    One,
+}
+
+impl Draft {
+    fn push(&mut self, text: &str) {
+        if self.ended {
+            return;
+        }
+        self.text.push_str(text);
+        match self.pattern.last_mut() {
+            Some(PatternPiece::Text(last)) => last.push_str(text),
+            _ => self.pattern.push(PatternPiece::Text(text.to_owned())),
+        }
+    }
+
+    /// Nothing behind this is certain; it is one word still, unless `many`.
+    fn end(&mut self, many: bool) {
+        self.ended = true;
+        self.many |= many;
+    }
+
+    fn push_value(&mut self, value: &Value, quoted: bool) {
+        match value {
+            Value::Text(text) => {
+                // Unquoted text would be split and matched, and not in every shell.
+                if !quoted && (text.is_empty() || text.contains(|c: char| c.is_whitespace() || "*?[\\".contains(c))) {
+                    // An empty value leaves no word of its own behind.
+                    if text.is_empty() {
+                        return;
+                    }
+                    return self.end(true);
+                }
+                self.push(text);
+            }
+            Value::Below(base, rest) => {
+                let fresh = self.base.is_none() && self.text.is_empty() && !self.ended;
+                if !quoted && rest.contains(|c: char| c.is_whitespace() || "*?[\\".contains(c)) {
+                    self.end(true);
+                } else if fresh {
+                    self.base = Some(*base);
+                    self.push(rest);
+                } else {
+                    self.end(false);
+                }
+            }
+            Value::Number => self.end(false),
+            Value::Unknown => self.end(!quoted),
+        }
+    }
+}
+
+impl Reader<'_> {
+    /// What a word becomes: its arguments, after braces, variables and wildcards.
+    pub(super) fn expand(&mut self, word: &Word, state: &State) -> Vec<Arg> {
+        let mut out = Vec::new();
+        for pieces in self.alternatives(word) {
+            if !self.spend(pieces.len()) {
+                break;
+            }
+            let draft = self.draft(&pieces, state);
+            self.finish(draft, state, &mut out);
+        }
+        out
+    }
+
+    /// What a word becomes where it stays one word and wildcards are plain: the value of an assignment, a here-document.
+    pub(super) fn expand_value(&mut self, word: &Word, state: &State) -> Value {
+        // Nothing is split there, so every piece counts as quoted.
+        let mut draft = Draft::default();
+        for piece in &word.0 {
+            if draft.text.len() > MAX_VALUE || !self.step() {
+                draft.end(false);
+                break;
+            }
+            match piece {
+                Piece::Variable { name, form, .. } => {
+                    let value = self.variable(name, form, state);
+                    draft.push_value(&value, true);
+                }
+                Piece::Output { list, .. } => {
+                    self.subshell(list, std::slice::from_ref(state), &Input::Unknown);
+                    draft.end(false);
+                }
+                Piece::Positional { .. } => draft.end(false),
+                Piece::Wildcard(c) => draft.push(c.encode_utf8(&mut [0; 4])),
+                Piece::Bracket(inside) => draft.push(&format!("[{inside}]")),
+                piece => self.piece(piece, state, &mut draft),
+            }
+        }
+        self.spend(draft.text.len() / 256);
+        match (draft.ended, draft.base) {
+            _ if draft.text.len() > MAX_VALUE => Value::Unknown,
+            (true, _) if self.is_digits(word, state) => Value::Number,
+            (true, _) => Value::Unknown,
+            (false, Some(base)) => below(base, draft.text).map_or(Value::Unknown, |(base, rest)| Value::Below(base, rest)),
+            (false, None) => Value::Text(draft.text),
+        }
+    }
+
+    /// Whether a word is nothing but digits that are only known when it runs.
+    pub(super) fn is_digits(&self, word: &Word, state: &State) -> bool {
+        match word.0.as_slice() {
+            [Piece::Digits | Piece::Arithmetic(_)] => true,
+            [Piece::Text(empty), Piece::Digits | Piece::Arithmetic(_)] => empty.is_empty(),
+            [Piece::Variable { form: Form::Length, .. }] => true,
+            [Piece::Variable { name, form: Form::Plain, .. }] => state.variable(name) == Some(&Value::Number),
+            [Piece::Text(empty), Piece::Variable { name, form: Form::Plain, .. }] => {
+                empty.is_empty() && state.variable(name) == Some(&Value::Number)
+            }
+            _ => false,
+        }
+    }
+
+    /// A word's pieces for each combination of its braces.
+    fn alternatives<'t>(&mut self, word: &'t Word) -> Vec<Vec<std::borrow::Cow<'t, Piece>>> {
+        use std::borrow::Cow;
+        let mut all: Vec<Vec<Cow<'t, Piece>>> = vec![Vec::new()];
+        for piece in &word.0 {
+            match piece {
+                Piece::Braces(texts) => {
+                    if all.len() * texts.len() * word.0.len() > MAX_PIECES {
+                        self.unknown("braces stand for too many words in `{…}`".to_owned());
+                        return Vec::new();
+                    }
+                    all = all
+                        .iter()
+                        .flat_map(|pieces| {
+                            texts.iter().map(move |text| {
+                                let mut pieces = pieces.clone();
+                                pieces.push(Cow::Owned(Piece::Text(text.clone())));
+                                pieces
+                            })
+                        })
+                        .collect();
+                }
+                piece => all.iter_mut().for_each(|pieces| pieces.push(Cow::Borrowed(piece))),
+            }
+        }
+        all
+    }
+
+    fn draft(&mut self, pieces: &[std::borrow::Cow<'_, Piece>], state: &State) -> Draft {
+        let mut draft = Draft::default();
+        for piece in pieces {
+            self.piece(piece, state, &mut draft);
+        }
+        draft
+    }
+
+    fn piece(&mut self, piece: &Piece, state: &State, draft: &mut Draft) {
+        match piece {
+            Piece::Text(text) => {
+                draft.quoted = true;
+                draft.push(text);
+            }
+            Piece::Wildcard(c) => {
+                draft.has_wildcard = true;
+                draft.uncertain_pattern |= *c == '[' || draft.base.is_some();
+                if !draft.ended {
+                    draft.text.push(*c);
+                    draft.pattern.push(if *c == '*' { PatternPiece::Any } else { PatternPiece::One });
+                }
+            }
+            Piece::Bracket(inside) => {
+                draft.has_wildcard = true;
+                draft.uncertain_pattern |= draft.base.is_some();
+                if !draft.ended {
+                    draft.text.push_str(&format!("[{inside}]"));
+                    draft.pattern.push(PatternPiece::One);
+                }
+            }
+            Piece::Braces(_) => {}
+            Piece::Home => {
+                draft.quoted = true;
+                draft.push_value(&Value::Below(Base::Home, String::new()), true);
+            }
+            Piece::Variable { name, form, quoted } => {
+                draft.quoted |= quoted;
+                let value = self.variable(name, form, state);
+                draft.push_value(&value, *quoted);
+            }
+            Piece::Digits => draft.end(false),
+            Piece::Positional { quoted } => {
+                // `"$@"` is any number of words even in quotes.
+                draft.end(true);
+                draft.quoted |= quoted;
+            }
+            Piece::Output { list, quoted } => {
+                self.subshell(list, std::slice::from_ref(state), &Input::Unknown);
+                draft.quoted |= quoted;
+                draft.end(!quoted);
+            }
+            Piece::Arithmetic(names) => {
+                self.arithmetic(names, state);
+                draft.end(false);
+            }
+            Piece::Process(list) => {
+                self.subshell(list, std::slice::from_ref(state), &Input::Unknown);
+                // A path such as `/dev/fd/63`: one word, and never an option.
+                draft.push("/dev/fd/");
+                draft.end(false);
+            }
+        }
+    }
+
+    /// Names in arithmetic are evaluated again and again until a number comes out, so they must be numbers.
+    fn arithmetic(&mut self, names: &[String], state: &State) {
+        for name in names {
+            let is_number = match state.variable(name) {
+                Some(Value::Number) => true,
+                Some(Value::Text(text)) => !text.is_empty() && text.len() < 10 && text.bytes().all(|byte| byte.is_ascii_digit()),
+                _ => false,
+            };
+            if !is_number {
+                self.unknown(format!("arithmetic evaluates `{name}`, whose text is only known when it runs"));
+            }
+        }
+    }
+
+    fn variable(&mut self, name: &str, form: &Form, state: &State) -> Value {
+        let value = match (name, state.variable(name)) {
+            (_, Some(value)) => value.clone(),
+            ("HOME", None) => Value::Below(Base::Home, String::new()),
+            ("PWD", None) => state.working_directory(),
+            (_, None) => Value::Unknown,
+        };
+        match (form, value) {
+            (Form::Plain, value) => value,
+            (Form::Length, _) => Value::Number,
+            (Form::Default(_), value @ (Value::Number | Value::Below(..))) => value,
+            (Form::Default(default), Value::Text(text)) => Value::Text(if text.is_empty() { default.clone() } else { text }),
+            (Form::Without { suffix, text: cut }, Value::Text(text)) => {
+                let rest = if *suffix { text.strip_suffix(cut.as_str()) } else { text.strip_prefix(cut.as_str()) };
+                Value::Text(rest.map_or_else(|| text.clone(), str::to_owned))
+            }
+            _ => Value::Unknown,
+        }
+    }
+
+    fn finish(&mut self, draft: Draft, state: &State, out: &mut Vec<Arg>) {
+        if draft.ended {
+            let start = if draft.base.is_some() { "/".to_owned() } else { draft.text };
+            out.push(if draft.many || draft.has_wildcard { Arg::Many(start) } else { Arg::One(start) });
+        } else if draft.has_wildcard {
+            let literal_start = match draft.pattern.first() {
+                Some(PatternPiece::Text(text)) => text.clone(),
+                _ => String::new(),
+            };
+            match (!draft.uncertain_pattern).then(|| self.names(&draft.pattern, &draft.text, state)).flatten() {
+                Some(names) => out.extend(names.into_iter().map(Arg::Known)),
+                None => out.push(Arg::Many(if draft.base.is_some() { "/".to_owned() } else { literal_start })),
+            }
+        } else if let Some(base) = draft.base {
+            out.push(below(base, draft.text).map_or_else(|| Arg::One("/".to_owned()), |(base, rest)| Arg::Below(base, rest)));
+        } else if draft.quoted || !draft.text.is_empty() {
+            // Braces with an empty alternative may leave nothing; a quoted nothing is a word.
+            out.push(Arg::Known(draft.text));
+        }
+    }
+}
+
+/// Text behind a base is a path below it only where it begins a new name.
+fn below(base: Base, rest: String) -> Option<(Base, String)> {
+    (rest.is_empty() || rest.starts_with('/')).then_some((base, rest))
+}

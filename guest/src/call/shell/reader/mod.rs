@@ -1,0 +1,369 @@
+//! Follows a command along every way that it can take, and enters what it touches.
+//!
+//! The reader knows a fixed list of constructs, builtins and programs exactly. Whatever is not on that list is entered as
+//! *unknown*, with the reason; nothing is guessed. Whether a command succeeds is never assumed: what follows is judged for
+//! both cases.
+
+pub(super) mod arg;
+mod builtins;
+mod command;
+mod expand;
+pub(super) mod input;
+mod names;
+pub(super) mod state;
+mod test;
+mod variables;
+mod walk;
+
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, BTreeSet};
+
+use self::arg::{Arg, display};
+use self::input::Input;
+use self::state::{Dialect, State};
+use super::programs;
+use super::syntax::{self, Script};
+use crate::call::effect::{Deed, Footprint, Origin, Placement, Touch};
+use crate::call::path::Location;
+use crate::ports::{Facts, Kind, Listing, Question, Reach, Root, Workspace};
+
+/// A command that touches more is not judged path by path.
+const MAX_TOUCHES: usize = 2_000;
+/// Reasons beyond these say nothing new.
+const MAX_UNKNOWNS: usize = 16;
+/// How much work one command is worth, in commands and words followed.
+const MAX_STEPS: u32 = 20_000;
+/// How often the host is asked about a path while a command is read.
+const MAX_LOOKS: usize = 256;
+/// How many names of files are listed while a command is read.
+const MAX_LISTED: usize = 20_000;
+/// Shells within shells.
+const MAX_SHELLS: usize = 8;
+
+/// What a program would do, not entered yet.
+pub(super) struct Attempt {
+    pub(super) touches: Vec<Touch>,
+    pub(super) unknowns: Vec<String>,
+    placements: Vec<Placement>,
+    moved: BTreeSet<String>,
+}
+
+/// What has been found so far.
+pub(super) struct Reader<'w> {
+    workspace: &'w dyn Workspace,
+    touches: Vec<Touch>,
+    seen: BTreeSet<(String, Deed)>,
+    placements: Vec<Placement>,
+    unknowns: Vec<String>,
+    steps: u32,
+    shells: usize,
+    looked: RefCell<BTreeMap<String, Option<Facts>>>,
+    /// Paths at which the command itself may have put a link, or from which it moved something away.
+    moved: BTreeSet<String>,
+    /// How many names have been listed.
+    listed: Cell<usize>,
+    /// States that leave the innermost loop early, until its end takes them up.
+    left: Vec<State>,
+    loops: usize,
+}
+
+impl<'w> Reader<'w> {
+    pub(super) fn new(workspace: &'w dyn Workspace) -> Self {
+        Self {
+            workspace,
+            touches: Vec::new(),
+            seen: BTreeSet::new(),
+            placements: Vec::new(),
+            unknowns: Vec::new(),
+            steps: 0,
+            shells: 0,
+            looked: RefCell::default(),
+            moved: BTreeSet::new(),
+            listed: Cell::new(0),
+            left: Vec::new(),
+            loops: 0,
+        }
+    }
+
+    /// What the command comes to.
+    pub(super) fn footprint(self) -> Footprint {
+        Footprint { touches: self.touches, placements: self.placements, unknowns: self.unknowns, conditional: true }
+    }
+
+    /// Follows text that a shell reads.
+    pub(super) fn script(&mut self, text: &str, state: &State, input: &Input) {
+        if self.shells >= MAX_SHELLS {
+            return self.unknown(format!("`{}` is too deeply nested to be read", display(text)));
+        }
+        match syntax::read(text, state.dialect == Dialect::Posix) {
+            Ok(Script { list, doubts }) => {
+                for doubt in doubts {
+                    self.unknown(format!("`{}` cannot be read for certain: {doubt}", display(text)));
+                }
+                self.shells += 1;
+                let (left, loops) = (std::mem::take(&mut self.left), std::mem::take(&mut self.loops));
+                self.list(&list, vec![state.clone()], input);
+                (self.left, self.loops) = (left, loops);
+                self.shells -= 1;
+            }
+            Err(unread) => self.unknown(format!("`{}` cannot be read: {unread}", display(text))),
+        }
+    }
+
+    /// Follows a program with its arguments; `argv` begins with its name.
+    pub(super) fn run_program(&mut self, argv: &[Arg], state: &State, input: &Input) {
+        if self.shells >= MAX_SHELLS {
+            return self.unknown("the command runs too many programs through one another".to_owned());
+        }
+        if self.step() {
+            self.shells += 1;
+            programs::run(self, argv, state, input);
+            self.shells -= 1;
+        }
+    }
+
+    /// Follows a program without entering what it does.
+    pub(super) fn attempt(&mut self, argv: &[Arg], state: &State, input: &Input) -> Attempt {
+        let already = self.touches.len();
+        let mut trial = Reader {
+            touches: self.touches.clone(),
+            steps: self.steps,
+            shells: self.shells,
+            looked: RefCell::new(self.looked.take()),
+            listed: self.listed.clone(),
+            moved: self.moved.clone(),
+            ..Reader::new(self.workspace)
+        };
+        trial.run_program(argv, state, input);
+        (self.steps, self.listed) = (trial.steps, trial.listed);
+        self.looked = trial.looked;
+        Attempt {
+            touches: trial.touches.split_off(already),
+            unknowns: trial.unknowns,
+            placements: trial.placements,
+            moved: trial.moved,
+        }
+    }
+
+    /// Enters what was found by an attempt.
+    pub(super) fn adopt(&mut self, attempt: Attempt) {
+        attempt.unknowns.into_iter().for_each(|why| self.unknown(why));
+        attempt.touches.into_iter().for_each(|touch| self.touch_path(touch.path, touch.deed));
+        self.placements.extend(attempt.placements);
+        self.moved.extend(attempt.moved);
+    }
+
+    /// Says why something cannot be known, once.
+    pub(super) fn unknown(&mut self, why: String) {
+        if self.unknowns.len() < MAX_UNKNOWNS && !self.unknowns.contains(&why) {
+            self.unknowns.push(why);
+        }
+    }
+
+    /// Counts a step; false when the command is not worth any more of them.
+    pub(super) fn step(&mut self) -> bool {
+        self.spend(1)
+    }
+
+    /// Counts several steps at once.
+    pub(super) fn spend(&mut self, steps: usize) -> bool {
+        let before = self.steps;
+        self.steps = before.saturating_add(u32::try_from(steps).unwrap_or(u32::MAX));
+        if before < MAX_STEPS && self.steps >= MAX_STEPS {
+            self.unknown("the command takes too many steps to be followed, beginning with `…`".to_owned());
+        }
+        self.steps < MAX_STEPS
+    }
+
+    /// Enters that a program does something at the path of an argument. A path that is read need not be certain; any other
+    /// must be.
+    pub(super) fn touch(&mut self, state: &State, program: &str, arg: &Arg, deed: Deed) {
+        if arg.is("") {
+            return;
+        }
+        let path = match state.locate(arg) {
+            Some(path) => path,
+            None if deed == Deed::Read => return,
+            None => {
+                return self.unknown(format!(
+                    "`{}` changes `{}`, a path that is only known when it runs",
+                    display(program),
+                    arg.display()
+                ));
+            }
+        };
+        self.touch_path(path, deed);
+    }
+
+    /// Enters that something is done at a path, spelled as in a [`Touch`].
+    pub(super) fn touch_path(&mut self, path: String, deed: Deed) {
+        if path.starts_with("/dev/") || path.starts_with("/proc/") || path.contains("/../dev/") || path.contains("/../proc/") {
+            if !(is_sink(&path) || deed == Deed::Read) {
+                self.unknown(format!("`{}` may lead anywhere", display(&path)));
+            }
+            return;
+        }
+        if path.chars().any(char::is_control) {
+            if deed != Deed::Read {
+                self.unknown(format!("the path `{}` holds a control character", display(&path)));
+            }
+            return;
+        }
+        if deed.mutates() && deed != Deed::Execute && self.leads_through_moved(&path) {
+            self.unknown(format!("`{}` leads through something that the command itself has moved or linked", display(&path)));
+        }
+        if self.touches.len() >= MAX_TOUCHES {
+            return self.unknown(format!("the command touches more than {MAX_TOUCHES} paths, `{}` among them", display(&path)));
+        }
+        if self.seen.insert((path.clone(), deed)) {
+            self.touches.push(Touch { path, deed });
+        }
+    }
+
+    /// Enters that a program runs in the working directory, whose effects cannot be seen beforehand.
+    pub(super) fn execute(&mut self, state: &State) {
+        self.touch_path(state.join(".").unwrap_or_else(|| ".".to_owned()), Deed::Execute);
+    }
+
+    /// Enters that something is put at a path as it is: moved, linked, or copied with its links. Where a path is not certain,
+    /// the touches have said so.
+    pub(super) fn place(&mut self, state: &State, at: &Arg, origin: Origin) {
+        let Some(at) = state.locate(at) else { return };
+        if self.placements.len() >= MAX_TOUCHES {
+            return self
+                .unknown(format!("the command links or moves more than {MAX_TOUCHES} paths, `{}` among them", display(&at)));
+        }
+        self.placements.push(Placement { at, origin });
+    }
+
+    /// Remembers that a link may stand at a path from now on, or that what stood there is elsewhere.
+    pub(super) fn move_or_link(&mut self, state: &State, arg: &Arg) {
+        self.moved.insert(state.locate(arg).map_or_else(|| ".".to_owned(), |path| lexical(&path)));
+    }
+
+    /// Whether the command itself has moved or linked something on the way to a path, `..` taken step by step.
+    fn leads_through_moved(&self, path: &str) -> bool {
+        if self.moved.is_empty() {
+            return false;
+        }
+        let mut way = String::new();
+        path.split('/').any(|name| {
+            way.push_str(name);
+            let here = lexical(&way);
+            way.push('/');
+            self.moved.contains(&here)
+        })
+    }
+
+    /// Whether the command itself may have changed which names stand in a folder.
+    pub(super) fn may_have_changed(&self, folder: &str) -> bool {
+        let folder = lexical(folder);
+        self.touches.iter().any(|touch| {
+            let at = lexical(&touch.path);
+            let parent = at.rsplit_once('/').map_or(if at.starts_with('/') { "/" } else { "." }, |(parent, _)| parent);
+            match touch.deed {
+                Deed::Read | Deed::Touch | Deed::Alias => false,
+                Deed::Execute => true,
+                Deed::MakeFolder | Deed::WriteTree if is_below(&at, &folder) => true,
+                _ => at == folder || parent == folder || is_below(&folder, &at),
+            }
+        })
+    }
+
+    /// Whether the command itself may have changed what stands at a path, programs that it ran included.
+    pub(super) fn is_touched(&self, path: &str) -> bool {
+        self.touches.iter().any(|touch| touch.deed == Deed::Execute) || self.may_have_written(path)
+    }
+
+    /// Whether the command itself may have put something at a path, not counting programs that it merely ran.
+    pub(super) fn may_have_written(&self, path: &str) -> bool {
+        let path = lexical(path);
+        self.touches.iter().any(|touch| {
+            let at = lexical(&touch.path);
+            match touch.deed {
+                Deed::Read | Deed::Execute => false,
+                Deed::MakeFolder | Deed::Touch => at == path || is_below(&at, &path),
+                _ => at == path || is_below(&at, &path) || is_below(&path, &at),
+            }
+        }) || self.leads_through_moved(&path)
+    }
+
+    /// The working directory and the folders above it up to the workspace's own, links followed; none where it is outside
+    /// the workspace or not certain.
+    pub(super) fn folders_upwards(&self, state: &State) -> Option<Vec<String>> {
+        let here = self.facts(state, &Arg::known("."))?.real_path?;
+        let Location::Inside(here) = Location::reported(&here) else { return None };
+        let mut folder = here.as_str();
+        let mut folders = vec![folder.to_owned()];
+        while folder != "." {
+            folder = folder.rsplit_once('/').map_or(".", |(above, _)| above);
+            folders.push(folder.to_owned());
+        }
+        Some(folders)
+    }
+
+    /// What stands at a path that is spelled as in a [`Touch`].
+    pub(super) fn kind_at(&self, path: &str) -> Option<Kind> {
+        self.kind(&State::new(""), &Arg::known(path))
+    }
+
+    /// What the host sees at a path; none where that is not certain.
+    pub(super) fn facts(&self, state: &State, arg: &Arg) -> Option<Facts> {
+        let path = state.locate(arg)?;
+        if path.starts_with('~') || path.chars().any(char::is_control) {
+            return None;
+        }
+        let mut looked = self.looked.borrow_mut();
+        if let Some(facts) = looked.get(&path) {
+            return facts.clone();
+        }
+        if looked.len() >= MAX_LOOKS {
+            return None;
+        }
+        let facts = self.workspace.inspect(&[Question::project(path.clone())]).pop();
+        looked.insert(path, facts.clone());
+        facts
+    }
+
+    /// The names below a folder of the workspace; none where not all of them can be had.
+    pub(super) fn list_names(&self, folder: &str, depth: u32) -> Option<Listing> {
+        let left = MAX_LISTED.checked_sub(self.listed.get()).filter(|left| *left > 0)?;
+        let reach = Reach { depth, limit: u32::try_from(left).ok()?, skip: Vec::new() };
+        let listing = self.workspace.list(Root::Project, folder, &reach).ok()?;
+        // Even an empty folder costs something.
+        self.listed.set(self.listed.get() + listing.entries.len().max(64));
+        (!listing.truncated).then_some(listing)
+    }
+
+    /// What stands at a path; none where that cannot be told.
+    pub(super) fn kind(&self, state: &State, arg: &Arg) -> Option<Kind> {
+        self.facts(state, arg).map(|facts| facts.kind)
+    }
+}
+
+/// Devices that keep nothing of what is written to them.
+fn is_sink(path: &str) -> bool {
+    matches!(path, "/dev/null" | "/dev/stdout" | "/dev/stderr" | "/dev/tty")
+}
+
+/// A path with `.` and `..` worked out as text, for comparing within one command only.
+pub(super) fn lexical(path: &str) -> String {
+    let mut names: Vec<&str> = Vec::new();
+    for name in path.split('/') {
+        match name {
+            "" | "." => {}
+            ".." if names.last().is_some_and(|last| *last != "..") => drop(names.pop()),
+            name => names.push(name),
+        }
+    }
+    match (path.starts_with('/'), names.join("/")) {
+        (true, path) => format!("/{path}"),
+        (false, path) if path.is_empty() => ".".to_owned(),
+        (false, path) => path,
+    }
+}
+
+/// Whether a path lies below a folder, both worked out as text.
+pub(super) fn is_below(path: &str, folder: &str) -> bool {
+    (folder == "." && !path.starts_with(['/', '~'])) || path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
+}

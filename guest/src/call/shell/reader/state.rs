@@ -1,0 +1,133 @@
+//! What a shell knows at one point of one way through a command.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use super::arg::{Arg, Base};
+
+/// Which shell reads the text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub(in crate::call::shell) enum Dialect {
+    /// Bash, or a shell that reads the listed constructs the same way.
+    #[default]
+    Bash,
+    /// `sh`, which may be dash, busybox or Bash.
+    Posix,
+}
+
+/// What a variable holds.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(in crate::call::shell) enum Value {
+    /// Exactly this text.
+    Text(String),
+    /// An absolute path below a folder.
+    Below(Base, String),
+    /// Digits that are only known when the command runs.
+    Number,
+    /// Text that is only known when the command runs.
+    Unknown,
+}
+
+/// One way to this point.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::call::shell) struct State {
+    /// The working directory as a touch spells it (empty for the workspace, relative to it, absolute, or `~/…`); none where
+    /// it is not certain.
+    pub(in crate::call::shell) cwd: Option<String>,
+    /// Whether a link leads to the working directory, so that `cd ..` does not go where the kernel would.
+    pub(in crate::call::shell) behind_link: bool,
+    variables: Rc<BTreeMap<String, Value>>,
+    /// The first exported variable that may change what programs do.
+    pub(in crate::call::shell) influence: Option<Rc<str>>,
+    pub(in crate::call::shell) dialect: Dialect,
+}
+
+impl State {
+    /// Where a command begins.
+    pub(in crate::call::shell) fn new(cwd: &str) -> Self {
+        let cwd = Some(match cwd.trim_end_matches('/') {
+            "" if cwd.is_empty() => String::new(),
+            "" => "/".to_owned(),
+            "." => String::new(),
+            folder => folder.strip_prefix("./").unwrap_or(folder).to_owned(),
+        });
+        Self { cwd, behind_link: false, variables: Rc::default(), influence: None, dialect: Dialect::Bash }
+    }
+
+    /// The state of a shell that a program of this one starts: its variables are whatever the environment holds.
+    pub(in crate::call::shell) fn child(&self, dialect: Dialect) -> Self {
+        Self { variables: Rc::default(), dialect, ..self.clone() }
+    }
+
+    pub(in crate::call::shell) fn variable(&self, name: &str) -> Option<&Value> {
+        self.variables.get(name)
+    }
+
+    pub(in crate::call::shell) fn set(&mut self, name: &str, value: Value) {
+        if self.variables.get(name) != Some(&value) {
+            Rc::make_mut(&mut self.variables).insert(name.to_owned(), value);
+        }
+    }
+
+    /// How many variables have a value.
+    pub(in crate::call::shell) fn variables(&self) -> usize {
+        self.variables.len()
+    }
+
+    /// Nothing about the shell is certain any more.
+    pub(in crate::call::shell) fn forget(&mut self) {
+        self.cwd = None;
+        self.forget_variables();
+    }
+
+    /// No variable's value is certain any more.
+    pub(in crate::call::shell) fn forget_variables(&mut self) {
+        for value in Rc::make_mut(&mut self.variables).values_mut() {
+            *value = Value::Unknown;
+        }
+    }
+
+    /// `$PWD`.
+    pub(in crate::call::shell) fn working_directory(&self) -> Value {
+        match self.cwd.as_deref().filter(|_| !self.behind_link) {
+            None => Value::Unknown,
+            Some("") => Value::Below(Base::Workspace, String::new()),
+            Some(path) if path.starts_with('/') => Value::Text(path.to_owned()),
+            Some(path) => match path.strip_prefix('~') {
+                Some(rest) => Value::Below(Base::Home, rest.to_owned()),
+                None => Value::Below(Base::Workspace, format!("/{path}")),
+            },
+        }
+    }
+
+    /// An argument's path as a touch spells it: relative to the workspace, absolute, or `~/…`. None where it is not certain.
+    pub(in crate::call::shell) fn locate(&self, arg: &Arg) -> Option<String> {
+        match arg {
+            Arg::Known(path) => self.join(path),
+            Arg::Below(Base::Home, rest) => Some(format!("~{rest}")),
+            Arg::Below(Base::Workspace, rest) => match rest.trim_start_matches('/') {
+                "" => Some(".".to_owned()),
+                rest => Some(plain(rest)),
+            },
+            Arg::One(_) | Arg::Many(_) => None,
+        }
+    }
+
+    /// A path behind the working directory, `..` left in place for the host to walk.
+    pub(in crate::call::shell) fn join(&self, path: &str) -> Option<String> {
+        if path.starts_with('/') {
+            return Some(path.to_owned());
+        }
+        Some(match self.cwd.as_deref()? {
+            "" => plain(path),
+            cwd if path == "." => cwd.to_owned(),
+            "/" => format!("/{path}"),
+            cwd => format!("{cwd}/{path}"),
+        })
+    }
+}
+
+/// A relative name that begins with a tilde is not the home folder.
+fn plain(path: &str) -> String {
+    if path.starts_with('~') { format!("./{path}") } else { path.to_owned() }
+}

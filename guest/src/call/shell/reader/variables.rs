@@ -1,0 +1,52 @@
+//! Assigning and exporting variables.
+
+use super::super::programs::environment;
+use super::Reader;
+use super::arg::display;
+use super::state::{State, Value};
+
+/// More variables are not followed.
+const MAX_VARIABLES: usize = 256;
+
+impl Reader<'_> {
+    /// Whether a name is a plain variable; says why not.
+    pub(super) fn may_assign(&mut self, name: &str) -> bool {
+        let plain = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+            && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+            && !environment::belongs_to_shell(name);
+        if !plain {
+            self.unknown(format!("`{}` is a variable that changes what the shell does", display(name)));
+        }
+        plain
+    }
+
+    /// `name=value`, by itself.
+    pub(super) fn assign(&mut self, name: &str, value: Value, state: &mut State) {
+        if !self.may_assign(name) {
+            return;
+        }
+        if state.variables() >= MAX_VARIABLES {
+            return self.unknown(format!("`{name}` is one of more than {MAX_VARIABLES} variables"));
+        }
+        // It may be exported already.
+        if environment::may_influence(name) && !is_harmless(name, Some(&value)) {
+            state.influence = Some(name.into());
+        }
+        state.set(name, value);
+    }
+
+    /// A variable that programs get to see.
+    pub(super) fn export(&mut self, name: &str, value: Option<&Value>, state: &mut State) {
+        if self.may_assign(name) && !is_harmless(name, value) {
+            state.influence = Some(name.into());
+        }
+    }
+}
+
+fn is_harmless(name: &str, value: Option<&Value>) -> bool {
+    let text = match value {
+        Some(Value::Text(text)) => Some(text.as_str()),
+        _ => None,
+    };
+    environment::is_harmless(name, text)
+}

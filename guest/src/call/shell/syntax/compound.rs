@@ -1,0 +1,258 @@
+//! Commands made of commands.
+
+use super::Parser;
+use super::cursor::{Reading, Unread};
+use super::tree::{Compound, List, Word};
+use super::word::{For, is_name_start};
+
+impl Parser<'_> {
+    /// The compound command that begins here, if one does.
+    pub(super) fn compound(&mut self) -> Reading<Option<Compound>> {
+        if self.cursor.peek() == Some('(') {
+            if self.cursor.ahead(1) == Some('(') {
+                return Err(Unread::Construct("an arithmetic command"));
+            }
+            self.cursor.advance(1);
+            return self.enclosed().map(|list| Some(Compound::Subshell(list)));
+        }
+        let word = self.raw_word();
+        let read: fn(&mut Self) -> Reading<Compound> = match word.as_str() {
+            "{" => Self::group,
+            "if" => Self::condition,
+            "while" | "until" => Self::repetition,
+            "for" => Self::iteration,
+            "case" => Self::choice,
+            "[[" if self.posix => return Err(Unread::Construct("`[[` in `sh`")),
+            "[[" => Self::test,
+            "!" | "time" => return Err(Unread::Construct("`!` or `time` here")),
+            "select" => {
+                self.doubt("`select`");
+                Self::iteration
+            }
+            "coproc" => {
+                self.doubt("`coproc`");
+                self.cursor.advance("coproc".len());
+                self.cursor.skip_blanks()?;
+                return Ok(None);
+            }
+            "foreach" | "repeat" => return Err(Unread::Construct("this compound command")),
+            "then" | "else" | "elif" | "fi" | "do" | "done" | "esac" | "in" | "}" | "]]" => {
+                return Err(Unread::Expected("the beginning of the compound command"));
+            }
+            _ => return Ok(None),
+        };
+        self.deeper(read).map(Some)
+    }
+
+    /// Commands up to the `)` that closes.
+    pub(super) fn enclosed(&mut self) -> Reading<List> {
+        self.deeper(|parser| {
+            let outer = std::mem::take(&mut parser.documents);
+            let suspended = parser.suspended;
+            parser.suspended |= !outer.is_empty();
+            let list = parser.commands(&[])?;
+            if !parser.documents.is_empty() {
+                return Err(Unread::Construct("a here-document that is announced in parentheses and stands behind them"));
+            }
+            parser.documents = outer;
+            parser.suspended = suspended;
+            if parser.cursor.take(")") { Ok(list) } else { Err(Unread::Unclosed("(")) }
+        })
+    }
+
+    fn group(&mut self) -> Reading<Compound> {
+        self.reserved("{")?;
+        let list = self.commands(&["}"])?;
+        self.reserved("}")?;
+        Ok(Compound::Group(list))
+    }
+
+    fn condition(&mut self) -> Reading<Compound> {
+        self.reserved("if")?;
+        let mut branches = Vec::new();
+        loop {
+            let condition = self.commands(&["then"])?;
+            self.reserved("then")?;
+            let branch = self.commands(&["elif", "else", "fi"])?;
+            branches.push((condition, branch));
+            if self.reserved("elif").is_err() {
+                break;
+            }
+        }
+        let otherwise = if self.reserved("else").is_ok() { Some(self.commands(&["fi"])?) } else { None };
+        self.reserved("fi")?;
+        Ok(Compound::If { branches, otherwise })
+    }
+
+    fn repetition(&mut self) -> Reading<Compound> {
+        let until = self.reserved("while").is_err();
+        if until {
+            self.reserved("until")?;
+        }
+        let condition = self.commands(&["do"])?;
+        let body = self.body()?;
+        Ok(Compound::Loop { until, condition, body })
+    }
+
+    fn body(&mut self) -> Reading<List> {
+        self.reserved("do")?;
+        let body = self.commands(&["done"])?;
+        self.reserved("done")?;
+        Ok(body)
+    }
+
+    fn iteration(&mut self) -> Reading<Compound> {
+        if self.reserved("select").is_err() {
+            self.reserved("for")?;
+        }
+        self.cursor.skip_blanks()?;
+        let name = self.cursor.take_while(|c| c.is_ascii_alphanumeric() || c == '_');
+        if !name.starts_with(is_name_start) {
+            return Err(Unread::Construct("this form of `for`"));
+        }
+        self.cursor.skip_blanks()?;
+        self.reserved("in")?;
+        let mut words = Vec::new();
+        loop {
+            self.cursor.skip_blanks()?;
+            match self.cursor.peek() {
+                Some(';') if self.cursor.ahead(1) != Some(';') => {
+                    self.cursor.advance(1);
+                    break;
+                }
+                Some('\n') => break,
+                Some('#') | None => return Err(Unread::Expected("do")),
+                _ => {
+                    let word = self.word(For::Argument)?;
+                    if word.0.is_empty() {
+                        return Err(Unread::Expected("do"));
+                    }
+                    words.push(word);
+                }
+            }
+        }
+        self.skip_lines()?;
+        let body = self.body()?;
+        Ok(Compound::For { name, words, body })
+    }
+
+    fn choice(&mut self) -> Reading<Compound> {
+        self.reserved("case")?;
+        self.cursor.skip_blanks()?;
+        let word = self.word(For::Argument)?;
+        self.skip_lines()?;
+        self.reserved("in")?;
+        let mut arms = Vec::new();
+        loop {
+            self.skip_lines()?;
+            if self.reserved("esac").is_ok() {
+                break;
+            }
+            if self.cursor.peek() == Some('(') {
+                self.cursor.advance(1);
+                self.cursor.skip_blanks()?;
+            }
+            let mut patterns: Vec<Word> = Vec::new();
+            loop {
+                self.cursor.skip_blanks()?;
+                let pattern = self.word(For::Pattern)?;
+                if pattern.0.is_empty() {
+                    return Err(Unread::Expected("a pattern of `case`"));
+                }
+                patterns.push(pattern);
+                self.cursor.skip_blanks()?;
+                if self.cursor.take(")") {
+                    break;
+                }
+                if !self.cursor.take("|") {
+                    return Err(Unread::Expected(")"));
+                }
+            }
+            let list = self.list(&["esac"])?;
+            arms.push((patterns, list));
+            if self.cursor.peek() == Some(';') {
+                let ended = self.cursor.take(";;") && !matches!(self.cursor.peek(), Some('&' | ';'));
+                if !ended {
+                    return Err(Unread::Construct("a `case` that goes on into its next arm"));
+                }
+            }
+        }
+        Ok(Compound::Case { word, arms })
+    }
+
+    /// `[[ … ]]`.
+    fn test(&mut self) -> Reading<Compound> {
+        self.reserved("[[")?;
+        let (mut words, mut numbers) = (Vec::new(), Vec::new());
+        self.alternatives(&mut words, &mut numbers)?;
+        self.reserved("]]")?;
+        Ok(Compound::Test { words, numbers })
+    }
+
+    fn alternatives(&mut self, words: &mut Vec<Word>, numbers: &mut Vec<Word>) -> Reading<()> {
+        loop {
+            self.primary(words, numbers)?;
+            self.cursor.skip_blanks()?;
+            if !(self.cursor.take("&&") || self.cursor.take("||")) {
+                return Ok(());
+            }
+        }
+    }
+
+    fn primary(&mut self, words: &mut Vec<Word>, numbers: &mut Vec<Word>) -> Reading<()> {
+        const OTHER: Unread = Unread::Construct("this test in `[[ ]]`");
+        const UNARY: &[&str] = &[
+            "-a", "-b", "-c", "-d", "-e", "-f", "-g", "-h", "-k", "-n", "-p", "-r", "-s", "-u", "-w", "-x", "-z", "-L", "-O",
+            "-S",
+        ];
+        self.cursor.skip_blanks()?;
+        if self.cursor.peek() == Some('(') {
+            self.cursor.advance(1);
+            self.deeper(|parser| parser.alternatives(words, numbers))?;
+            self.cursor.skip_blanks()?;
+            return if self.cursor.take(")") { Ok(()) } else { Err(OTHER) };
+        }
+        let raw = self.raw_word();
+        if raw == "!" {
+            self.cursor.advance(1);
+            return self.deeper(|parser| parser.primary(words, numbers));
+        }
+        if raw.starts_with('-') {
+            if !UNARY.contains(&raw.as_str()) {
+                return Err(OTHER);
+            }
+            self.cursor.advance(raw.len());
+            words.push(self.operand()?);
+            return Ok(());
+        }
+        let left = self.operand()?;
+        self.cursor.skip_blanks()?;
+        match self.raw_word().as_str() {
+            operator @ ("=" | "==" | "!=" | "-nt" | "-ot" | "-ef") => {
+                self.cursor.advance(operator.len());
+                words.push(left);
+                words.push(self.operand()?);
+            }
+            operator @ ("-eq" | "-ne" | "-lt" | "-le" | "-gt" | "-ge") => {
+                self.cursor.advance(operator.len());
+                numbers.push(left);
+                numbers.push(self.operand()?);
+            }
+            "]]" => words.push(left),
+            "" if matches!(self.cursor.peek(), Some('&' | '|' | ')')) => words.push(left),
+            _ => return Err(OTHER),
+        }
+        Ok(())
+    }
+
+    /// A word in a test that cannot be taken for an operator.
+    fn operand(&mut self) -> Reading<Word> {
+        const OTHER: Unread = Unread::Construct("this test in `[[ ]]`");
+        self.cursor.skip_blanks()?;
+        let raw = self.raw_word();
+        if raw.is_empty() || raw.starts_with('-') || matches!(raw.as_str(), "!" | "]]" | "=" | "==" | "!=" | "=~") {
+            return Err(OTHER);
+        }
+        self.word(For::Argument)
+    }
+}

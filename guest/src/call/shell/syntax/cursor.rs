@@ -1,0 +1,111 @@
+//! The text of a command, character by character, and why it is not read further.
+
+use std::fmt;
+
+/// Why text is not read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::call::shell) enum Unread {
+    /// A construct that is not on the list.
+    Construct(&'static str),
+    /// Something that was opened is never closed.
+    Unclosed(&'static str),
+    /// Something else was expected.
+    Expected(&'static str),
+    /// A character that no command should hold unquoted.
+    Character(char),
+    /// The text is too long, or nests too deeply.
+    TooLarge,
+}
+
+impl fmt::Display for Unread {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Construct(what) => write!(out, "{what} can do more than can be seen beforehand"),
+            Self::Unclosed(what) => write!(out, "a `{what}` is never closed"),
+            Self::Expected(what) => write!(out, "`{what}` is missing"),
+            Self::Character(c) => write!(out, "it holds the character U+{:04X} outside of quotes", u32::from(*c)),
+            Self::TooLarge => out.write_str("it is too long or too deeply nested"),
+        }
+    }
+}
+
+/// Reading fails on whatever is not listed.
+pub(super) type Reading<T> = Result<T, Unread>;
+
+/// A place in the text.
+pub(super) struct Cursor<'t> {
+    chars: &'t [char],
+    pub(super) at: usize,
+}
+
+impl<'t> Cursor<'t> {
+    pub(super) fn new(chars: &'t [char]) -> Self {
+        Self { chars, at: 0 }
+    }
+
+    pub(super) fn peek(&self) -> Option<char> {
+        self.ahead(0)
+    }
+
+    pub(super) fn ahead(&self, count: usize) -> Option<char> {
+        self.chars.get(self.at + count).copied()
+    }
+
+    pub(super) fn behind(&self) -> Option<char> {
+        self.at.checked_sub(1).and_then(|at| self.chars.get(at)).copied()
+    }
+
+    pub(super) fn advance(&mut self, count: usize) {
+        self.at += count;
+    }
+
+    /// Takes these characters, if they are next.
+    pub(super) fn take(&mut self, expected: &str) -> bool {
+        let next = expected.chars().enumerate().all(|(ahead, c)| self.ahead(ahead) == Some(c));
+        if next {
+            self.at += expected.chars().count();
+        }
+        next
+    }
+
+    /// Takes characters as long as they fit.
+    pub(super) fn take_while(&mut self, fits: impl Fn(char) -> bool) -> String {
+        let mut out = String::new();
+        while let Some(c) = self.peek().filter(|c| fits(*c)) {
+            out.push(c);
+            self.at += 1;
+        }
+        out
+    }
+
+    /// Past a line continuation, if one stands here. Only where it cannot have cut a token in two.
+    pub(super) fn continuation(&mut self) -> Reading<bool> {
+        if !(self.peek() == Some('\\') && self.ahead(1) == Some('\n')) {
+            return Ok(false);
+        }
+        let (behind, next) = (self.behind(), self.ahead(2));
+        let is_gap = |c: Option<char>| c.is_none_or(|c| matches!(c, ' ' | '\t' | '\n'));
+        let apart = is_gap(behind) || is_gap(next) || (behind.is_some_and(is_operator) && !next.is_some_and(is_operator));
+        if !apart || behind == Some('$') || behind == Some('\\') {
+            return Err(Unread::Construct("a line continued inside a word"));
+        }
+        self.at += 2;
+        Ok(true)
+    }
+
+    /// Past blanks and line continuations.
+    pub(super) fn skip_blanks(&mut self) -> Reading<()> {
+        loop {
+            match self.peek() {
+                Some(' ' | '\t') => self.at += 1,
+                Some('\\') if self.continuation()? => {}
+                _ => return Ok(()),
+            }
+        }
+    }
+}
+
+/// Characters that end a word and begin an operator.
+pub(super) fn is_operator(c: char) -> bool {
+    matches!(c, ';' | '&' | '|' | '<' | '>' | '(' | ')')
+}

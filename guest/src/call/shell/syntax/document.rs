@@ -1,0 +1,87 @@
+//! Here-documents: announced on one line, read from the next.
+
+use std::cell::OnceCell;
+use std::rc::Rc;
+
+use super::Parser;
+use super::cursor::{Reading, Unread, is_operator};
+use super::tree::{Piece, Redirect, Word};
+
+/// A here-document whose text is still to come.
+pub(super) struct Announced {
+    delimiter: String,
+    /// Whether nothing in it is expanded, because the delimiter is quoted.
+    literal: bool,
+    strips_tabs: bool,
+    body: Rc<OnceCell<Word>>,
+}
+
+impl Parser<'_> {
+    /// `<<` or `<<-`, behind the operator.
+    pub(super) fn announce(&mut self, strips_tabs: bool) -> Reading<Redirect> {
+        const OTHER: Unread = Unread::Construct("this delimiter of a here-document");
+        self.cursor.skip_blanks()?;
+        let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let quote = self.cursor.peek().filter(|c| matches!(c, '\'' | '"'));
+        if quote.is_some() {
+            self.cursor.advance(1);
+        }
+        let delimiter = self.cursor.take_while(plain);
+        if quote.is_some() {
+            if self.cursor.peek() != quote {
+                return Err(OTHER);
+            }
+            self.cursor.advance(1);
+        }
+        let ended = self.cursor.peek().is_none_or(|c| matches!(c, ' ' | '\t' | '\n') || is_operator(c));
+        if delimiter.is_empty() || !ended {
+            return Err(OTHER);
+        }
+        let body = Rc::new(OnceCell::new());
+        self.documents.push(Announced { delimiter, literal: quote.is_some(), strips_tabs, body: body.clone() });
+        Ok(Redirect::Document(body))
+    }
+
+    /// Behind the end of a line: the documents that it announced.
+    pub(super) fn read_documents(&mut self) -> Reading<()> {
+        if self.suspended {
+            return Err(Unread::Construct("a line break in parentheses behind a here-document"));
+        }
+        for announced in std::mem::take(&mut self.documents) {
+            let mut text = String::new();
+            loop {
+                if self.cursor.peek().is_none() {
+                    return Err(Unread::Unclosed("<<"));
+                }
+                let line = self.cursor.take_while(|c| c != '\n');
+                self.cursor.advance(1);
+                let line = if announced.strips_tabs { line.trim_start_matches('\t') } else { line.as_str() };
+                if line == announced.delimiter {
+                    break;
+                }
+                if !announced.literal && line.ends_with('\\') {
+                    return Err(Unread::Construct("a continued line in a here-document"));
+                }
+                text.push_str(line);
+                text.push('\n');
+            }
+            let word = if announced.literal { Word(vec![Piece::Text(text)]) } else { self.expanded_text(&text)? };
+            // Nobody else has set it.
+            let _ = announced.body.set(word);
+        }
+        Ok(())
+    }
+
+    /// The text of a here-document in which variables and substitutions are expanded.
+    fn expanded_text(&mut self, text: &str) -> Reading<Word> {
+        let chars: Vec<char> = text.chars().collect();
+        let (posix, depth) = (self.posix, self.depth);
+        self.deeper(|outer| {
+            let mut parser = Parser::new(&chars, posix, depth + 1);
+            let mut pieces = Vec::new();
+            parser.double_quoted(&mut pieces, None)?;
+            outer.doubts.extend(parser.doubts);
+            Ok(Word(pieces))
+        })
+    }
+}

@@ -1,0 +1,100 @@
+//! From text to a typed tree, for exactly the constructs whose meaning the reader has.
+//!
+//! Text with anything else in it is never certain. A few constructs that hold commands in plain sight (functions, `select`,
+//! unusual redirections) are read all the same, with a doubt, so that a change out of scope can be refused with a good
+//! reason; everything else is not read at all. Where Bash, dash and zsh differ about a construct, it is not on the list.
+//!
+//! Read are: simple commands with words, plain assignments and redirections of descriptors 0 to 2; `&&`, `||`, `;`, `&`, `|`,
+//! `!`; `( )`, `{ }`, `if`, `while`, `until`, `for … in`, `case`, `[[ ]]`; here-documents with plain delimiters.
+//! In words: quotes, `$x`, `${x}` and a few forms of it, `$(…)`, simple arithmetic, `~`, wildcards, `{a,b}` of plain text.
+
+mod commands;
+mod compound;
+mod cursor;
+mod document;
+pub(super) mod tree;
+mod word;
+
+pub(super) use cursor::Unread;
+use cursor::{Cursor, Reading};
+use document::Announced;
+use tree::List;
+
+/// Longer text is not read.
+const MAX_TEXT: usize = 128 * 1024;
+/// Deeper nesting is not read: the parser recurses.
+const MAX_DEPTH: usize = 24;
+
+/// A command that was read.
+#[derive(Debug)]
+pub(super) struct Script {
+    pub(super) list: List,
+    /// Constructs in it that are not on the list. Their parts are in the tree all the same, for what stands in plain sight;
+    /// but with a doubt the command is never certain.
+    pub(super) doubts: Vec<Unread>,
+}
+
+/// Reads a whole command. `posix` for the text of a plain `sh`.
+pub(super) fn read(text: &str, posix: bool) -> Result<Script, Unread> {
+    if text.len() > MAX_TEXT {
+        return Err(Unread::TooLarge);
+    }
+    Parser::whole(text, posix, 0)
+}
+
+/// Reads text into a tree, by recursive descent over its characters.
+struct Parser<'t> {
+    cursor: Cursor<'t>,
+    depth: usize,
+    posix: bool,
+    doubts: Vec<Unread>,
+    /// Here-documents that were announced on this line.
+    documents: Vec<Announced>,
+    /// Whether one was announced on the line around the parentheses that are being read.
+    suspended: bool,
+}
+
+impl<'t> Parser<'t> {
+    fn new(chars: &'t [char], posix: bool, depth: usize) -> Self {
+        Self { cursor: Cursor::new(chars), depth, posix, doubts: Vec::new(), documents: Vec::new(), suspended: false }
+    }
+}
+
+impl Parser<'_> {
+    fn whole(text: &str, posix: bool, depth: usize) -> Reading<Script> {
+        let chars: Vec<char> = text.chars().collect();
+        let mut parser = Parser::new(&chars, posix, depth);
+        let list = parser.list(&[])?;
+        match parser.cursor.peek() {
+            None if parser.documents.is_empty() => Ok(Script { list, doubts: parser.doubts }),
+            None => Err(Unread::Unclosed("<<")),
+            Some(_) => Err(Unread::Expected("the beginning of a command")),
+        }
+    }
+
+    /// Text inside the text, read by itself.
+    fn nested(&mut self, text: &str) -> Reading<List> {
+        if self.depth >= MAX_DEPTH {
+            return Err(Unread::TooLarge);
+        }
+        let script = Self::whole(text, self.posix, self.depth + 1)?;
+        self.doubts.extend(script.doubts);
+        Ok(script.list)
+    }
+
+    /// Goes on behind a construct that is not on the list, for what stands in plain sight.
+    fn doubt(&mut self, construct: &'static str) {
+        self.doubts.push(Unread::Construct(construct));
+    }
+
+    /// Goes one level down.
+    fn deeper<T>(&mut self, go: impl FnOnce(&mut Self) -> Reading<T>) -> Reading<T> {
+        if self.depth >= MAX_DEPTH {
+            return Err(Unread::TooLarge);
+        }
+        self.depth += 1;
+        let out = go(self);
+        self.depth -= 1;
+        out
+    }
+}

@@ -1,0 +1,447 @@
+//! Words: quotes, variables, substitutions, wildcards, braces.
+
+use super::Parser;
+use super::cursor::{Reading, Unread, is_operator};
+use super::tree::{Form, Piece, Word};
+
+/// How far the end of a bracket or a brace is looked for.
+const MAX_BRACKET: usize = 100;
+
+/// What a word is for: some characters mean more in one place than in another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum For {
+    /// An argument.
+    Argument,
+    /// The value of an assignment: braces are plain, and a tilde counts behind a colon.
+    Value,
+    /// The pattern of a `case`: an alternative ends at `|`.
+    Pattern,
+}
+
+impl Parser<'_> {
+    /// The word that begins here. It has at least one character.
+    pub(super) fn word(&mut self, purpose: For) -> Reading<Word> {
+        let start = self.cursor.at;
+        let mut pieces = Vec::new();
+        while let Some(c) = self.cursor.peek() {
+            match c {
+                ' ' | '\t' | '\n' => break,
+                '(' if self.cursor.at > start => return Err(Unread::Construct("a function, an array or an extended pattern")),
+                c if is_operator(c) => break,
+                '\\' if self.cursor.ahead(1) == Some('\n') => {
+                    // Only where the word ends anyway.
+                    if !self.cursor.ahead(2).is_none_or(|next| matches!(next, ' ' | '\t' | '\n')) {
+                        return Err(Unread::Construct("a line continued inside a word"));
+                    }
+                    self.cursor.advance(2);
+                    break;
+                }
+                '~' if self.cursor.at == start => pieces.push(self.tilde()?),
+                '~' if purpose == For::Value && self.cursor.behind() == Some(':') => {
+                    return Err(Unread::Construct("`:~` in an assignment"));
+                }
+                '~' if self.cursor.behind() == Some('=') => return Err(Unread::Construct("`=~` in a word")),
+                '=' if self.cursor.at == start && purpose == For::Argument => {
+                    if self.cursor.ahead(1).is_some_and(|next| next.is_ascii_alphanumeric() || next == '_') {
+                        return Err(Unread::Construct("a word that begins with `=`"));
+                    }
+                    push(&mut pieces, '=');
+                    self.cursor.advance(1);
+                }
+                '{' if purpose == For::Value => {
+                    if self.has_expanding_braces() {
+                        return Err(Unread::Construct("braces in an assignment"));
+                    }
+                    push(&mut pieces, '{');
+                    self.cursor.advance(1);
+                }
+                '{' => self.brace(&mut pieces)?,
+                '*' | '?' => {
+                    self.cursor.advance(1);
+                    pieces.push(Piece::Wildcard(c));
+                }
+                '[' => self.bracket(&mut pieces),
+                _ => self.unquoted(&mut pieces)?,
+            }
+        }
+        Ok(Word(pieces))
+    }
+
+    /// One unquoted character, quote or expansion.
+    fn unquoted(&mut self, pieces: &mut Vec<Piece>) -> Reading<()> {
+        let Some(c) = self.cursor.peek() else { return Ok(()) };
+        match c {
+            '\\' => {
+                let Some(escaped) = self.cursor.ahead(1) else { return Err(Unread::Expected("a character behind `\\`")) };
+                if escaped.is_control() {
+                    return Err(Unread::Character(escaped));
+                }
+                push(pieces, escaped);
+                self.cursor.advance(2);
+            }
+            '\'' => {
+                self.cursor.advance(1);
+                let text = self.until_quote()?;
+                pieces.push(Piece::Text(text));
+            }
+            '"' => {
+                self.cursor.advance(1);
+                self.double_quoted(pieces, Some('"'))?;
+            }
+            '`' => pieces.push(self.backquoted(false)?),
+            '$' => self.dollar(pieces, false)?,
+            c if c.is_control() || (c.is_whitespace() && !c.is_ascii()) => return Err(Unread::Character(c)),
+            c => {
+                push(pieces, c);
+                self.cursor.advance(1);
+            }
+        }
+        Ok(())
+    }
+
+    /// To the `'` that closes.
+    fn until_quote(&mut self) -> Reading<String> {
+        let text = self.cursor.take_while(|c| c != '\'');
+        self.refuse_broken_document(&text)?;
+        if self.cursor.take("'") { Ok(text) } else { Err(Unread::Unclosed("'")) }
+    }
+
+    /// A line break inside quotes, while a here-document is announced, would leave open where the document begins.
+    fn refuse_broken_document(&self, text: &str) -> Reading<()> {
+        if !self.documents.is_empty() && text.contains('\n') {
+            return Err(Unread::Construct("a quote over several lines behind a here-document"));
+        }
+        Ok(())
+    }
+
+    /// Pieces inside double quotes to the closing character, or the text of a here-document to its end.
+    pub(super) fn double_quoted(&mut self, pieces: &mut Vec<Piece>, close: Option<char>) -> Reading<()> {
+        // Empty quotes are a word all the same.
+        pieces.push(Piece::Text(String::new()));
+        while let Some(c) = self.cursor.peek() {
+            match c {
+                c if Some(c) == close => {
+                    self.cursor.advance(1);
+                    return Ok(());
+                }
+                '\\' => match self.cursor.ahead(1) {
+                    Some('\n') if self.cursor.behind() == Some('$') => {
+                        return Err(Unread::Construct("a line continued inside an expansion"));
+                    }
+                    Some('\n') => self.cursor.advance(2),
+                    Some(escaped @ ('$' | '`' | '\\')) => {
+                        push(pieces, escaped);
+                        self.cursor.advance(2);
+                    }
+                    Some('"') if close.is_some() => {
+                        push(pieces, '"');
+                        self.cursor.advance(2);
+                    }
+                    _ => {
+                        push(pieces, '\\');
+                        self.cursor.advance(1);
+                    }
+                },
+                '`' => pieces.push(self.backquoted(true)?),
+                '$' => self.dollar(pieces, true)?,
+                '\0' => return Err(Unread::Character(c)),
+                c => {
+                    if c == '\n' && close.is_some() {
+                        self.refuse_broken_document("\n")?;
+                    }
+                    push(pieces, c);
+                    self.cursor.advance(1);
+                }
+            }
+        }
+        if close.is_none() { Ok(()) } else { Err(Unread::Unclosed("\"")) }
+    }
+
+    /// Backquotes around a command without escapes, quotes of its own kind, or backquotes of its own.
+    fn backquoted(&mut self, quoted: bool) -> Reading<Piece> {
+        self.cursor.advance(1);
+        let text = self.cursor.take_while(|c| c != '`');
+        if !self.cursor.take("`") {
+            return Err(Unread::Unclosed("backquote"));
+        }
+        if text.contains(['\\', '\n']) || (quoted && text.contains('"')) {
+            return Err(Unread::Construct("a backquoted command with escapes"));
+        }
+        let list = self.nested(&text)?;
+        Ok(Piece::Output { list, quoted })
+    }
+
+    /// What a `$` begins.
+    fn dollar(&mut self, pieces: &mut Vec<Piece>, quoted: bool) -> Reading<()> {
+        self.cursor.advance(1);
+        let piece = match self.cursor.peek() {
+            Some('(') if self.cursor.ahead(1) == Some('(') => {
+                self.cursor.advance(2);
+                self.arithmetic()?
+            }
+            Some('(') => {
+                self.cursor.advance(1);
+                let list = self.enclosed()?;
+                Piece::Output { list, quoted }
+            }
+            Some('{') => {
+                self.cursor.advance(1);
+                self.parameter(pieces, quoted)?
+            }
+            Some('\'') if !quoted && self.posix => return Err(Unread::Construct("`$'` in `sh`")),
+            Some('\'') if !quoted => {
+                self.cursor.advance(1);
+                Piece::Text(self.escaped_quote()?)
+            }
+            Some('"') if !quoted => return Err(Unread::Construct("`$\"`")),
+            Some('[') => return Err(Unread::Construct("`$[`")),
+            Some('\\') if self.cursor.ahead(1) == Some('\n') => {
+                return Err(Unread::Construct("a line continued inside an expansion"));
+            }
+            Some(c) if is_name_start(c) => {
+                let name = self.name();
+                // Other shells take `$x[1]` and `$x:h` as one expansion.
+                let modified = self.cursor.peek() == Some('[')
+                    || (self.cursor.peek() == Some(':') && self.cursor.ahead(1).is_some_and(|c| c.is_ascii_alphabetic()));
+                if modified {
+                    return Err(Unread::Construct("`[` or `:` behind a variable"));
+                }
+                Piece::Variable { name, form: Form::Plain, quoted }
+            }
+            Some('?' | '#' | '$' | '!') => {
+                self.cursor.advance(1);
+                Piece::Digits
+            }
+            Some(c) if c.is_ascii_digit() || matches!(c, '@' | '*' | '-') => {
+                self.cursor.advance(1);
+                Piece::Positional { quoted }
+            }
+            _ => {
+                push(pieces, '$');
+                return Ok(());
+            }
+        };
+        pieces.push(piece);
+        Ok(())
+    }
+
+    fn name(&mut self) -> String {
+        self.cursor.take_while(|c| c.is_ascii_alphanumeric() || c == '_')
+    }
+
+    /// `${…}` behind its brace. Of a form that is not listed, only the commands in it are kept.
+    fn parameter(&mut self, pieces: &mut Vec<Piece>, quoted: bool) -> Reading<Piece> {
+        let start = self.cursor.at;
+        if let Some(piece) = self.listed_parameter(quoted) {
+            return Ok(piece);
+        }
+        self.cursor.at = start;
+        self.doubt("this form of `${…}`");
+        let name = self.name();
+        let mut inside = Vec::new();
+        self.deeper(|parser| {
+            loop {
+                match parser.cursor.peek() {
+                    None => return Err(Unread::Unclosed("${")),
+                    Some('}') => break,
+                    Some('\'') if quoted => parser.cursor.advance(1),
+                    Some(' ' | '\t' | '\n' | '<' | '>') => parser.cursor.advance(1),
+                    _ => parser.unquoted(&mut inside)?,
+                }
+            }
+            parser.cursor.advance(1);
+            Ok(())
+        })?;
+        pieces.extend(inside.into_iter().filter(|piece| matches!(piece, Piece::Output { .. })));
+        Ok(Piece::Variable { name, form: Form::Derived, quoted })
+    }
+
+    fn listed_parameter(&mut self, quoted: bool) -> Option<Piece> {
+        if self.cursor.take("#") {
+            let name = self.name();
+            return (!name.is_empty() && self.cursor.take("}")).then_some(Piece::Variable { name, form: Form::Length, quoted });
+        }
+        let name = self.name();
+        if !name.starts_with(is_name_start) {
+            return None;
+        }
+        if self.cursor.take("}") {
+            return Some(Piece::Variable { name, form: Form::Plain, quoted });
+        }
+        const OPERATORS: &[&str] = &[":-", ":?", ":+", "##", "%%", "#", "%"];
+        let operator = OPERATORS.iter().find(|operator| self.cursor.take(operator))?;
+        let text = self.cursor.take_while(|c| c.is_ascii_alphanumeric() || "_./:@+*?,- ".contains(c));
+        if !self.cursor.take("}") || (!quoted && text.contains(' ')) {
+            return None;
+        }
+        let literal = !text.contains(['*', '?', ' ']);
+        let form = match *operator {
+            ":-" if literal => Form::Default(text),
+            ":?" => Form::Plain,
+            "#" | "##" if literal => Form::Without { suffix: false, text },
+            "%" | "%%" if literal => Form::Without { suffix: true, text },
+            _ => Form::Derived,
+        };
+        Some(Piece::Variable { name, form, quoted })
+    }
+
+    /// `$((…))` behind its parentheses: numbers, names and operators only.
+    fn arithmetic(&mut self) -> Reading<Piece> {
+        const OTHER: Unread = Unread::Construct("this arithmetic");
+        let (mut names, mut depth) = (Vec::new(), 0usize);
+        loop {
+            match self.cursor.peek() {
+                Some(')') if depth == 0 => {
+                    return if self.cursor.take("))") { Ok(Piece::Arithmetic(names)) } else { Err(OTHER) };
+                }
+                Some(c @ ('(' | ')')) => {
+                    depth = if c == '(' { depth + 1 } else { depth - 1 };
+                    self.cursor.advance(1);
+                }
+                Some('$') if self.cursor.ahead(1).is_some_and(is_name_start) => {
+                    self.cursor.advance(1);
+                    names.push(self.name());
+                }
+                Some(c) if is_name_start(c) => names.push(self.name()),
+                // No assignment, no comparison that could be cut into one.
+                Some(c) if c.is_ascii_digit() || "+-*/% ".contains(c) => self.cursor.advance(1),
+                _ => return Err(OTHER),
+            }
+            if depth > 32 {
+                return Err(Unread::TooLarge);
+            }
+        }
+    }
+
+    /// `$'…'` behind its quote, with the escapes that mean the same everywhere.
+    fn escaped_quote(&mut self) -> Reading<String> {
+        let mut out = String::new();
+        while let Some(c) = self.cursor.peek() {
+            self.cursor.advance(1);
+            match c {
+                '\'' => {
+                    self.refuse_broken_document(&out)?;
+                    return Ok(out);
+                }
+                '\\' => {
+                    out.push(match self.cursor.peek() {
+                        Some('n') => '\n',
+                        Some('t') => '\t',
+                        Some(same @ ('\\' | '\'' | '"')) => same,
+                        _ => return Err(Unread::Construct("this escape in `$'…'`")),
+                    });
+                    self.cursor.advance(1);
+                }
+                c => out.push(c),
+            }
+        }
+        Err(Unread::Unclosed("$'"))
+    }
+
+    /// `~` at the beginning of a word.
+    fn tilde(&mut self) -> Reading<Piece> {
+        self.cursor.advance(1);
+        match self.cursor.peek() {
+            None | Some('/' | ' ' | '\t' | '\n' | ';' | '&' | '|' | ')' | '<' | '>') => Ok(Piece::Home),
+            _ => Err(Unread::Construct("`~` with a name behind it")),
+        }
+    }
+
+    /// `[`: a bracket expression if it is closed within the word and holds plain characters only.
+    fn bracket(&mut self, pieces: &mut Vec<Piece>) {
+        let begins_name = pieces.is_empty() || self.cursor.behind() == Some('/');
+        let mut inside = String::new();
+        let mut ahead = 1;
+        let plain = |c: char| c.is_ascii_alphanumeric() || "_-".contains(c);
+        while let Some(c) = self.cursor.ahead(ahead).filter(|c| plain(*c)) {
+            inside.push(c);
+            ahead += 1;
+        }
+        if self.cursor.ahead(ahead) == Some(']') && !inside.is_empty() && !begins_name {
+            self.cursor.advance(ahead + 1);
+            pieces.push(Piece::Bracket(inside));
+            return;
+        }
+        // Closed anywhere further on, it may still be one, and then what it matches is not certain.
+        let mut later = 1;
+        while self.cursor.ahead(later).is_some_and(|c| c != '\n' && c != ']') && later < MAX_BRACKET {
+            later += 1;
+        }
+        let is_word = matches!(self.cursor.ahead(1), None | Some(' ' | '\t' | '\n'));
+        self.cursor.advance(1);
+        if is_word || (later < MAX_BRACKET && self.cursor.ahead(later - 1) != Some(']')) {
+            push(pieces, '[');
+        } else {
+            pieces.push(Piece::Wildcard('['));
+        }
+    }
+
+    /// Whether the unquoted brace here may be expanded: a comma or `..` stands behind it, or something that could hide one.
+    fn has_expanding_braces(&self) -> bool {
+        if self.cursor.ahead(1) == Some('}') {
+            return false;
+        }
+        let mut ahead = 1;
+        let mut behind = '{';
+        while let Some(c) = self.cursor.ahead(ahead).filter(|c| !matches!(c, ' ' | '\t' | '\n')) {
+            if matches!(c, ',' | '\'' | '"' | '\\' | '$' | '`') || (c == '.' && behind == '.') || ahead > MAX_BRACKET {
+                return true;
+            }
+            behind = c;
+            ahead += 1;
+        }
+        false
+    }
+
+    /// `{a,b}` of plain text, `{1..3}`; a brace that cannot be expanded is a character.
+    fn brace(&mut self, pieces: &mut Vec<Piece>) -> Reading<()> {
+        const OTHER: Unread = Unread::Construct("these braces");
+        let mut inside = String::new();
+        let mut ahead = 1;
+        let plain = |c: char| c.is_ascii_alphanumeric() || "_-./,+@%:".contains(c);
+        while let Some(c) = self.cursor.ahead(ahead).filter(|c| plain(*c)) {
+            inside.push(c);
+            ahead += 1;
+        }
+        let closed = self.cursor.ahead(ahead) == Some('}');
+        let expands = inside.contains(',') || inside.contains("..");
+        if !closed || !expands {
+            if self.has_expanding_braces() {
+                return Err(OTHER);
+            }
+            push(pieces, '{');
+            self.cursor.advance(1);
+            return Ok(());
+        }
+        if self.posix {
+            return Err(Unread::Construct("braces in `sh`"));
+        }
+        let alternatives: Vec<String> = if inside.contains(',') {
+            inside.split(',').map(str::to_owned).collect()
+        } else {
+            let (first, last) = inside.split_once("..").unwrap_or_default();
+            let number = |text: &str| text.parse::<u8>().ok().filter(|number| number.to_string() == text);
+            let (Some(first), Some(last)) = (number(first), number(last)) else { return Err(OTHER) };
+            if first > last {
+                return Err(OTHER);
+            }
+            (first..=last).map(|number| number.to_string()).collect()
+        };
+        self.cursor.advance(ahead + 1);
+        pieces.push(Piece::Braces(alternatives));
+        Ok(())
+    }
+}
+
+/// Adds a character to the text at the end.
+fn push(pieces: &mut Vec<Piece>, c: char) {
+    match pieces.last_mut() {
+        Some(Piece::Text(text)) => text.push(c),
+        _ => pieces.push(Piece::Text(c.to_string())),
+    }
+}
+
+/// Whether a name may begin with the character.
+pub(super) fn is_name_start(c: char) -> bool {
+    c.is_ascii_alphabetic() || c == '_'
+}

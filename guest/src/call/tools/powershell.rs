@@ -1,0 +1,117 @@
+//! PowerShell and `cmd`: neither is read. A short list of commands that only look is known by its exact words; everything
+//! else is unknown.
+
+use super::super::effect::Footprint;
+
+/// Commands that only look, whatever plain words follow them.
+const LOOKS: &[&str] = &[
+    "cat",
+    "dir",
+    "gc",
+    "gci",
+    "get-childitem",
+    "get-content",
+    "get-date",
+    "get-item",
+    "get-location",
+    "gl",
+    "ls",
+    "pwd",
+    "resolve-path",
+    "test-path",
+    "type",
+];
+
+/// The switches that they may be given.
+const SWITCHES: &[&str] =
+    &["-directory", "-file", "-filter", "-force", "-literalpath", "-name", "-path", "-raw", "-recurse", "-tail", "-totalcount"];
+
+/// Commands of `cmd` itself that only look; `cmd` would look for others in the folder where it stands.
+const CMD_LOOKS: &[&str] = &["cd", "dir", "type", "ver", "vol"];
+
+/// What a PowerShell command does.
+pub(super) fn footprint(command: &str) -> Footprint {
+    if looks(command, LOOKS, SWITCHES) {
+        return Footprint::default();
+    }
+    Footprint::unknown("a PowerShell command is not read, but for a few that only look, so what it does is not known")
+}
+
+/// What a list of words does, where PowerShell or `cmd` is what it starts; nothing where it starts something else.
+pub(super) fn of_words(words: &[String]) -> Option<Footprint> {
+    let (program, rest) = words.split_first()?;
+    let lower = program.to_ascii_lowercase();
+    let name = lower.rsplit(['/', '\\']).next().unwrap_or(&lower);
+    let name = name.strip_suffix(".exe").unwrap_or(name);
+    let is_bare = !lower.contains(['/', '\\']);
+    let rest: Vec<&str> = rest.iter().map(String::as_str).collect();
+    match (name, rest.as_slice()) {
+        ("powershell" | "pwsh", [before @ .., flag, command])
+            if is_bare
+                && ["-command", "-c"].contains(&flag.to_ascii_lowercase().as_str())
+                && before.iter().all(|flag| ["-noprofile", "-nologo"].contains(&flag.to_ascii_lowercase().as_str())) =>
+        {
+            Some(footprint(command))
+        }
+        ("cmd", ["/c" | "/C", command]) if is_bare && looks(command, CMD_LOOKS, &[]) => Some(Footprint::default()),
+        ("powershell" | "pwsh" | "cmd", _) => {
+            Some(Footprint::unknown(format!("what `{name}` is told to do is not read, so it is not known")))
+        }
+        _ => None,
+    }
+}
+
+fn looks(command: &str, known: &[&str], switches: &[&str]) -> bool {
+    let is_in = |word: &str, list: &[&str]| list.iter().any(|known| known.eq_ignore_ascii_case(word));
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-/\\:* ".contains(&byte);
+    let mut words = command.split(' ').filter(|word| !word.is_empty());
+    command.bytes().all(plain)
+        && words.next().is_some_and(|name| is_in(name, known))
+        && words.all(|word| !word.starts_with('-') || is_in(word, switches))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands() {
+        for (command, known) in [
+            ("Get-Location", true),
+            ("get-childitem -Path src -Recurse", true),
+            ("dir src\\auth", true),
+            ("Get-Content README.md -Tail 5", true),
+            ("where x", false),
+            ("echo [IO.File]::Delete", false),
+            ("echo x > y", false),
+            ("ls; rm x", false),
+            ("ls | rm", false),
+            ("ls $(rm x)", false),
+            ("ls\nrm x", false),
+            ("Get-Content x -OutVariable y", false),
+            ("& rm x", false),
+            (".\\ls", false),
+            ("", false),
+        ] {
+            assert_eq!(footprint(command).unknowns.is_empty(), known, "{command}");
+        }
+    }
+
+    #[test]
+    fn words() {
+        for (words, expected) in [
+            (&["pwsh", "-NoProfile", "-Command", "ls"][..], Some(true)),
+            (&["powershell.exe", "-c", "rm x"], Some(false)),
+            (&["pwsh", "-File", "x.ps1"], Some(false)),
+            (&["cmd.exe", "/c", "dir src"], Some(true)),
+            (&["cmd", "/c", "del x"], Some(false)),
+            (&["cmd", "/c", "dir & del x"], Some(false)),
+            (&["src/auth/pwsh", "-c", "ls"], Some(false)),
+            (&["pwsh"], Some(false)),
+            (&["ls"], None),
+        ] {
+            let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+            assert_eq!(of_words(&words).map(|found| found.unknowns.is_empty()), expected, "{words:?}");
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! Roo Code, by its native tools, with the names of earlier versions.
+
+use super::super::super::patch::Dialect;
+use super::super::schema::Act::{CallsServer, Diffs, Inert, Patches, Reads, Shell, Types, Writes};
+use super::super::schema::Kind::{
+    Command, Flag, Folder, List, Number, Patch, Path, Paths, ReadPath, Server, ServerArguments, ServerTool, Text, Typed,
+    WrittenPath,
+};
+use super::super::schema::{Program, Tool};
+
+pub(super) const PROGRAM: Program = Program {
+    names: &["roo", "roo-code"],
+    dialect: Dialect::Any,
+    tools: &[
+        Tool {
+            names: &["write_to_file", "new_rule"],
+            act: Writes,
+            args: &[("path", Path), ("content", Text), ("line_count", Number)],
+        },
+        Tool {
+            names: &["edit", "edit_file", "search_replace"],
+            act: Writes,
+            args: &[
+                ("file_path", Path),
+                ("path", Path),
+                ("old_string", Text),
+                ("new_string", Text),
+                ("replace_all", Flag),
+                ("expected_replacements", Number),
+                ("target_file", Path),
+                ("instructions", Text),
+                ("code_edit", Text),
+            ],
+        },
+        Tool {
+            names: &["search_and_replace"],
+            act: Writes,
+            args: &[
+                ("path", Path),
+                ("operations", List),
+                ("search", Text),
+                ("replace", Text),
+                ("start_line", Number),
+                ("end_line", Number),
+                ("use_regex", Flag),
+                ("ignore_case", Flag),
+            ],
+        },
+        Tool {
+            names: &["insert_content", "insert_code_block"],
+            act: Writes,
+            args: &[("path", Path), ("line", Number), ("content", Text), ("operations", List)],
+        },
+        Tool { names: &["generate_image"], act: Writes, args: &[("prompt", Text), ("path", Path), ("image", ReadPath)] },
+        Tool {
+            names: &["apply_diff"],
+            act: Diffs,
+            args: &[("path", Path), ("diff", Patch), ("args", List), ("start_line", Number), ("end_line", Number)],
+        },
+        Tool { names: &["apply_patch"], act: Patches, args: &[("patch", Patch)] },
+        Tool { names: &["execute_command"], act: Shell, args: &[("command", Command), ("cwd", Folder), ("timeout", Number)] },
+        Tool {
+            names: &["read_file"],
+            act: Reads,
+            args: &[
+                ("path", Path),
+                ("files", Paths),
+                ("args", List),
+                ("start_line", Number),
+                ("end_line", Number),
+                ("line_range", Text),
+                ("mode", Text),
+                ("offset", Number),
+                ("limit", Number),
+                ("indentation", List),
+            ],
+        },
+        Tool {
+            names: &["list_files", "search_files", "list_code_definition_names", "codebase_search", "fetch_instructions"],
+            act: Reads,
+            args: &[
+                ("path", Path),
+                ("recursive", Flag),
+                ("regex", Text),
+                ("file_pattern", Text),
+                ("query", Text),
+                ("task", Text),
+            ],
+        },
+        // A screenshot may be saved.
+        Tool {
+            names: &["browser_action"],
+            act: Inert,
+            args: &[("action", Text), ("url", Text), ("coordinate", Text), ("text", Text), ("size", Text), ("path", WrittenPath)],
+        },
+        Tool {
+            names: &[
+                "ask_followup_question",
+                "attempt_completion",
+                "new_task",
+                "switch_mode",
+                "update_todo_list",
+                "access_mcp_resource",
+                "read_command_output",
+                "skill",
+            ],
+            act: Inert,
+            args: &[("args", Text)],
+        },
+        // The command is one of the program's own, and becomes text for the model.
+        Tool { names: &["run_slash_command"], act: Inert, args: &[("command", Text), ("args", Text)] },
+        Tool { names: &["write_stdin"], act: Types, args: &[("session_id", Number), ("chars", Typed)] },
+        Tool {
+            names: &["use_mcp_tool"],
+            act: CallsServer,
+            args: &[("server_name", Server), ("tool_name", ServerTool), ("arguments", ServerArguments)],
+        },
+    ],
+};

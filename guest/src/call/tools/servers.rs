@@ -1,0 +1,286 @@
+//! Tools that no record knows, MCP tools above all. The name is a hint at what the tool does, never proof: it counts as
+//! reading only if every argument is known to be harmless under its name and with its value.
+
+use serde_json::{Map, Value};
+
+use super::super::CallFault;
+use super::super::effect::Deed;
+use super::super::path::{join, places};
+use super::arguments::{self, Keys, Named};
+use super::commands::RUNNER;
+use super::unfamiliar::{self, is_folder, is_plain_word, is_suspect};
+use super::verbs::{self, Verb};
+use super::words::words;
+use super::{MAX_DEPTH, Meaning, queries};
+
+/// The last words of names whose values are looked up, filtered by or counted, and nothing else.
+#[rustfmt::skip]
+const HARMLESS: &[&str] = &[
+    "account", "after", "app", "area", "assignee", "author", "before", "board", "branch", "by",
+    "category", "channel", "chars", "city", "collection", "column", "columns", "component", "conversation", "count",
+    "country", "created", "currency", "cursor", "customer", "dashboard", "database", "dataset", "date", "day", "days",
+    "depth", "description", "direction", "document", "domain", "email", "encoding", "end", "entity", "event", "exclude",
+    "excludes", "expand", "extension", "extensions", "field", "fields", "filter", "filters", "format", "framework",
+    "frameworks", "from", "glob", "globs", "group", "hash", "head", "host", "id", "identifier", "ids", "include", "includes",
+    "index", "issue", "issues", "item", "job", "jql", "key", "keys", "keyword", "keywords", "kind", "label",
+    "labels", "language", "languages", "length", "level", "library", "limit", "line", "lines", "locale", "mask", "max",
+    "metric", "milestone", "min", "mode", "model", "module", "month", "name", "names", "namespace", "node",
+    "nodes", "number", "numbers", "offset", "order", "org", "organization", "owner", "package", "page", "pages",
+    "pagination", "parent", "pattern", "patterns", "phrase", "pod", "priority", "product", "project", "projects",
+    "pull", "q", "qualifier", "query", "question", "range", "ref", "regex", "region", "release", "repo", "repos",
+    "repository", "resource", "resources", "revision", "role", "schema", "scope", "search", "section", "selector",
+    "service", "severity", "sha", "since", "size", "skip", "slug", "sort", "source", "start", "state", "states", "status",
+    "step", "substring", "symbol", "table", "tables", "tag", "tags", "tail", "team", "tenant", "term", "terms",
+    "thread", "ticket", "time", "timestamp", "timezone", "title", "token", "tokens", "top", "topic", "topics",
+    "trace", "type", "types", "unit", "units", "until", "updated", "uri", "uris", "url", "urls", "user", "username", "users",
+    "version", "view", "visibility", "week", "workflow", "year",
+];
+
+/// Words for what a tool puts into the files that it names.
+#[rustfmt::skip]
+const CONTENT: &[&str] = &[
+    "body", "changes", "content", "contents", "data", "edits", "entries", "insert", "json", "line", "lines", "markdown",
+    "message", "new", "newtext", "old", "oldtext", "operations", "replace", "replacement", "replacements", "search",
+    "source", "str", "string", "symbol", "text", "title", "value",
+];
+
+/// Functions of editors that are asked for in an argument `command`.
+const FUNCTIONS: &[&str] =
+    &["append", "create", "edit", "insert", "read", "replace", "str_replace", "undo_edit", "view", "write"];
+
+/// What an argument of a tool is, whose name says that it reads.
+enum Role {
+    /// It does no harm.
+    Harmless,
+    /// It names what is looked at.
+    Looked,
+    /// It may name where something is saved.
+    Saved,
+    /// It could be anything.
+    Unclear,
+}
+
+impl Meaning<'_> {
+    /// What a tool does that no record knows.
+    pub(super) fn by_words(&mut self) -> Result<(), CallFault> {
+        let unclear = format!("what the tool `{}` does is not known; `{}` can say so", self.tool, crate::config::PATH);
+        match verbs::verb(self.tool) {
+            Verb::Reads => self.look(),
+            Verb::Runs => self.run(unclear),
+            Verb::Unclear => self.unknown(unclear),
+            verb => {
+                match verb {
+                    Verb::Moves => self.relocate(Deed::Delete)?,
+                    Verb::Copies => self.relocate(Deed::Read)?,
+                    Verb::Deletes => drop(self.each(Deed::Delete, Keys::Likely)?),
+                    Verb::MakesFolders => drop(self.each(Deed::MakeFolder, Keys::Likely)?),
+                    _ => {
+                        self.each(Deed::Write, Keys::Likely)?;
+                        self.patch_beside()?;
+                    }
+                }
+                if self.found.touches.is_empty() {
+                    return self.unknown(unclear);
+                }
+                self.check_writer()
+            }
+        }
+    }
+
+    /// A tool whose name says that it reads.
+    fn look(&mut self) -> Result<(), CallFault> {
+        for (argument, value) in self.args {
+            match self.role(argument, value) {
+                Role::Harmless => {}
+                Role::Looked => {
+                    let one = Map::from_iter([(argument.clone(), value.clone())]);
+                    for Named { path, .. } in arguments::paths(&one, Keys::Likely)? {
+                        self.touch(&path, Deed::Read)?;
+                    }
+                }
+                Role::Saved => {
+                    self.save(value);
+                    self.doubt(argument)?;
+                }
+                Role::Unclear => self.doubt(argument)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Where something may be saved, as far as it is a path.
+    fn save(&mut self, value: &Value) {
+        if let Some(Ok(places)) = value.as_str().map(|path| places(path, self.cwd)) {
+            places.into_iter().for_each(|place| self.found.touch(place, Deed::Write));
+        }
+    }
+
+    fn doubt(&mut self, argument: &str) -> Result<(), CallFault> {
+        self.unknown(format!(
+            "what `{}` does with `{argument}` is not known; `{}` can say what the tool does",
+            self.tool,
+            crate::config::PATH
+        ))
+    }
+
+    fn role(&self, argument: &str, value: &Value) -> Role {
+        const SAVES: &[&str] = &[
+            "dest",
+            "destination",
+            "download",
+            "export",
+            "out",
+            "outdir",
+            "outfile",
+            "output",
+            "outpath",
+            "save",
+            "saveas",
+            "write",
+            "writes",
+        ];
+        let words = words(argument);
+        let has = |list: &[&str]| words.iter().any(|word| list.contains(&word.as_str()));
+        let plain = value.as_str().is_some_and(is_plain_word);
+        match value {
+            Value::Null | Value::Number(_) => return Role::Harmless,
+            Value::Bool(yes) => {
+                let dry = has(&["dry", "dryrun", "readonly", "preview", "simulate"]);
+                let acts = words.iter().any(|word| verbs::is_action(word));
+                return if (acts && *yes && !dry) || (dry && !yes) { Role::Unclear } else { Role::Harmless };
+            }
+            _ => {}
+        }
+        match words.last().map(String::as_str) {
+            // `output: "json"`, `target: "main"`, `country_code: "DE"` choose between things.
+            Some("output" | "target") if plain && words.len() == 1 => Role::Harmless,
+            Some("code" | "mode" | "format" | "type") if plain && words.len() > 1 => Role::Harmless,
+            Some("sql") if value.as_str().is_some_and(queries::is_select) => Role::Harmless,
+            _ if has(SAVES) => Role::Saved,
+            Some("uri" | "uris" | "url" | "urls") if self.is_harmless(value, MAX_DEPTH) => Role::Harmless,
+            _ if arguments::is_symbol(argument) && self.is_harmless(value, MAX_DEPTH) => Role::Harmless,
+            _ if arguments::is_path(argument) && !has(&["target", "targets"]) && is_paths(value, MAX_DEPTH) => Role::Looked,
+            // What is chosen between may be to change something.
+            Some("method" | "action" | "operation") if value.as_str().is_some_and(is_looking) => Role::Harmless,
+            Some("mode" | "type" | "kind") if value.as_str().is_some_and(is_acting) => Role::Unclear,
+            Some("text" | "string") if verbs::speaks_of_searching(self.tool) && self.is_harmless(value, MAX_DEPTH) => {
+                Role::Harmless
+            }
+            Some(last) if HARMLESS.contains(&last) && !has(&["command", "cmd", "script", "code", "shell", "sql", "target"]) => {
+                if self.is_harmless(value, MAX_DEPTH) {
+                    Role::Harmless
+                } else {
+                    Role::Unclear
+                }
+            }
+            Some(last) if ["to", "target"].contains(&last) => Role::Saved,
+            _ if is_suspect(argument) && value.is_string() && arguments::is_path(argument) => Role::Saved,
+            _ => Role::Unclear,
+        }
+    }
+
+    /// Whether a value can be neither an option, nor a command, nor a statement that changes something.
+    fn is_harmless(&self, value: &Value, depth: usize) -> bool {
+        match value {
+            Value::Null | Value::Bool(_) | Value::Number(_) => true,
+            Value::String(text) if verbs::speaks_of_queries(self.tool) => {
+                !text.starts_with('-') && !queries::is_command(text) && (queries::is_prose(text) || queries::is_select(text))
+            }
+            Value::String(text) => {
+                let searched = verbs::speaks_of_searching(self.tool);
+                !queries::is_statement(text) && (searched || !(text.starts_with('-') || queries::is_command(text)))
+            }
+            Value::Array(list) => depth > 0 && list.iter().all(|value| self.is_harmless(value, depth - 1)),
+            Value::Object(object) => {
+                let harmless =
+                    |(name, value): (&String, &Value)| !is_suspect(name) && self.is_harmless(value, depth.saturating_sub(1));
+                depth > 0 && object.iter().all(harmless)
+            }
+        }
+    }
+
+    /// The other arguments of a tool that says what it does to the files it names: content, or nothing of importance.
+    fn check_writer(&mut self) -> Result<(), CallFault> {
+        const PATCHES: &[&str] = &["patch", "patchtext", "diff"];
+        let runs = verbs::speaks_of_running(self.tool);
+        let gives_content = verbs::verb(self.tool) == Verb::Writes;
+        let mut folders = 0;
+        let mut files = 0;
+        for (argument, value) in self.args {
+            let words = words(argument);
+            let has = |list: &[&str]| words.iter().any(|word| list.contains(&word.as_str()));
+            let last = words.last().map_or("", String::as_str);
+            let harmless = match value {
+                Value::Null | Value::Bool(_) | Value::Number(_) => true,
+                _ if PATCHES.contains(&arguments::plain(argument).as_str()) => true,
+                Value::String(text) if argument == "command" && !runs => FUNCTIONS.contains(&text.as_str()),
+                _ if self.is_relocated(argument) || arguments::is_path(argument) => {
+                    if is_folder(argument) && argument != "path" {
+                        folders += 1
+                    } else {
+                        files += 1
+                    }
+                    true
+                }
+                _ if arguments::is_symbol(argument) => true,
+                _ if is_suspect(argument) => false,
+                // They choose files, and nobody knows which.
+                _ if has(&["exclude", "excludes", "glob", "globs", "include", "includes", "mask"]) => false,
+                _ if has(&["pattern", "patterns", "filter", "regex"]) && !gives_content => false,
+                _ => has(CONTENT) || HARMLESS.contains(&last),
+            };
+            let taken: Option<fn(&str) -> bool> = arguments::takes_objects(argument).then_some(arguments::is_path);
+            if !harmless || unfamiliar::holds_suspect(value, taken, MAX_DEPTH) {
+                self.doubt(argument)?;
+            }
+            if let Some(command) = value.as_str().filter(|_| unfamiliar_command(argument, value, runs)) {
+                let footprint = self.of_text(&RUNNER, command, &join("", self.cwd.unwrap_or(".")))?;
+                self.merge(footprint)?;
+            }
+        }
+        // Whether the one is taken from the other nobody knows.
+        if folders > 0 && files > 0 {
+            return self.unknown(format!(
+                "`{}` names a folder besides its files, and whether they are taken from there is not known",
+                self.tool
+            ));
+        }
+        Ok(())
+    }
+
+    /// Whether a move or a copy has taken the argument for one of its ends.
+    fn is_relocated(&self, argument: &str) -> bool {
+        let words = words(argument);
+        matches!(verbs::verb(self.tool), Verb::Moves | Verb::Copies)
+            && words.iter().any(|word| super::SOURCES.contains(&word.as_str()) || super::TARGETS.contains(&word.as_str()))
+    }
+}
+
+/// A command beside files; a single word is more likely one of the tool's own functions, unless its name speaks of running.
+fn unfamiliar_command(argument: &str, value: &Value, runs: bool) -> bool {
+    let several = value.as_str().is_some_and(|text| text.trim().contains(char::is_whitespace));
+    ["command", "cmd"].contains(&argument) && value.is_string() && (runs || several)
+}
+
+/// Whether a value holds paths and nothing else: texts, and lists or objects of them.
+fn is_paths(value: &Value, depth: usize) -> bool {
+    match value {
+        Value::String(text) => !text.starts_with('-'),
+        Value::Array(list) => depth > 0 && list.iter().all(|value| is_paths(value, depth - 1)),
+        Value::Object(object) => {
+            depth > 0 && object.iter().all(|(name, value)| arguments::is_path(name) && is_paths(value, depth - 1))
+        }
+        _ => false,
+    }
+}
+
+/// Whether a choice says that something is changed: in words, or as files are opened.
+fn is_acting(choice: &str) -> bool {
+    words(choice).iter().any(|word| verbs::is_action(word))
+        || ["w", "a", "x", "wb", "ab", "w+", "a+", "r+", "rw"].contains(&choice)
+}
+
+/// Whether a choice says that something is looked at.
+fn is_looking(choice: &str) -> bool {
+    is_plain_word(choice) && matches!(verbs::verb(choice), Verb::Reads)
+}

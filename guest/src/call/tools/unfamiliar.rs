@@ -1,0 +1,137 @@
+//! Arguments that no record knows. Programs leave them out, refuse them or, in another version, obey them: one that could
+//! be a command, a path or a folder makes the call unknown.
+
+use serde_json::Value;
+
+use super::arguments::plain;
+use super::words::words;
+
+/// Names under which text is only text, in every program's tools; the gate itself reads the digests.
+#[rustfmt::skip]
+const PROSE: &[&str] = &[
+    "comment", "description", "expectedhash", "expectedsha256", "explanation", "goal", "instruction", "instructions", "justification", "label", "note",
+    "prehash", "prompt", "purpose", "query", "question", "reason", "reasoning", "result", "summary", "thought", "thoughts", "title",
+];
+
+/// Words that speak of commands, paths, folders and targets.
+#[rustfmt::skip]
+const SUSPECTS: &[&str] = &[
+    "append", "args", "argument", "arguments", "argv", "base", "bash", "bin", "binary", "cd", "chdir", "cmd", "cmdline",
+    "code", "command", "commandline", "commands", "copy", "cwd", "delete", "dest", "destination", "dir", "directories",
+    "directory", "dirs", "dst", "env", "environment", "eval", "exec", "executable", "execute", "file", "filename",
+    "filenames", "filepath", "files", "folder", "folders", "interpreter", "into", "location", "move", "out", "outdir",
+    "outfile", "outpath", "output", "patch", "path", "paths", "program", "redirect", "remove", "rename", "root", "run",
+    "save", "saveas", "script", "scripts", "shell", "sql", "statement", "stdin", "stdout", "target", "targets", "to",
+    "workdir", "workingdir", "workspace", "write",
+];
+
+/// Endings of words that were joined: `logfile`, `basedir`, `precmd`.
+const ENDINGS: &[&str] = &["path", "file", "dir", "folder", "directory", "cmd", "command", "script"];
+
+/// Ordinary words that have such an ending.
+const ORDINARY: &[&str] = &["profile", "description", "transcript"];
+
+/// Names of the folder in which something runs, written without case, `_` and `-`.
+#[rustfmt::skip]
+const FOLDERS: &[&str] = &[
+    "basedir", "basepath", "cd", "chdir", "currentdirectory", "currentworkingdirectory", "cwd", "dir", "directory",
+    "dirpath", "folder", "folderpath", "root", "rootdir", "rootpath", "workdir", "workfolder", "workingdir",
+    "workingdirectory", "workspacefolder",
+];
+
+/// Names of a command.
+const COMMANDS: &[&str] = &["command", "commands", "cmd", "cmds", "commandline", "cmdline", "shellcommand", "bashcommand"];
+
+/// Whether a name could be that of a command, a path, a folder or a target.
+pub(super) fn is_suspect(argument: &str) -> bool {
+    let suspect = |word: &String| {
+        let word = word.as_str();
+        SUSPECTS.contains(&word) || (!ORDINARY.contains(&word) && ENDINGS.iter().any(|ending| word.ends_with(ending)))
+    };
+    let folded = plain(argument);
+    FOLDERS.contains(&folded.as_str()) || COMMANDS.contains(&folded.as_str()) || words(argument).iter().any(suspect)
+}
+
+/// Whether a name is one for the folder in which something runs.
+pub(super) fn is_folder(argument: &str) -> bool {
+    FOLDERS.contains(&plain(argument).as_str())
+}
+
+/// Whether a name is one for a command.
+pub(super) fn is_command(argument: &str) -> bool {
+    COMMANDS.contains(&plain(argument).as_str())
+}
+
+/// Whether an argument that no record knows may change what the call does. Of a tool that only looks or only talks, none
+/// does unless its name says so.
+pub(super) fn matters(argument: &str, value: &Value, changes_files: bool) -> bool {
+    let is_list = matches!(value, Value::Array(_) | Value::Object(_));
+    match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
+        // What the gate itself adds about the concepts that a call names.
+        _ if !changes_files && argument.starts_with('_') && argument.ends_with("_context") => false,
+        _ if is_suspect(argument) => true,
+        _ if !changes_files || PROSE.contains(&plain(argument).as_str()) => false,
+        Value::String(text) => !is_plain_word(text),
+        _ => is_list,
+    }
+}
+
+/// Whether a list or an object holds something, under a name of its own, that could be a command or a path and was not taken
+/// for one. `taken` says which names were taken for paths, where objects were searched for them at all.
+pub(super) fn holds_suspect(value: &Value, taken: Option<fn(&str) -> bool>, depth: usize) -> bool {
+    let is_taken = |name: &str| taken.is_some_and(|taken| taken(name));
+    match value {
+        Value::Array(list) => list.iter().any(|value| depth == 0 || holds_suspect(value, taken, depth - 1)),
+        Value::Object(object) => {
+            // An object that should name a file and does not may name it in another way.
+            let unnamed = taken.is_some() && !object.keys().any(|name| is_taken(name));
+            let names_file = |name: &str| ["name", "id", "uri"].contains(&name) || name.contains(['/', '.', '\\']);
+            object.iter().any(|(name, value)| {
+                (is_suspect(name) && !is_taken(name))
+                    || (unnamed && names_file(name))
+                    || depth == 0
+                    || holds_suspect(value, taken, depth - 1)
+            })
+        }
+        _ => false,
+    }
+}
+
+/// Whether a text is at most one word, and neither a path nor an option.
+pub(super) fn is_plain_word(text: &str) -> bool {
+    !text.starts_with('-') && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-:".contains(&byte))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn arguments() {
+        for (argument, value, in_reader, in_writer) in [
+            ("cmdline", json!("ls"), true, true),
+            ("saveAs", json!("x"), true, true),
+            ("outfile", json!("x"), true, true),
+            ("to", json!("x"), true, true),
+            ("location", json!("x"), true, true),
+            ("sql", json!("x"), true, true),
+            ("args", json!([]), true, true),
+            ("logFile", json!("x"), true, true),
+            ("Command", json!("x"), true, true),
+            ("working_dir", json!("x"), true, true),
+            ("description", json!("rm -rf /; x"), false, false),
+            ("profile", json!("dev"), false, false),
+            ("flavour", json!("src/x"), false, true),
+            ("flavour", json!("vanilla"), false, false),
+            ("flavour", json!(["vanilla"]), false, true),
+            ("cwd", json!(null), false, false),
+            ("run_in_background", json!(true), false, false),
+            ("direction", json!("up"), false, false),
+        ] {
+            assert_eq!(matters(argument, &value, false), in_reader, "{argument} {value}");
+            assert_eq!(matters(argument, &value, true), in_writer, "{argument} {value}");
+        }
+    }
+}
