@@ -321,6 +321,7 @@ fn root(root: Root) -> workspace::Root {
     match root {
         Root::Project => workspace::Root::Project,
         Root::Home => workspace::Root::Home,
+        Root::State => workspace::Root::State,
     }
 }
 

@@ -22,13 +22,13 @@
 //! | `tools` | what a tool does: `read`, `write`, `delete`, `move`, `execute`, `shell` or `unknown`; names may be globs, an exact name goes first, then the first glob that fits |
 //! | `programs` | a program whose effects cannot be seen: `allow` (under an active intent), `ask` or `deny` |
 //! | `unknown` | a call whose effects cannot be known: `allow`, `ask` or `deny` |
-//! | `strict` | whether a fault of the gate's own stops changes |
+//! | `strict` | whether intents that cannot be used deny changes, and a ledger that cannot be written makes the gate ask |
 //! | `record` | whether calls that failed, and calls that the gate rejected, are entered in the ledger |
 //! | `hooks` | limits of hooks, see [`HookSettings`] |
 //! | `secretPatterns` | what is hidden, besides common secrets, in everything the gate says and writes down |
 //! | `augment` | who is asked about the concepts that a call names, see [`settings`](crate::augment::settings) |
 //!
-//! Other keys are left to others. A file that cannot be used leaves the last good settings in force.
+//! `on_fault` is the user's alone and does not count here. Other keys are left to others. A file that cannot be used leaves the last good settings in force.
 
 use std::rc::Rc;
 
@@ -50,6 +50,9 @@ const COPY: &str = "config.json";
 
 /// A larger file is a mistake.
 const MOST_BYTES: u64 = 1 << 20;
+
+/// The names of all tools together stand for no more patterns: each of them is compared with every tool that is called.
+const MAX_TOOL_PATTERNS: usize = 10_000;
 
 /// What becomes of a call that is neither clearly right nor clearly wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -99,7 +102,7 @@ pub struct Config {
     pub programs: Policy,
     /// What becomes of unknown effects.
     pub unknown: Policy,
-    /// Whether faults of our own stop changes.
+    /// Whether intents that cannot be used and a ledger that cannot be written stop changes.
     pub strict: bool,
     /// Whether a call that failed is entered though it changed nothing.
     pub record_failed: bool,
@@ -111,6 +114,8 @@ pub struct Config {
     pub hooks: HookSettings,
     /// What is hidden besides common secrets.
     pub secrets: Rc<[Pattern]>,
+    /// Whether they say something that only the user's own can say.
+    oversteps: bool,
 }
 
 impl Default for Config {
@@ -125,6 +130,7 @@ impl Default for Config {
             augment: Settings::default(),
             hooks: HookSettings::default(),
             secrets: Rc::default(),
+            oversteps: false,
         }
     }
 }
@@ -165,6 +171,7 @@ struct Written {
     hooks: Option<Value>,
     #[serde(default, rename = "secretPatterns")]
     secret_patterns: Value,
+    on_fault: Option<Value>,
 }
 
 #[derive(Default, Deserialize)]
@@ -212,7 +219,7 @@ impl Config {
     /// Reads the JSON text.
     pub fn parse(text: &[u8]) -> Result<Self, ConfigFault> {
         let written: Written = serde_json::from_slice(text)?;
-        let mut config = Self { strict: written.strict, ..Self::default() };
+        let mut config = Self { strict: written.strict, oversteps: written.on_fault.is_some(), ..Self::default() };
         config.programs = written.programs.unwrap_or(config.programs);
         config.unknown = written.unknown.unwrap_or(config.unknown);
         config.record_failed = written.record.failed.unwrap_or(config.record_failed);
@@ -224,8 +231,14 @@ impl Config {
             config.hooks = HookSettings::parse(hooks).map_err(ConfigFault::Other)?;
         }
         config.secrets = settings::patterns(&written.secret_patterns).map_err(ConfigFault::Other)?.into();
+        let mut patterns = 0;
         for (tool, written) in written.tools {
             let glob = Glob::compile(&tool).map_err(|why| ConfigFault::Tool { tool: tool.clone(), why: why.to_string() })?;
+            patterns += glob.size();
+            if patterns > MAX_TOOL_PATTERNS {
+                let why = format!("up to here the names stand for more than {MAX_TOOL_PATTERNS} patterns");
+                return Err(ConfigFault::Tool { tool, why });
+            }
             match rule(&written) {
                 Some(rule) => config.tools.push((tool, glob, rule)),
                 None => return Err(ConfigFault::Tool { tool, why: ENTRY.to_owned() }),
@@ -269,6 +282,9 @@ impl Cache {
         let text = ports.workspace.read(Root::Project, PATH, MOST_BYTES);
         match text.as_deref().map_err(|fault| ConfigFault::Unreadable(*fault)).and_then(Config::parse) {
             Ok(config) => {
+                if config.oversteps {
+                    ports.warn(&format!("`on_fault` in `{PATH}` does not count: only `~/{PATH}`, the user's own, can say it"));
+                }
                 self.put_in_force(config, ports);
                 state::keep_good(COPY, text.as_deref().unwrap_or_default(), ports);
             }

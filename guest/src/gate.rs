@@ -3,8 +3,11 @@
 mod check;
 mod entering;
 mod guard;
+mod left_behind;
+mod on_fault;
 mod reconcile;
 mod settle;
+mod unrecorded;
 
 use std::rc::Rc;
 
@@ -17,15 +20,18 @@ use crate::hooks::{Command, Hooks};
 use crate::intents::context::{self, MOST_RECENT};
 use crate::intents::diagnosis::Diagnosis;
 use crate::intents::file::{self, Governance, Intents};
+use crate::intents::guarded::Guarded;
 use crate::intents::intent::{Intent, IntentId};
 use crate::intents::lease;
 use crate::intents::selection::{self, Selection};
 use crate::json;
 use crate::ledger::Errands;
 use crate::ledger::entry::Entry;
-use crate::ledger::pending::{self, Pending};
+use crate::ledger::pending::Pending;
 use crate::ledger::reading::{self, Filter};
-use crate::ports::{Facts, FileFault, Ports, Question};
+use crate::ledger::{self, checkpoint, rulings};
+use crate::ports::{Facts, FileFault, Kind, Ports, Question};
+use crate::state;
 pub use settle::{Outcome, Settlement};
 
 /// So far back the changes for the prompt are looked for.
@@ -44,7 +50,11 @@ pub struct Gate {
     waiting: Vec<entering::Waiting>,
     /// Why the ledger could not be written when it was last tried.
     ledger_fault: Option<FileFault>,
-    /// Calls under way that could not be kept in the workspace.
+    /// The stamps of the checkpoint and of the ledger when they were last compared.
+    compared: Option<(u64, u64)>,
+    /// What is the user's own and no agent's to change.
+    guarded: Guarded,
+    /// Calls under way that could not be kept in the state.
     here: Vec<(String, Pending)>,
     /// Work that takes longer than one answer.
     pub(crate) errands: Errands,
@@ -92,6 +102,8 @@ impl Gate {
             governed: false,
             waiting: Vec::new(),
             ledger_fault: None,
+            compared: None,
+            guarded: Guarded::default(),
             here: Vec::new(),
             errands: Errands::default(),
             knowledge: Knowledge::default(),
@@ -117,8 +129,10 @@ impl Gate {
         self.change(session, |selection| selection.intent = Some(found.id.clone())).map_err(Refusal::NotKept)?;
         // A session begins here, and there is a moment to clear away what others left.
         let now = self.ports.clock.now();
-        pending::sweep(now, &self.ports);
+        self.settle_left_behind(None);
         lease::sweep(now, &self.ports);
+        rulings::sweep(&self.ports);
+        checkpoint::begin(&self.ports);
         Ok(found)
     }
 
@@ -126,7 +140,7 @@ impl Gate {
     fn find(&mut self, intent: &str) -> Result<(Intent, Rc<Intents>), Refusal> {
         let intents = match self.governance() {
             Governance::By(intents) => intents,
-            Governance::Unreadable(why) => return Err(Refusal::NotGoverned(why)),
+            Governance::Unreadable(why) | Governance::Inaccessible(why) => return Err(Refusal::NotGoverned(why)),
             Governance::None => {
                 let why = format!("there are no intents here: `{}` is missing; run `tollgate init`", file::PATH);
                 return Err(Refusal::NotGoverned(why));
@@ -219,6 +233,9 @@ impl Gate {
     /// Takes in what happened and says what to do, and when to step again though nothing happens.
     pub fn step(&mut self, now_ms: u64, inputs: &[Value]) -> (Vec<Command>, Option<u64>) {
         self.enter_again();
+        for input in inputs {
+            self.hear(json::text(input, "event").unwrap_or_default(), json::text(input, "session"));
+        }
         // Declarations are looked at when they may matter, not at every tick.
         if inputs.iter().any(|input| matches!(json::text(input, "type"), Some("hello" | "event" | "reload"))) {
             self.hooks();
@@ -226,6 +243,13 @@ impl Gate {
         let (commands, deadline) = self.hooks.step(now_ms, inputs, &self.ports);
         let again = self.due_in().map(|due| now_ms.saturating_add(due));
         (commands, [deadline, again].into_iter().flatten().min())
+    }
+
+    /// Does the gate's own part at an event, before hooks hear of it.
+    pub(crate) fn hear(&mut self, event: &str, session: Option<&str>) {
+        if event == "session_end" && session.is_some() {
+            self.settle_left_behind(session);
+        }
     }
 
     /// What is in force, and what is wrong with the file as it stands.
@@ -268,9 +292,30 @@ impl Gate {
         governance
     }
 
+    /// Notices a ledger that is not the one this machine last wrote to, given what the host saw of [`ledger_questions`].
+    /// Returns what to say.
+    fn watch_ledger(&mut self, governed: bool, facts: &[Facts]) -> Option<String> {
+        let [kept, ledger] = facts else { return None };
+        if !governed {
+            self.compared = None;
+            return if kept.kind == Kind::Missing { None } else { checkpoint::forget(&self.ports) };
+        }
+        let stamps = (kept.stamp, ledger.stamp);
+        if kept.kind != Kind::Missing && self.compared == Some(stamps) {
+            return None;
+        }
+        self.compared = Some(stamps);
+        checkpoint::check(&self.ports)
+    }
+
     fn look(&self, questions: &[Question]) -> Vec<Facts> {
         self.ports.workspace.inspect(questions)
     }
+}
+
+/// What tells whether the ledger may be another one than it was.
+fn ledger_questions() -> [Question; 2] {
+    [state::question(checkpoint::KEPT), Question::project(ledger::PATH)]
 }
 
 /// What tells whether and how a workspace is governed.

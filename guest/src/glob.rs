@@ -15,10 +15,19 @@
 
 mod tree;
 
+use std::cell::Cell;
 use std::fmt;
 
 /// More alternatives than this are a mistake, or an attack.
 const MOST_ALTERNATIVES: usize = 256;
+/// So are longer patterns, in bytes.
+const MAX_PATTERN_BYTES: usize = 4_096;
+/// And braces in braces that are deeper than this.
+const MAX_DEPTH: usize = 512;
+/// A longer path is matched by no pattern: no system that we know opens one.
+const MAX_PATH_BYTES: usize = 4_096;
+/// Comparisons of one character or one name for one path. What takes more, which takes a pattern made for it, does not match.
+const MAX_STEPS: u32 = 200_000;
 
 /// A compiled pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,6 +48,10 @@ pub enum GlobFault {
     TooManyAlternatives,
     /// A `\` with nothing behind it.
     TrailingBackslash,
+    /// It is longer than any pattern should be.
+    TooLong,
+    /// `{` in `{` in `{` …
+    TooDeep,
 }
 
 impl fmt::Display for GlobFault {
@@ -49,6 +62,8 @@ impl fmt::Display for GlobFault {
             Self::UnbalancedBraces => out.write_str("a `{` has no `}`, or a `}` no `{`"),
             Self::TooManyAlternatives => write!(out, "its braces stand for more than {MOST_ALTERNATIVES} patterns"),
             Self::TrailingBackslash => out.write_str("nothing stands behind the last `\\`"),
+            Self::TooLong => write!(out, "it is longer than {MAX_PATTERN_BYTES} bytes"),
+            Self::TooDeep => write!(out, "its braces are nested more than {MAX_DEPTH} deep"),
         }
     }
 }
@@ -74,19 +89,49 @@ enum Piece {
 impl Glob {
     /// Compiles a pattern.
     pub fn compile(pattern: &str) -> Result<Self, GlobFault> {
-        let alternatives = expand(pattern)?.iter().map(|plain| names(plain)).collect::<Result<_, _>>()?;
+        if pattern.len() > MAX_PATTERN_BYTES {
+            return Err(GlobFault::TooLong);
+        }
+        let alternatives = expand(pattern, 0)?.iter().map(|plain| names(plain)).collect::<Result<_, _>>()?;
         Ok(Self { alternatives })
+    }
+
+    /// How many patterns without braces it stands for.
+    pub fn size(&self) -> usize {
+        self.alternatives.len()
     }
 
     /// Whether the pattern matches the whole path.
     pub fn matches(&self, path: &str) -> bool {
-        let path: Vec<&str> = path.split('/').collect();
-        self.alternatives.iter().any(|names| matches_names(names, &path))
+        if path.len() > MAX_PATH_BYTES {
+            return false;
+        }
+        let (path, steps) = (path.split('/').collect::<Vec<&str>>(), Steps::new());
+        self.alternatives.iter().any(|names| matches_names(names, &path, &steps))
+    }
+}
+
+/// What is left of the steps for one path.
+struct Steps(Cell<u32>);
+
+impl Steps {
+    fn new() -> Self {
+        Self(Cell::new(MAX_STEPS))
+    }
+
+    /// Takes one, and says whether there was one.
+    fn take(&self) -> bool {
+        let left = self.0.get();
+        self.0.set(left.saturating_sub(1));
+        left > 0
     }
 }
 
 /// One pattern per way through the braces. Sets and escapes are passed over whole: a brace in them is no brace.
-fn expand(pattern: &str) -> Result<Vec<String>, GlobFault> {
+fn expand(pattern: &str, depth: usize) -> Result<Vec<String>, GlobFault> {
+    if depth > MAX_DEPTH {
+        return Err(GlobFault::TooDeep);
+    }
     let mut done: Vec<String> = vec![String::new()];
     let mut rest = pattern.chars();
     while let Some(c) = rest.next() {
@@ -104,7 +149,7 @@ fn expand(pattern: &str) -> Result<Vec<String>, GlobFault> {
                 let (choices, after) = split_braces(rest.as_str())?;
                 let mut tails = Vec::new();
                 for choice in choices {
-                    tails.extend(expand(choice)?);
+                    tails.extend(expand(choice, depth + 1)?);
                     if tails.len() > MOST_ALTERNATIVES {
                         return Err(GlobFault::TooManyAlternatives);
                     }
@@ -210,28 +255,35 @@ fn set(inside: &str) -> Result<Piece, GlobFault> {
     Ok(Piece::Set { negated: listed.is_some(), ranges })
 }
 
-/// Only the last `**` is ever taken back, so this takes at most names times names.
-fn matches_names(pattern: &[Name], path: &[&str]) -> bool {
-    let one = |name: &Name, text: &&str| match name {
-        Name::AnyNames => false,
-        Name::One(pieces) => matches_pieces(pieces, text),
-    };
-    // At the end, `**` wants at least one name: it means what is in a folder, not the folder.
-    if let Some((Name::AnyNames, [_, ..])) = pattern.split_last() {
-        return (0..path.len()).any(|taken| {
-            let (head, _) = path.split_at_checked(taken).unwrap_or_default();
-            pattern.split_last().is_some_and(|(_, before)| walk(before, head, |name| *name == Name::AnyNames, one))
-        });
+fn matches_names(pattern: &[Name], path: &[&str], steps: &Steps) -> bool {
+    // At the end, `**` wants at least one name: it means what is in a folder, not the folder. Whatever the last name is, then.
+    match (pattern.split_last(), path.split_last()) {
+        (Some((Name::AnyNames, [_, ..])), last) => last.is_some_and(|(_, folder)| leads_to(pattern, folder, steps)),
+        _ => leads_to(pattern, path, steps),
     }
-    walk(pattern, path, |name| *name == Name::AnyNames, one)
 }
 
-fn matches_pieces(pieces: &[Piece], text: &str) -> bool {
-    // A name without wildcards is most of what a scope holds.
+/// Whether names fit, where `**` at the end stands for none too. Only the last `**` is ever taken back, so this takes at most names
+/// times names.
+fn leads_to(pattern: &[Name], path: &[&str], steps: &Steps) -> bool {
+    let one = |name: &Name, text: &&str| match name {
+        Name::AnyNames => false,
+        Name::One(pieces) => matches_pieces(pieces, text, steps),
+    };
+    walk(pattern, path, steps, |name| *name == Name::AnyNames, one)
+}
+
+fn matches_pieces(pieces: &[Piece], text: &str, steps: &Steps) -> bool {
+    // A name without wildcards is most of what a scope holds, and most names differ in their first character.
+    if pieces.iter().all(|piece| matches!(piece, Piece::Char(_))) {
+        let mut text = text.chars();
+        return pieces.iter().all(|piece| text.next().is_some_and(|c| *piece == Piece::Char(c))) && text.next().is_none();
+    }
     let text: Vec<char> = text.chars().collect();
     walk(
         pieces,
         &text,
+        steps,
         |piece| *piece == Piece::AnyChars,
         |piece, c| match piece {
             Piece::Char(expected) => expected == c,
@@ -243,10 +295,13 @@ fn matches_pieces(pieces: &[Piece], text: &str) -> bool {
 }
 
 /// Matches a sequence against a pattern in which some elements stand for any number of items.
-fn walk<P, T>(pattern: &[P], items: &[T], is_any: impl Fn(&P) -> bool, one: impl Fn(&P, &T) -> bool) -> bool {
+fn walk<P, T>(pattern: &[P], items: &[T], steps: &Steps, is_any: impl Fn(&P) -> bool, one: impl Fn(&P, &T) -> bool) -> bool {
     let (mut at, mut from) = (0, 0);
     let mut back: Option<(usize, usize)> = None;
     loop {
+        if !steps.take() {
+            return false;
+        }
         match (pattern.get(at), items.get(from)) {
             (Some(element), _) if is_any(element) => {
                 back = Some((at + 1, from));
@@ -279,8 +334,31 @@ mod tests {
             ("a}", GlobFault::UnbalancedBraces),
             ("a\\", GlobFault::TrailingBackslash),
             (&"{a,b}".repeat(9), GlobFault::TooManyAlternatives),
+            (&format!("{}{}", "{".repeat(2_000), "}".repeat(2_000)), GlobFault::TooDeep),
+            (&"a".repeat(4_097), GlobFault::TooLong),
         ] {
             assert_eq!(Glob::compile(pattern), Err(fault), "{pattern}");
+        }
+    }
+
+    /// A pattern and a path made for each other take no more than their steps, and match nothing.
+    #[test]
+    fn no_match_takes_for_ever() {
+        let names = "a/".repeat(2_000);
+        for (pattern, path, expected) in [
+            (format!("**/{}b", "a/".repeat(1_000)), names.clone(), false),
+            (format!("{}b", "*a".repeat(1_000)), "a".repeat(4_000), false),
+            ("**/a/**/a/**/a/**".to_owned(), names.clone(), true),
+            ("**/*.md/**".to_owned(), names, false),
+            ("**".to_owned(), "a".repeat(4_096), true),
+            ("**".to_owned(), "a".repeat(4_097), false),
+        ] {
+            let steps = Steps::new();
+            let glob = Glob::compile(&pattern).unwrap();
+            assert_eq!(glob.matches(&path), expected, "{pattern:.20}");
+            let names: Vec<&str> = path.split('/').collect();
+            glob.alternatives.iter().any(|pattern| matches_names(pattern, &names, &steps));
+            assert!(steps.0.get() > 0 || !expected);
         }
     }
 

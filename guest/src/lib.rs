@@ -58,7 +58,6 @@ pub mod hooks;
 pub mod intents;
 pub mod json;
 pub mod ledger;
-mod named;
 pub mod operations;
 pub mod ports;
 pub mod redact;

@@ -7,6 +7,7 @@
 mod bytes;
 mod label;
 mod pattern;
+mod search;
 mod shape;
 mod value;
 
@@ -19,9 +20,13 @@ use serde_json::Value;
 
 use bytes::{from, is_name};
 pub use pattern::{Pattern, PatternFault};
+use search::Budget;
 
 /// What a secret is replaced by.
 const MARK: &str = "[REDACTED]";
+
+/// What a text is replaced by that could not be searched within the budget: it is never shown unsearched.
+const WITHHELD: &str = "[REDACTED: too long to search]";
 
 /// What the workspace calls secret, besides what everybody does.
 #[derive(Debug, Default)]
@@ -40,25 +45,37 @@ impl Secrets {
 
     /// The same, with more patterns.
     pub fn redact_with<'t>(&self, text: &'t str, more: &[Pattern]) -> Cow<'t, str> {
-        let own = self.0.borrow();
-        // All look at the text as it is: what one hides must not keep another from knowing its own.
-        let mut hidden = hidden(text);
-        for pattern in own.iter().chain(more) {
-            hidden.extend(pattern.covers(text));
-        }
-        without(text, hidden)
+        self.redact_within(text, more, &mut Budget::new())
     }
 
     /// The same for every text in a JSON value.
     pub fn redact_value(&self, value: &mut Value, more: &[Pattern]) {
+        self.redact_all(value, more, &mut Budget::new());
+    }
+
+    fn redact_within<'t>(&self, text: &'t str, more: &[Pattern], budget: &mut Budget) -> Cow<'t, str> {
+        let own = self.0.borrow();
+        // All look at the text as it is: what one hides must not keep another from knowing its own.
+        let mut hidden = hidden(text);
+        budget.grant(text.len());
+        for pattern in own.iter().chain(more) {
+            if pattern.cover(text, &mut hidden, budget).is_err() {
+                return Cow::Borrowed(WITHHELD);
+            }
+        }
+        without(text, hidden)
+    }
+
+    fn redact_all(&self, value: &mut Value, more: &[Pattern], budget: &mut Budget) {
         match value {
             Value::String(text) => {
-                if let Cow::Owned(clean) = self.redact_with(text, more) {
-                    *text = clean;
+                let clean = self.redact_within(text, more, budget);
+                if clean != *text {
+                    *text = clean.into_owned();
                 }
             }
-            Value::Array(items) => items.iter_mut().for_each(|item| self.redact_value(item, more)),
-            Value::Object(fields) => fields.values_mut().for_each(|field| self.redact_value(field, more)),
+            Value::Array(items) => items.iter_mut().for_each(|item| self.redact_all(item, more, budget)),
+            Value::Object(fields) => fields.values_mut().for_each(|field| self.redact_all(field, more, budget)),
             _ => {}
         }
     }

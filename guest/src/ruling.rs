@@ -25,7 +25,7 @@ pub enum Code {
     ReadOnly,
     /// The workspace has no `.orchestration/`.
     Ungoverned,
-    /// The intents cannot be read, so governance is off.
+    /// The intents cannot be read, so governance is off, or a person decides where they cannot even be looked at.
     IntentsUnreadable,
     /// The session has not selected an intent.
     NoActiveIntent,
@@ -51,7 +51,7 @@ pub enum Code {
     InvalidPath,
     /// Arguments that cannot be understood.
     InvalidArguments,
-    /// A fault of the gate's own, under strict settings.
+    /// A fault of the gate's own, so a person decides.
     GateFault,
 }
 

@@ -1,16 +1,28 @@
-//! The gate's memory between calls: small files below `.tollgate/state/`, one per session and per call under way.
+//! The gate's memory between calls: small files in the user's state folder, one per session and per call under way.
+//!
+//! They stand outside the workspace ([`Root::State`]), so that no repository can ship them and no program that works in the
+//! workspace comes across them. What is found there was written by a gate on this machine.
+//!
+//! | folder | what |
+//! | --- | --- |
+//! | `sessions/` | which intent a session works for |
+//! | `leases/` | who is writing to a file |
+//! | `seen/` | what a session last saw of each file |
+//! | `calls/`, `snapshots/`, `snapshot`, `images/` | what was known before a call that is under way |
+//! | `rulings/` | how a session's latest calls ended, those that were denied included |
+//! | `good/` | the last intents, settings and hooks that could be used |
+//! | `notes/` | an index of the notes |
+//! | `ledger.json` | how far the ledger went when this machine last wrote to it |
 
+use crate::call::path::Location;
 use crate::digest::Digest;
-use crate::ports::{Expectation, FileFault, Ports, Reach, Root};
+use crate::ports::{Expectation, FileFault, Listing, Ports, Question, Reach, Root};
 
 /// No file of the state is longer.
 pub const MOST_BYTES: u64 = 4 << 20;
 
 /// No file that is kept as the last good one is longer.
 const MOST_GOOD: u64 = 8 << 20;
-
-/// Where it stands.
-pub const FOLDER: &str = ".tollgate/state";
 
 /// The file for something known by a few words. They come from outside, so they are hashed and never become a path.
 pub fn path(drawer: &str, words: &[&str]) -> String {
@@ -19,55 +31,81 @@ pub fn path(drawer: &str, words: &[&str]) -> String {
         key.extend_from_slice(&(word.len() as u64).to_le_bytes());
         key.extend_from_slice(word.as_bytes());
     }
-    format!("{}/{}.json", self::drawer(drawer), Digest::of(&key).short_hex())
+    format!("{drawer}/{}.json", Digest::of(&key).short_hex())
 }
 
-/// The folder of things of one kind.
-pub fn drawer(name: &str) -> String {
-    format!("{FOLDER}/{name}")
+/// What to ask the host about a file of the state.
+pub fn question(path: impl Into<String>) -> Question {
+    Question { root: Root::State, path: path.into(), digest: false }
+}
+
+/// Reads a file, if it is no longer than the limit.
+pub fn read(path: &str, limit_bytes: u64, ports: &Ports) -> Result<Vec<u8>, FileFault> {
+    ports.workspace.read(Root::State, path, limit_bytes)
+}
+
+/// Replaces a file atomically.
+pub fn replace(path: &str, bytes: &[u8], expected: Expectation, ports: &Ports) -> Result<(), FileFault> {
+    ports.records.replace(Root::State, path, bytes, expected)
+}
+
+/// Appends to a file in one write.
+pub fn append(path: &str, bytes: &[u8], ports: &Ports) -> Result<(), FileFault> {
+    ports.records.append(Root::State, path, bytes)
+}
+
+/// Takes a file away.
+pub fn remove(path: &str, ports: &Ports) -> Result<(), FileFault> {
+    ports.records.remove(Root::State, path)
+}
+
+/// The files of one folder.
+pub fn list(folder: &str, limit: u32, ports: &Ports) -> Result<Listing, FileFault> {
+    ports.workspace.list(Root::State, folder, &Reach { depth: 1, limit, skip: Vec::new() })
+}
+
+/// The state folder as a path of the workspace; none where it lies elsewhere, as it should. A home folder may lie in the
+/// workspace, or be it.
+pub fn in_workspace(ports: &Ports) -> Option<String> {
+    let real = ports.workspace.inspect(&[question(".")]).pop()?.real_path?;
+    match Location::reported(&real) {
+        Location::Inside(path) => Some(path.as_str().to_owned()),
+        Location::Outside(_) => None,
+    }
 }
 
 /// Keeps a text that could be used, for a process that begins when its file no longer can be.
 pub fn keep_good(name: &str, text: &[u8], ports: &Ports) {
-    let path = format!("{}/{name}", drawer("good"));
-    if ports.workspace.read(Root::Project, &path, MOST_GOOD).is_ok_and(|kept| kept == text) {
+    let path = format!("good/{name}");
+    if read(&path, MOST_GOOD, ports).is_ok_and(|kept| kept == text) {
         return;
     }
-    let kept = mark(ports).and_then(|()| ports.records.replace(Root::Project, &path, text, Expectation::Anything));
-    if let Err(fault) = kept {
-        ports.warn(&format!("`{path}` cannot be written, so a later fault in the file may go unnoticed: {fault}"));
+    if let Err(fault) = replace(&path, text, Expectation::Anything, ports) {
+        ports.warn(&format!(
+            "`{path}` cannot be kept in the state folder, so a later fault in the file may go unnoticed: {fault}"
+        ));
     }
 }
 
 /// The last text that could be used.
 pub fn good(name: &str, ports: &Ports) -> Option<Vec<u8>> {
-    ports.workspace.read(Root::Project, &format!("{}/{name}", drawer("good")), MOST_GOOD).ok()
-}
-
-/// Marks the folder as nothing to commit. Whoever makes the folder's first file calls this.
-pub fn mark(ports: &Ports) -> Result<(), FileFault> {
-    match ports.records.replace(Root::Project, &format!("{FOLDER}/.gitignore"), b"*\n", Expectation::Absent) {
-        Ok(()) | Err(FileFault::Exists) => Ok(()),
-        Err(fault) => Err(fault),
-    }
+    read(&format!("good/{name}"), MOST_GOOD, ports).ok()
 }
 
 /// Old files are looked for only once there are so many, because most processes end before they could matter.
 const MANY: usize = 256;
 
-/// Takes away what nobody will ask for again: the files of a drawer that their own content says are over. Returns them.
-pub fn sweep(drawer: &str, is_over: impl Fn(&[u8]) -> bool, ports: &Ports) -> Vec<String> {
-    let folder = self::drawer(drawer);
-    let reach = Reach { depth: 1, limit: 10_000, skip: Vec::new() };
+/// Takes away what nobody will ask for again: the files of a folder that their own content says are over. Returns them.
+pub fn sweep(folder: &str, is_over: impl Fn(&[u8]) -> bool, ports: &Ports) -> Vec<String> {
     let mut taken = Vec::new();
-    let Ok(listing) = ports.workspace.list(Root::Project, &folder, &reach) else { return taken };
+    let Ok(listing) = list(folder, 10_000, ports) else { return taken };
     if listing.entries.len() < MANY {
         return taken;
     }
     for entry in listing.entries {
         let path = format!("{folder}/{}", entry.path);
-        let content = ports.workspace.read(Root::Project, &path, MOST_BYTES).unwrap_or_default();
-        if is_over(&content) && ports.records.remove(Root::Project, &path).is_ok() {
+        let content = read(&path, MOST_BYTES, ports).unwrap_or_default();
+        if is_over(&content) && remove(&path, ports).is_ok() {
             taken.push(path);
         }
     }

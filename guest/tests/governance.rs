@@ -2,14 +2,16 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
 
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 
 use serde_json::{Value, json};
 use tollgate_guest::digest::Digest;
 use tollgate_guest::gate::Gate;
 use tollgate_guest::operations::perform;
-use tollgate_guest::ports::memory::Memory;
-use tollgate_guest::ports::{FileFault, Level};
+use tollgate_guest::ports::memory::{Memory, STATE};
+use tollgate_guest::ports::{Facts, FileFault, Level, Listing, Question, Reach, Root, Tail, Workspace};
 
 const INTENTS: &str = "
 - {id: LOGIN, name: Login, status: IN_PROGRESS, owned_scope: ['src/auth/**', docs/auth.md]}
@@ -44,7 +46,7 @@ impl House {
         self.ask(json!({"op": op, "session": session, "call": call, "tool": tool, "args": args, "success": true}))
     }
 
-    /// A new process, as behind a command hook: nothing is remembered that does not stand in the workspace.
+    /// A new process, as behind a command hook: nothing is remembered that does not stand in a file.
     fn restart(&mut self) {
         self.gate = Gate::new(self.world.ports());
     }
@@ -218,15 +220,19 @@ fn a_program_is_judged_by_what_was_in_force_when_it_began() {
     );
 }
 
-/// Without the look from before, nothing can be said, and nothing is made up.
+/// Without the look from before, no file can be named, and none is made up.
 #[test]
-fn a_snapshot_that_is_gone_is_said_and_nothing_is_entered() {
+fn a_snapshot_that_is_gone_is_said_and_entered_as_a_failure() {
     let mut house = House::new();
     house.call("pre-tool", "s", "1", "bash", json!({"command": "make"}));
-    house.world.delete(".tollgate/state/snapshots");
+    house.world.delete(&format!("{STATE}/snapshots"));
     house.world.write("README.md", "changed");
     let settled = house.call("post-tool", "s", "1", "bash", json!({"command": "make"}));
-    assert_eq!(settled["entries"], json!([]));
+    let entry = &settled["entries"][0];
+    assert_eq!(
+        (&entry["scope_validation"], &entry["file"], &settled["entries"][1]),
+        (&json!("FAIL"), &Value::Null, &Value::Null)
+    );
     assert!(settled["notice"].as_str().unwrap().contains("the snapshot from before is gone"), "{settled}");
 }
 
@@ -271,7 +277,7 @@ fn a_file_that_is_removed_and_made_again_changes_once() {
     let settled = house.call("post-tool", "s", "1", "bash", command);
     let classes: Vec<_> = settled["entries"].as_array().unwrap().iter().map(|entry| &entry["mutation_class"]).collect();
     assert_eq!(classes, ["INTENT_EVOLUTION", "FILE_CREATION"], "{settled}");
-    assert_eq!(house.world.count(".tollgate/state/leases"), 0);
+    assert_eq!(house.world.count(&format!("{STATE}/leases")), 0);
 }
 
 /// Calls of one session that overlap: the second is ruled on when the first has run and has not been settled.
@@ -385,7 +391,7 @@ fn what_a_program_changed_is_seen_afterwards() {
     assert!(house.warned("outside the scope of LOGIN"));
     // There is no git here that would have them.
     for content in ["read me\n", "x", "one\n"] {
-        let image = format!(".tollgate/state/.pre-images/{}", Digest::of(content.as_bytes()).hex());
+        let image = format!("{STATE}/images/{}", Digest::of(content.as_bytes()).hex());
         assert_eq!(house.world.content(&image).unwrap(), content.as_bytes());
     }
     // It is the session's own doing, so its next write is not stale.
@@ -417,7 +423,7 @@ fn a_change_can_be_taken_back() {
     let plan = house.ask(json!({"op": "revert", "step": "plan", "entry": readme}));
     assert_eq!((&plan["action"], &plan["path"]), (&json!("restore"), &json!("README.md")), "{plan}");
     assert_eq!(plan["want"], json!(Digest::of(b"read me\n").to_string()));
-    assert_eq!(house.world.content(plan["image"].as_str().unwrap()).unwrap(), b"read me\n");
+    assert_eq!(house.world.content(&format!("{STATE}/{}", plan["image"].as_str().unwrap())).unwrap(), b"read me\n");
     house.world.write("README.md", "read me\n");
     let entry = &house.ask(json!({"op": "revert", "step": "record", "entry": readme}))["entries"][0];
     assert_eq!((&entry["reverts"], &entry["success"], &entry["scope_validation"]), (&readme, &json!(true), &json!("EXEMPT")));
@@ -434,8 +440,8 @@ fn a_change_can_be_taken_back() {
 #[test]
 fn a_ledger_that_cannot_be_written_is_tried_again_and_never_blocks() {
     let mut house = House::new();
-    house.world.refuse_writes(Some(FileFault::Full));
     expect(&house.call("pre-tool", "s", "1", "write", write("src/auth/a.ts")), "allow", "in_scope");
+    house.world.refuse_writes(Some(FileFault::Full));
     house.world.write("src/auth/a.ts", "new");
     let settled = house.call("post-tool", "s", "1", "write", write("src/auth/a.ts"));
     assert_eq!(settled["entries"], json!([]));
@@ -454,7 +460,66 @@ fn a_ledger_that_cannot_be_written_is_tried_again_and_never_blocks() {
     assert!(
         house.world.logged().iter().any(|(level, line)| *level == Level::Error && line.contains("`write` on `src/auth/b.ts`"))
     );
+    house.world.refuse_writes(None);
     expect(&house.call("pre-tool", "s", "3", "write", write("src/auth/b.ts")), "allow", "in_scope");
+}
+
+/// A call that cannot be remembered is a person's to decide on, unless the user said otherwise. A workspace cannot say it.
+#[test]
+fn a_fault_before_a_tool_asks_unless_the_user_lets_it_pass() {
+    let allows = r#"{"on_fault": "allow"}"#;
+    for (of_user, of_workspace, verdict, code) in [
+        (None, None, "ask", "gate_fault"),
+        (None, Some(allows), "ask", "gate_fault"),
+        (Some(r#"{"on_fault": "ask"}"#), Some(allows), "ask", "gate_fault"),
+        (Some(r#"{"on_fault": "#), None, "ask", "gate_fault"),
+        (Some(allows), None, "allow", "in_scope"),
+        // The stricter of the two counts.
+        (Some(allows), Some(r#"{"strict": true}"#), "ask", "gate_fault"),
+    ] {
+        let mut house = House::new();
+        if let Some(text) = of_user {
+            house.world.write_home(".tollgate/config.json", text);
+        }
+        if let Some(text) = of_workspace {
+            house.world.write(".tollgate/config.json", text);
+        }
+        house.world.refuse_writes(Some(FileFault::Full));
+        let ruling = house.call("pre-tool", "s", "1", "write", write("src/auth/a.ts"));
+        expect(&ruling, verdict, code);
+        expect(&house.call("pre-tool", "s", "2", "read", json!({"filePath": "src/auth/a.ts"})), "allow", "read_only");
+        expect(&house.call("pre-tool", "s", "3", "write", write("README.md")), "deny", "out_of_scope");
+        assert_eq!(house.warned("`on_fault` in `.tollgate/config.json` does not count"), of_workspace == Some(allows));
+    }
+}
+
+/// Intents that are there and cannot be looked at may say anything. Missing or broken ones say nothing.
+#[test]
+fn intents_that_cannot_be_looked_at_ask() {
+    type Make = fn(&Memory);
+    const PATH: &str = ".orchestration/active_intents.yaml";
+    let cases: &[(&str, Make, &str)] = &[
+        ("missing", |_| {}, "allow"),
+        ("broken", |world| world.write(PATH, "active_intents: [unclosed"), "allow"),
+        ("a folder", |world| world.mkdir(PATH), "ask"),
+        ("too large", |world| world.write(PATH, " ".repeat((8 << 20) + 1)), "ask"),
+        ("a circle", |world| world.symlink("active_intents.yaml", PATH), "ask"),
+        ("outside", |world| world.symlink("/home/user/intents.yaml", PATH), "ask"),
+    ];
+    for (name, make, verdict) in cases {
+        let world = Memory::new();
+        world.mkdir(".orchestration");
+        make(&world);
+        let mut house = House { gate: Gate::new(world.ports()), world };
+        let ruling = house.call("pre-tool", "s", "1", "write", write("a"));
+        assert_eq!((&ruling["verdict"], &ruling["code"]), (&json!(verdict), &json!("intents_unreadable")), "{name}: {ruling}");
+        expect(&house.call("pre-tool", "s", "2", "read", json!({"filePath": "a"})), "allow", "intents_unreadable");
+        expect(&house.call("pre-tool", "s", "3", "write", json!({})), verdict, "intents_unreadable");
+        house.world.write_home(".tollgate/config.json", r#"{"on_fault": "allow"}"#);
+        expect(&house.call("pre-tool", "s", "4", "write", write("a")), "allow", "intents_unreadable");
+        house.world.write(".tollgate/config.json", r#"{"strict": true}"#);
+        expect(&house.call("pre-tool", "s", "5", "write", write("a")), "deny", "intents_unreadable");
+    }
 }
 
 #[test]
@@ -512,7 +577,7 @@ fn what_dead_sessions_left_is_cleared_away() {
     for number in 0..300 {
         house.call("pre-tool", "s", &number.to_string(), "write", write(&format!("src/auth/{number}")));
     }
-    let left = |house: &House, drawer: &str| house.world.count(&format!(".tollgate/state/{drawer}"));
+    let left = |house: &House, drawer: &str| house.world.count(&format!("{STATE}/{drawer}"));
     house.ask(json!({"op": "select-intent", "session": "t", "intent": "LOGIN"}));
     assert_eq!((left(&house, "calls"), left(&house, "leases") < 100), (300, true), "the clock has gone on by five minutes");
     house.world.pass(86_400_000);
@@ -539,4 +604,129 @@ fn a_call_that_a_person_allowed_is_entered_too() {
     house.world.write("README.md", "changed");
     let settled = house.call("post-tool", "s", "1", "bash", command);
     assert_eq!(settled["entries"][0]["scope_validation"], "FAIL");
+}
+
+/// A workspace that fails the gate in the middle of its work, as a trap does.
+struct Trapping {
+    world: Rc<Memory>,
+    traps: Cell<bool>,
+}
+
+impl Workspace for Trapping {
+    fn inspect(&self, questions: &[Question]) -> Vec<Facts> {
+        assert!(!self.traps.get() || questions.iter().all(|question| !question.digest), "trap");
+        self.world.inspect(questions)
+    }
+
+    fn read(&self, root: Root, path: &str, limit_bytes: u64) -> Result<Vec<u8>, FileFault> {
+        self.world.read(root, path, limit_bytes)
+    }
+
+    fn read_range(&self, root: Root, path: &str, offset: u64, limit_bytes: u64) -> Result<Vec<u8>, FileFault> {
+        self.world.read_range(root, path, offset, limit_bytes)
+    }
+
+    fn read_tail(&self, root: Root, path: &str, limit_bytes: u64) -> Result<Tail, FileFault> {
+        self.world.read_tail(root, path, limit_bytes)
+    }
+
+    fn list(&self, root: Root, directory: &str, reach: &Reach) -> Result<Listing, FileFault> {
+        self.world.list(root, directory, reach)
+    }
+}
+
+/// What the ledger says: path, success, error and scope of each entry.
+fn entered(house: &House) -> Vec<(Value, Value, Value, Value)> {
+    let ledger = house.world.content(LEDGER).unwrap_or_default();
+    let lines = String::from_utf8(ledger).unwrap();
+    let entries = lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    entries
+        .map(|entry| {
+            let part = |name: &str| entry[name].clone();
+            (entry["file"]["relative_path"].clone(), part("success"), part("error"), part("scope_validation"))
+        })
+        .collect()
+}
+
+/// Settles a call with a gate that traps when it looks at what changed.
+fn settle_and_trap(house: &mut House, call: &str, path: &str) {
+    let trapping = Rc::new(Trapping { world: house.world.clone(), traps: Cell::new(true) });
+    let mut ports = house.world.ports();
+    ports.workspace = trapping;
+    let op = json!({"op": "post-tool", "session": "s", "call": call, "tool": "write", "args": write(path), "success": true});
+    let mut gate = Gate::new(ports);
+    let trapped = catch_unwind(AssertUnwindSafe(|| perform(&mut gate, op.to_string().as_bytes())));
+    assert!(trapped.is_err());
+    house.restart();
+}
+
+const UNKNOWN: &str = "how the call ended is not known; this is what changed since it was allowed";
+
+/// A gate that fails after a tool loses nothing: what it left is entered when the next call has ended.
+#[test]
+fn what_a_trap_left_is_entered_by_the_next_call() {
+    let mut house = House::new();
+    house.call("pre-tool", "s", "1", "write", write("src/auth/a.ts"));
+    house.world.write("src/auth/a.ts", "new");
+    settle_and_trap(&mut house, "1", "src/auth/a.ts");
+    assert_eq!(entered(&house), []);
+    // Whoever began may still be at it.
+    house.call("pre-tool", "t", "2", "write", write("src/auth/b.ts"));
+    house.world.write("src/auth/b.ts", "new");
+    house.call("post-tool", "t", "2", "write", write("src/auth/b.ts"));
+    assert_eq!(entered(&house).len(), 1);
+    house.world.pass(10_000);
+    house.call("pre-tool", "t", "3", "write", write("src/auth/b.ts"));
+    house.world.write("src/auth/b.ts", "newer");
+    house.call("post-tool", "t", "3", "write", write("src/auth/b.ts"));
+    let entries = entered(&house);
+    assert_eq!(entries.len(), 3, "{entries:?}");
+    assert_eq!(entries[2], (json!("src/auth/a.ts"), json!(false), json!(UNKNOWN), json!("PASS")));
+    assert_eq!(house.world.count(".tollgate/state/calls"), 0);
+    // A host that tells once more has nothing to add.
+    assert_eq!(house.call("post-tool", "s", "1", "write", write("src/auth/a.ts"))["entries"], json!([]));
+}
+
+/// A call on which the gate fails every time does not keep the others from being entered.
+#[test]
+fn a_call_that_traps_again_and_again_is_given_up() {
+    let mut house = House::new();
+    house.call("pre-tool", "s", "1", "write", write("src/auth/a.ts"));
+    house.world.write("src/auth/a.ts", "new");
+    for _ in 0..3 {
+        settle_and_trap(&mut house, "1", "src/auth/a.ts");
+        house.world.pass(10_000);
+    }
+    let settled = house.call("post-tool", "s", "1", "write", write("src/auth/a.ts"));
+    assert!(settled["notice"].as_str().unwrap().contains("the gate failed 3 times"), "{settled}");
+    let entries = entered(&house);
+    assert_eq!((entries.len(), &entries[0].0, &entries[0].3), (1, &json!(null), &json!("FAIL")));
+    assert_eq!(house.world.count(".tollgate/state/calls"), 0);
+}
+
+/// When a session ends, nobody will tell any more how its calls did.
+#[test]
+fn a_session_that_ends_leaves_nothing_unentered() {
+    let mut house = House::new();
+    for (session, call, path) in [("s", "1", "src/auth/a.ts"), ("s", "2", "src/auth/new.ts"), ("t", "3", "src/auth/b.ts")] {
+        expect(&house.call("pre-tool", session, call, "write", write(path)), "allow", "in_scope");
+    }
+    house.world.write("src/auth/a.ts", "new");
+    house.world.write("src/auth/b.ts", "new");
+    house.restart();
+    house.gate.step(0, &[json!({"type": "event", "event": "session_end", "session": "s", "data": {}})]);
+    assert_eq!(entered(&house), [(json!("src/auth/a.ts"), json!(false), json!(UNKNOWN), json!("PASS"))]);
+    assert_eq!(house.world.count(".tollgate/state/calls"), 1, "the other session is still at work");
+}
+
+/// What a program changed that nobody told the end of is found by the snapshot, as it always is.
+#[test]
+fn a_program_whose_end_nobody_told_is_looked_after() {
+    let mut house = House::new();
+    expect(&house.call("pre-tool", "s", "1", "bash", json!({"command": "npm test"})), "allow", "in_scope");
+    house.world.write("README.md", "changed");
+    house.restart();
+    house.ask(json!({"op": "event", "event": "session_end", "session": "s", "data": {}}));
+    let entries = entered(&house);
+    assert_eq!((entries.len(), &entries[0].0, &entries[0].3), (1, &json!("README.md"), &json!("FAIL")));
 }

@@ -319,6 +319,7 @@ fn a_workspaces_hook_runs_once_approved_and_no_longer_when_changed() {
     let mut house = House::new();
     house.world.write("/usr/bin/node", "binary");
     house.world.write("hooks/check.js", "v1");
+    house.world.write("hooks/lib/rules.js", "r1");
     let declared = json!({"hooks": [{"id": "w", "trigger": "before_tool", "command": ["node", "hooks/check.js"]}]});
     house.world.write(".tollgate/hooks.json", declared.to_string());
     house.hello();
@@ -343,9 +344,10 @@ fn a_workspaces_hook_runs_once_approved_and_no_longer_when_changed() {
     assert_eq!(approved["digest"], asked["digest"]);
 
     let run = runs(&mut house).expect("it runs now");
-    assert_eq!(run["script"]["path"], "hooks/check.js");
-    assert_eq!(run["script"]["arg"], 1);
-    assert!(run["script"]["digest"].as_str().unwrap().starts_with("sha256:"));
+    assert_eq!(run["script"]["words"], json!([{"arg": 1, "path": "hooks/check.js"}]));
+    let copied: Vec<&Value> = run["script"]["files"].as_array().unwrap().iter().map(|file| &file["path"]).collect();
+    assert_eq!(copied, ["hooks/check.js", "hooks/lib/rules.js"]);
+    assert_eq!(run["script"]["folders"], json!(["/home/user/.tollgate/run"]));
 
     // The host finds other bytes than those that were checked a moment ago.
     house.ask("before_tool", json!({}));
@@ -359,6 +361,19 @@ fn a_workspaces_hook_runs_once_approved_and_no_longer_when_changed() {
     let asked = house.approvals().pop().unwrap();
     assert_eq!((&asked["why"], &asked["shows"]["before"]["script_text"]), (&json!("changed"), &json!("v1")));
     house.world.write("hooks/check.js", "v1");
+    assert!(runs(&mut house).is_some(), "what was approved is approved");
+    // So for every file beside it, and for a new one.
+    for (path, text) in [("hooks/lib/rules.js", "r2"), ("hooks/lib/new.js", "")] {
+        house.world.write(path, text);
+        assert!(runs(&mut house).is_none(), "{path}");
+        let reason = house.records().last().unwrap()["reason"].clone();
+        assert!(reason.as_str().unwrap().starts_with("it is no longer what was approved"), "{reason}");
+    }
+    let asked = house.approvals().pop().unwrap();
+    assert_eq!(asked["shows"]["before"]["texts"], json!([["hooks/lib/rules.js", "r1"]]));
+    assert_eq!(asked["shows"]["texts"], json!([["hooks/lib/new.js", ""], ["hooks/lib/rules.js", "r2"]]));
+    house.world.write("hooks/lib/rules.js", "r1");
+    house.world.delete("hooks/lib/new.js");
     assert!(runs(&mut house).is_some(), "what was approved is approved");
     house.world.write(".tollgate/hooks.json", declared.to_string().replace("\"node\"", "\"node\",\"--inspect\""));
     assert!(runs(&mut house).is_none());
@@ -378,6 +393,163 @@ fn a_workspaces_hook_runs_once_approved_and_no_longer_when_changed() {
     assert_eq!(house.perform(&json!({"op": "hooks", "do": "revoke", "id": "w"}))["revoked"], true);
     assert!(runs(&mut house).is_none());
     assert_eq!(house.perform(&json!({"op": "hooks", "do": "revoke", "id": "w"}))["revoked"], false);
+}
+
+/// A workspace with one hook of its own, and what the gate says about it.
+fn shown(command: &Value, files: &[(&str, &str)]) -> (House, Value) {
+    let mut house = House::new();
+    for path in ["/usr/bin/node", "/usr/bin/make", "/usr/bin/sh", "/usr/bin/env", "/usr/bin/python3"] {
+        house.world.write(path, "binary");
+    }
+    for (path, text) in files {
+        house.world.write(path, text);
+    }
+    let declared = with(json!({"id": "w", "trigger": "before_tool"}), command.clone());
+    house.world.write(".tollgate/hooks.json", json!({"hooks": [declared]}).to_string());
+    house.hello();
+    let shown = house.perform(&json!({"op": "hooks", "do": "show", "id": "w"}));
+    (house, shown)
+}
+
+/// What an approval covers is known exactly, and everything else says that it is not checked.
+#[test]
+fn what_is_not_checked_says_so() {
+    let files = [("hooks/a.py", "a"), ("hooks/a.js", "a"), ("hooks/b.cjs", "b"), ("hooks/Makefile", "all:"), ("lib/x.py", "x")];
+    for (command, unchecked, said) in [
+        (json!({"command": ["node", "hooks/a.js"]}), false, "whatever else they open or start"),
+        (json!({"command": ["node", "--require", "./hooks/b.cjs", "hooks/a.js"]}), false, "whatever else they open or start"),
+        (json!({"command": ["node", "hooks/a.js", "lib/x.py"]}), true, "`lib/x.py` is read where it stands"),
+        (json!({"command": ["make", "-f", "hooks/Makefile"]}), true, "`make` decides itself"),
+        (json!({"command": ["env", "PYTHONPATH=hooks/lib", "python3", "hooks/a.py"]}), true, "`env` decides itself"),
+        (json!({"command": "node hooks/a.js", "shell": true}), true, "a shell reads the text"),
+        (json!({"command": ["sh", "-c", "node hooks/a.js"]}), true, "what `-c` means to `sh` is not known"),
+    ] {
+        let (_, shown) = shown(&command, &files);
+        assert_eq!(shown["shows"]["unchecked"], unchecked, "{shown}");
+        let note = shown["shows"]["note"].as_str().unwrap();
+        assert!(
+            note.contains(said) && note.contains(if unchecked { "not asked about again" } else { "is not checked" }),
+            "{note}"
+        );
+    }
+}
+
+#[test]
+fn what_cannot_be_copied_is_a_problem_with_its_remedy() {
+    let many: Vec<String> = (0..300).map(|at| format!("hooks/{at}")).collect();
+    let many: Vec<(&str, &str)> = many.iter().map(|path| (path.as_str(), "")).chain([("hooks/a.js", "a")]).collect();
+    let command = json!({"command": ["node", "hooks/a.js"]});
+    let (mut house, refused) = shown(&command, &many);
+    let problem = refused["problem"].as_str().unwrap();
+    assert!(problem.contains("more than 256 files") && problem.contains("`files`"), "{problem}");
+    house.ask("before_tool", json!({}));
+    assert_eq!((house.runs().len(), house.ended()), (0, vec!["w failed".to_owned()]));
+    // A link is neither followed nor left out.
+    let (house, _) = shown(&command, &[("hooks/a.js", "a")]);
+    house.world.symlink("/etc", "hooks/etc");
+    let mut house = house;
+    let refused = house.perform(&json!({"op": "hooks", "do": "show", "id": "w"}));
+    assert!(refused["problem"].as_str().unwrap().starts_with("`hooks/etc` is a link"), "{refused}");
+    // What is named is taken, and nothing else.
+    let named = with(command, json!({"files": ["lib/*.js"]}));
+    let (_, taken) = shown(&named, &[many.as_slice(), &[("lib/b.js", "b")]].concat());
+    assert_eq!((&taken["problem"], &taken["shows"]["files"][0][0]), (&Value::Null, &json!("lib/b.js")));
+    assert_eq!(taken["files"], json!(["lib/*.js"]));
+}
+
+/// Hooks that nobody has approved do not run, however many they are, and take nobody's turn.
+#[test]
+fn a_flood_of_unapproved_hooks_holds_nobody_up() {
+    let (mut house, _) = shown(&json!({"command": ["node", "hooks/a.js"]}), &[("hooks/a.js", "a")]);
+    house.perform(&json!({"op": "hooks", "do": "approve", "id": "w"}));
+    let script = |id: &str| json!({"id": id, "trigger": "before_tool", "command": ["node", "hooks/a.js"]});
+    let mut hooks: Vec<Value> = (0..600).map(|at| script(&format!("n{at}"))).collect();
+    hooks.push(script("w"));
+    house.world.write(".tollgate/hooks.json", json!({"hooks": hooks}).to_string());
+    house.ask("before_tool", json!({}));
+    assert_eq!(house.only_run()["hook"], "w");
+    assert_eq!(house.approvals().len(), 256);
+    let skipped: Vec<Value> = house.records().into_iter().filter(|record| record["status"] == "skipped").collect();
+    assert_eq!(skipped.len(), 600);
+    assert!(skipped.iter().all(|record| record["reason"].as_str().unwrap().starts_with("nobody has approved it yet")));
+}
+
+/// Approved when an approval covered one file: asked for again, and why.
+#[test]
+fn an_approval_of_the_script_alone_is_asked_for_again() {
+    let (mut house, _) = shown(&json!({"command": ["node", "hooks/a.js"]}), &[("hooks/a.js", "a")]);
+    let before = json!({"declaration": {}, "runs": ["/usr/bin/node", "hooks/a.js"], "script": ["hooks/a.js", "sha256:1"], "script_text": "a"});
+    let old = json!({"workspace": "/workspace", "hook": "w", "digest": "sha256:00", "shows": before});
+    house.world.write_home(".tollgate/trusted-hooks.json", json!({"schemaVersion": 1, "approvals": [old]}).to_string());
+    house.ask("before_tool", json!({}));
+    assert_eq!(house.ended(), ["w skipped"]);
+    let asked = house.approvals().pop().unwrap();
+    assert_eq!((&asked["why"], &asked["shows"]["before"]), (&json!("changed"), &before));
+    assert!(asked["notice"].as_str().unwrap().starts_with("it was approved when only the script itself was checked"), "{asked}");
+    let shown = house.perform(&json!({"op": "hooks", "do": "show", "id": "w"}));
+    assert_eq!(shown["notice"], asked["notice"]);
+    house.perform(&json!({"op": "hooks", "do": "approve", "id": "w", "digest": shown["digest"]}));
+    house.ask("before_tool", json!({}));
+    house.only_run();
+}
+
+/// Where the workspace is the home folder, whoever writes to the workspace wrote the user's files too.
+#[test]
+fn a_home_folder_that_is_a_workspace_is_a_workspace() {
+    let mut house = House::new();
+    house.world.write("/usr/bin/check", "binary");
+    // Approvals cannot be written through a link here, so the files are the same one by one.
+    for name in ["hooks.json", "config.json", "run"] {
+        house.world.symlink(&format!("/workspace/.tollgate/{name}"), &format!("/home/user/.tollgate/{name}"));
+    }
+    house.world.write(".tollgate/hooks.json", json!({"hooks": [hook("w", "before_tool")]}).to_string());
+    house.world.write(".tollgate/config.json", json!({"hooks": {"prompt_runner": ["evil"], "timeout": 5000}}).to_string());
+    house.hello();
+    let listed = house.perform(&json!({"op": "hooks", "do": "list"}));
+    let hooks = listed["hooks"].as_array().unwrap();
+    assert_eq!((hooks.len(), &hooks[0]["source"], &hooks[0]["enabled"]), (1, &json!("workspace"), &json!(true)), "{listed}");
+    house.ask("before_tool", json!({}));
+    assert_eq!((house.runs().len(), house.approvals().len()), (0, 1));
+    house.perform(&json!({"op": "hooks", "do": "approve", "id": "w"}));
+    house.ask("before_tool", json!({}));
+    let run = house.only_run();
+    house.done(&run, ok(""));
+
+    // A script has no folder outside of the workspace to be copied to, until the host names one.
+    house.world.write("/usr/bin/sh", "binary");
+    house.world.write("hooks/a.sh", "true");
+    let script = json!({"id": "s", "trigger": "after_tool", "command": ["sh", "hooks/a.sh"]});
+    let prompt = json!({"id": "p", "trigger": "before_model", "prompt": "Look."});
+    house.world.write(".tollgate/hooks.json", json!({"hooks": [script, prompt]}).to_string());
+    for id in ["s", "p"] {
+        house.perform(&json!({"op": "hooks", "do": "approve", "id": id}));
+    }
+    house.ask("after_tool", json!({}));
+    assert_eq!(house.ended().last().unwrap(), "s failed");
+    assert!(house.records().last().unwrap()["reason"].as_str().unwrap().contains("TMPDIR"));
+    house.input(json!({"type": "hello", "workspace": "/workspace", "path": ["/usr/bin"], "temp": "/tmp"}));
+    house.ask("after_tool", json!({}));
+    let run = house.only_run();
+    assert_eq!(run["script"]["folders"], json!(["/tmp"]));
+    house.done(&run, ok(""));
+    // Nor does it say who answers prompts.
+    house.ask("before_model", json!({}));
+    assert_eq!(house.ended().last().unwrap(), "p failed");
+}
+
+/// The user's file may also lie in the workspace by a link, as folders of settings do.
+#[test]
+fn a_file_of_the_user_that_lies_in_the_workspace_is_the_workspaces() {
+    let mut house = House::with_user_hooks(&[hook("mine", "before_tool")]);
+    house.ask("before_tool", json!({}));
+    let run = house.only_run();
+    house.done(&run, ok(""));
+    house.world.write("dotfiles/hooks.json", json!({"hooks": [hook("theirs", "before_tool")]}).to_string());
+    house.world.write("/usr/bin/check", "binary");
+    house.world.delete("/home/user/.tollgate/hooks.json");
+    house.world.symlink("/workspace/dotfiles/hooks.json", "/home/user/.tollgate/hooks.json");
+    house.ask("before_tool", json!({}));
+    assert_eq!((house.runs().len(), house.ended().last().unwrap().as_str()), (0, "theirs skipped"));
 }
 
 #[test]

@@ -9,7 +9,7 @@ use tollgate_guest::gate::Gate;
 use tollgate_guest::ledger::chain::End;
 use tollgate_guest::operations::perform;
 use tollgate_guest::ports::Tail;
-use tollgate_guest::ports::memory::Memory;
+use tollgate_guest::ports::memory::{Memory, STATE};
 
 const LEDGER: &str = ".orchestration/agent_trace.jsonl";
 
@@ -114,6 +114,8 @@ fn a_head_kept_elsewhere_tells_that_the_end_was_cut_off() {
     assert_eq!(house.ask(json!({"op": "verify", "expect": head, "more": false}))["done"], false);
     let lines = house.lines();
     house.put(&lines[..4]);
+    // On another machine, which never wrote to this ledger, the rest is whole.
+    house.world.delete(&format!("{STATE}/ledger.json"));
     assert_eq!(house.verify()["ok"], true);
     house.ask(json!({"op": "verify", "expect": head}));
     let mut report = house.ask(json!({"op": "verify", "more": true}));
@@ -140,11 +142,13 @@ fn what_is_survived() {
         let settled = house.write("s", "src/after", "after");
         assert_eq!(settled["entries"].as_array().unwrap().len(), 1, "{what}");
         let report = house.verify();
-        assert_eq!((&report["ok"], &report["entries"]), (&json!(true), &json!(4)), "{what}: {report}");
+        // What is not as it was is told in an entry of its own.
+        let entries = if what == "carriage returns" { 5 } else { 4 };
+        assert_eq!((&report["ok"], &report["entries"]), (&json!(true), &json!(entries)), "{what}: {report}");
         let noted = !report["notes"].as_array().unwrap().is_empty();
         assert_eq!(noted, !matches!(what, "blank lines" | "carriage returns"), "{what}: {report}");
         let listed = house.ask(json!({"op": "trace"}));
-        assert_eq!(listed["entries"].as_array().unwrap().len(), 4, "{what}: {listed}");
+        assert_eq!(listed["entries"].as_array().unwrap().len(), entries, "{what}: {listed}");
     }
     let mut house = House::new();
     assert_eq!(house.verify()["ok"], true);

@@ -10,7 +10,7 @@ use std::time::Instant;
 use serde_json::{Value, json};
 use tollgate_guest::gate::Gate;
 use tollgate_guest::operations::perform;
-use tollgate_guest::ports::memory::Memory;
+use tollgate_guest::ports::memory::{Memory, STATE};
 use tollgate_guest::ports::{Clock, Facts, FileFault, Listing, Ports, Question, Reach, Root, Tail, Timestamp, Workspace};
 
 const FOLDER: &str = ".tollgate/concepts";
@@ -287,9 +287,8 @@ fn an_index_that_was_tampered_with_shows_no_other_file() {
     }
     watched.world.write("secret.md", "not for you");
     told(&mut Gate::new(watched.ports()), "[[note 001]]");
-    let listing =
-        watched.world.list(Root::Project, ".tollgate/state/notes", &Reach { depth: 1, limit: 9, skip: Vec::new() }).unwrap();
-    let place = format!(".tollgate/state/notes/{}", listing.entries[0].path);
+    let listing = watched.world.list(Root::State, "notes", &Reach { depth: 1, limit: 9, skip: Vec::new() }).unwrap();
+    let place = format!("{STATE}/notes/{}", listing.entries[0].path);
     assert!(place.ends_with(".index"), "{place}");
     let text = String::from_utf8(watched.world.content(&place).unwrap()).unwrap();
     for (from, to) in

@@ -19,7 +19,7 @@ use race::{race, row};
 fn main() {
     let folder = tempfile::tempdir().unwrap();
     workspace(folder.path());
-    let native = NativeGate::open(folder.path()).unwrap();
+    let native = NativeGate::open(folder.path(), folder.path()).unwrap();
     let mut component = Tollgate::builder().workspace(folder.path()).home(folder.path()).open().unwrap();
     let select = json!({"op": "select-intent", "session": "s", "intent": "INT-1"}).to_string();
     native.perform(select.as_bytes());

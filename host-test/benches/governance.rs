@@ -47,7 +47,7 @@ impl House {
     }
 
     fn native(&self) -> NativeGate {
-        NativeGate::open(self.root()).unwrap()
+        NativeGate::open(self.root(), self.root()).unwrap()
     }
 
     fn component(&self) -> Tollgate {

@@ -78,7 +78,7 @@ impl House {
     }
 
     fn native(&self) -> NativeGate {
-        NativeGate::with_home(&self.root(), &self.home()).unwrap()
+        NativeGate::open(&self.root(), &self.home()).unwrap()
     }
 
     fn component(&self) -> Tollgate {

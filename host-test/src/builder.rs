@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::bindings::tollgate::hooks::log::Level;
 use crate::error::Error;
-use crate::files::Files;
+use crate::files::{Files, state_folder};
 use crate::gate::Tollgate;
 use crate::imports::World;
 use crate::runtime::{Limits, Runtime};
@@ -14,13 +14,14 @@ use crate::runtime::{Limits, Runtime};
 pub struct Builder {
     workspace: PathBuf,
     home: Option<PathBuf>,
+    state: Option<PathBuf>,
     runtime: Option<Runtime>,
     world: World,
 }
 
 impl Builder {
     pub(crate) fn new() -> Self {
-        Self { workspace: PathBuf::from("."), home: std::env::home_dir(), runtime: None, world: World::default() }
+        Self { workspace: PathBuf::from("."), home: None, state: None, runtime: None, world: World::default() }
     }
 
     /// The folder that is governed; the current one where none is named.
@@ -34,6 +35,15 @@ impl Builder {
     #[must_use]
     pub fn home(mut self, folder: impl Into<PathBuf>) -> Self {
         self.home = Some(folder.into());
+        self
+    }
+
+    /// The folder in which every workspace has a folder for what the gate keeps between calls. Where none is named, it is
+    /// `.local/state/tollgate` in the folder given as [`home`](Self::home), else where the user keeps such things:
+    /// `$XDG_STATE_HOME/tollgate`, or what stands for it on this system.
+    #[must_use]
+    pub fn state(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.state = Some(folder.into());
         self
     }
 
@@ -70,7 +80,9 @@ impl Builder {
 
     /// Opens the gate. The component itself is started by the first call.
     pub fn open(self) -> Result<Tollgate, Error> {
-        let files = Files::open(&self.workspace, self.home.as_deref())?;
+        let state = state_folder(self.home.as_deref(), self.state.as_deref())?;
+        let home = self.home.or_else(std::env::home_dir);
+        let files = Files::open(&self.workspace, home.as_deref(), Some(&state))?;
         let runtime = match self.runtime {
             Some(runtime) => runtime,
             None => Runtime::new(Limits { instances: 1, ..Limits::default() })?,

@@ -18,6 +18,19 @@ pub enum Error {
         /// What the operating system says.
         why: io::Error,
     },
+    /// The state folder cannot be used.
+    #[error("the state cannot be kept in `{}`: {why}; name another folder for it", path.display())]
+    State {
+        /// The folder that was named.
+        path: PathBuf,
+        /// What the operating system says.
+        why: io::Error,
+    },
+    /// There is no place for the state.
+    #[error(
+        "there is no folder to keep state in: neither a home folder nor XDG_STATE_HOME is known; set HOME, or name a folder with --state DIR"
+    )]
+    NoStateFolder,
     /// The engine could not be set up.
     #[error("the engine cannot be set up: {0}")]
     Engine(String),
@@ -48,6 +61,7 @@ impl Error {
     pub fn code(&self) -> &'static str {
         match self {
             Self::Workspace { .. } => "workspace_missing",
+            Self::State { .. } | Self::NoStateFolder => "state_missing",
             Self::Engine(_) => "engine_fault",
             Self::Trap(_) => "guest_trap",
             Self::InvalidInput(_) => "invalid_input",

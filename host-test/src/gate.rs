@@ -1,5 +1,6 @@
 //! One workspace's gate.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use wasmtime::{Store, StoreLimits, StoreLimitsBuilder};
@@ -47,6 +48,11 @@ impl Tollgate {
     /// The workspace, for what is run in it.
     pub(crate) fn files(&self) -> &Arc<Files> {
         &self.files
+    }
+
+    /// The folder in which the gate keeps what it knows of this workspace between calls. It need not exist yet.
+    pub fn state_folder(&self) -> Option<&Path> {
+        self.files.state()
     }
 
     /// Which instance is alive: a new one knows nothing of what an earlier one was told.

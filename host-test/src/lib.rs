@@ -1,7 +1,7 @@
 //! The wasmtime host of Tollgate, the gate that every tool call of an AI coding agent passes.
 //!
 //! All decisions are made by one WebAssembly component, which this crate carries, compiled ahead of time. The host lends
-//! it a workspace to look at, two folders to write, a log, a clock and random bytes. Nothing else: no other file, no
+//! it a workspace to look at, two folders of it and a state folder to write, a log, a clock and random bytes. Nothing else: no other file, no
 //! process, no network, no environment.
 //!
 //! ```no_run
@@ -29,8 +29,8 @@
 //! # What holds
 //!
 //! - A trap, an endless loop or a lack of memory in the guest fails the call, with a code. The next call runs in a fresh
-//!   instance and finds the session's state where it was, in the workspace.
-//! - Files are reached through capabilities of the workspace and the home folder, so no path of a guest leads out of them.
+//!   instance and finds the session's state where it was, in the state folder.
+//! - Files are reached through capabilities of the workspace, the home and the state folder, so no path of a guest leads out of them.
 //! - One [`Runtime`] serves any number of workspaces and can be shared between threads.
 //!
 //! # The house
@@ -40,7 +40,7 @@
 //! | `compiled` | the component, compiled ahead of time |
 //! | `runtime` | engine, linker, limits, the ticker that stops endless loops |
 //! | `gate` | one workspace's instance, and the calls an embedder makes |
-//! | `files` | the workspace and the home folder behind capabilities |
+//! | `files` | the workspace, the home and the state folder behind capabilities |
 //! | `imports` | the contract's imports over `files`, clock, random bytes and log |
 //! | [`hooks`] | programs and prompts that run when something happens, driven as the gate says |
 //! | `lookups`, `process`, `mcp` | what the gate wants looked up, carried out: commands, functions and MCP servers, within bounds |
@@ -74,6 +74,7 @@ pub use bindings::tollgate::hooks::log::Level;
 pub use bindings::tollgate::hooks::types::{Effect, Operation, PreHash, Ruling, ToolCall, Verdict};
 pub use builder::Builder;
 pub use error::Error;
+pub use files::{make_state_of, state_of};
 pub use gate::Tollgate;
 pub use lookups::{Function, Lookups, McpTool};
 pub use runtime::{DIGEST, Limits, Runtime, VERSION};

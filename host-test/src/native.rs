@@ -16,20 +16,16 @@ use tollgate_guest::ports::{
 use crate::bindings::exports::tollgate::hooks::engine::{Command, Turn};
 use crate::bindings::tollgate::hooks::{records, workspace};
 use crate::error::Error;
-use crate::files::{FileError, Files};
+use crate::files::{FileError, Files, state_folder};
 
 /// The gate of a workspace, natively.
 pub struct NativeGate(RefCell<Gate>);
 
 impl NativeGate {
-    /// Opens it, without a home.
-    pub fn open(folder: &Path) -> Result<Self, Error> {
-        Self::over(Files::open(folder, None)?)
-    }
-
-    /// Opens it, with the user's own settings and hooks.
-    pub fn with_home(folder: &Path, home: &Path) -> Result<Self, Error> {
-        Self::over(Files::open(folder, Some(home))?)
+    /// Opens it, with the user's own settings and hooks in a home folder, and the state in that.
+    pub fn open(folder: &Path, home: &Path) -> Result<Self, Error> {
+        let state = state_folder(Some(home), None)?;
+        Self::over(Files::open(folder, Some(home), Some(&state))?)
     }
 
     fn over(files: Files) -> Result<Self, Error> {
@@ -157,6 +153,7 @@ fn root(root: Root) -> workspace::Root {
     match root {
         Root::Project => workspace::Root::Project,
         Root::Home => workspace::Root::Home,
+        Root::State => workspace::Root::State,
     }
 }
 

@@ -22,7 +22,12 @@ fn workspace() -> tempfile::TempDir {
 /// The exit code, standard output and standard error of a run in a folder, with a home where nothing is.
 fn run(folder: &Path, arguments: &[&str]) -> (i32, String, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tollgate"));
-    command.current_dir(folder).args(arguments).env("HOME", "/no/such/home").stdin(Stdio::null());
+    command
+        .current_dir(folder)
+        .args(arguments)
+        .env("HOME", folder.join("no-such-home"))
+        .env_remove("XDG_STATE_HOME")
+        .stdin(Stdio::null());
     let output = command.output().unwrap();
     let text = |bytes| String::from_utf8(bytes).unwrap();
     (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
@@ -110,7 +115,7 @@ fn the_workspace_is_found_from_below_and_named_from_anywhere() {
     ] {
         let (code, out, err) = run(&here, &arguments);
         assert_eq!((code, out.as_str(), err.as_str()), (0, "session s now works for INT-1 (Login)\n", ""), "{arguments:?}");
-        assert!(folder.path().join(".tollgate").is_dir());
+        assert!(folder.path().join("home/.local/state/tollgate").is_dir());
         fs::remove_dir_all(folder.path().join(".tollgate")).unwrap();
     }
     assert!(!folder.path().join("src/auth/.tollgate").exists());
@@ -141,7 +146,7 @@ fn programs_get_the_gates_answer() {
 #[test]
 fn a_home_that_is_not_there_is_mentioned() {
     let folder = workspace();
-    let (code, _, err) = run(folder.path(), &["intents", "select", "INT-1", "--session", "s", "--home", "/no/such"]);
+    let (code, _, err) = run(folder.path(), &["intents", "list", "--home", "/no/such"]);
     assert!(code == 0 && err.contains("`/no/such`"), "{err}");
 }
 
@@ -151,8 +156,8 @@ fn a_reader_that_has_gone_is_no_error() {
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
     let mut command = Command::new(env!("CARGO_BIN_EXE_tollgate"));
-    command.current_dir(folder.path()).args(["intents", "select", "INT-1", "--session", "s"]);
+    command.current_dir(folder.path()).args(["intents", "select", "INT-1", "--session", "s", "--home", "home"]);
     let output = command.stdout(writer).stderr(Stdio::piped()).spawn().unwrap().wait_with_output().unwrap();
     assert_eq!((output.status.code(), String::from_utf8(output.stderr).unwrap().as_str()), (Some(0), ""));
-    assert!(folder.path().join(".tollgate").is_dir());
+    assert!(folder.path().join("home/.local/state/tollgate").is_dir());
 }

@@ -45,7 +45,7 @@ fn a_trap_fails_one_call_and_loses_nothing() {
 fn a_call_that_takes_too_long_is_stopped() {
     let folder = governed();
     let runtime = Runtime::new(Limits { call: Duration::ZERO, ..Limits::default() }).unwrap();
-    let mut gate = Tollgate::builder().workspace(folder.path()).runtime(runtime).open().unwrap();
+    let mut gate = Tollgate::builder().workspace(folder.path()).home(folder.path()).runtime(runtime).open().unwrap();
     // Far more work than one tick.
     let line = format!(r#"{{"op":"augment","session":"s","tool":"x","args":"{}"}}"#, "[[a] ".repeat(6 << 20));
     let fault = gate.perform(line.as_bytes()).unwrap_err();
@@ -57,7 +57,7 @@ fn a_call_that_takes_too_long_is_stopped() {
 fn memory_is_limited() {
     let folder = governed();
     let runtime = Runtime::new(Limits { memory_bytes: 16 << 20, ..Limits::default() }).unwrap();
-    let mut gate = Tollgate::builder().workspace(folder.path()).runtime(runtime).open().unwrap();
+    let mut gate = Tollgate::builder().workspace(folder.path()).home(folder.path()).runtime(runtime).open().unwrap();
     assert_eq!(gate.pre_tool(&write("src/a")).unwrap().verdict, Verdict::Deny);
     let large = format!(r#"{{"op":"context","session":"{}"}}"#, "x".repeat(20 << 20));
     assert_eq!(gate.perform(large.as_bytes()).unwrap_err().code(), "guest_trap");
@@ -67,7 +67,7 @@ fn memory_is_limited() {
 #[test]
 fn twenty_megabytes_are_judged_like_anything_else() {
     let folder = governed();
-    let mut gate = Tollgate::builder().workspace(folder.path()).open().unwrap();
+    let mut gate = Tollgate::builder().workspace(folder.path()).home(folder.path()).open().unwrap();
     gate.select_intent("s", "INT-1").unwrap();
     let mut call = write("src/a");
     call.args = format!(r#"{{"path":"src/a","content":"{}"}}"#, "x".repeat(20 << 20)).into_bytes();
@@ -82,7 +82,7 @@ fn many_workspaces_share_one_runtime() {
             let runtime = runtime.clone();
             std::thread::spawn(move || {
                 let folder = governed();
-                let mut gate = Tollgate::builder().workspace(folder.path()).runtime(runtime).open().unwrap();
+                let mut gate = Tollgate::builder().workspace(folder.path()).home(folder.path()).runtime(runtime).open().unwrap();
                 gate.select_intent("s", "INT-1").unwrap();
                 (0..50).all(|_| gate.pre_tool(&write("src/a")).unwrap().verdict == Verdict::Allow)
             })

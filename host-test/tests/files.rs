@@ -19,18 +19,65 @@ fn pre_tool(gate: &mut Tollgate, path: &str) -> String {
     perform(gate, &format!(r#"{{"op":"pre-tool","session":"s","call":"c","tool":"write","args":{{"path":"{path}"}}}}"#))
 }
 
+fn post_tool(gate: &mut Tollgate, path: &str) -> String {
+    let args = format!(r#""tool":"write","args":{{"path":"{path}"}},"success":true"#);
+    perform(gate, &format!(r#"{{"op":"post-tool","session":"s","call":"c",{args}}}"#))
+}
+
 #[test]
-fn state_is_never_written_through_a_link_that_leads_out() {
+fn nothing_is_written_through_a_link_that_leads_out() {
     let place = tempfile::tempdir().unwrap();
-    let (root, outside) = (place.path().join("repo"), place.path().join("outside"));
+    let (root, outside, home) = (place.path().join("repo"), place.path().join("outside"), place.path().join("home"));
     fs::create_dir_all(root.join(".orchestration")).unwrap();
     fs::create_dir(&outside).unwrap();
     fs::write(root.join(".orchestration/active_intents.yaml"), INTENTS).unwrap();
     symlink(&outside, root.join(".tollgate")).unwrap();
-    let mut gate = Tollgate::builder().workspace(&root).home(&outside).open().unwrap();
-    let answer = perform(&mut gate, r#"{"op":"select-intent","session":"s","intent":"INT-1"}"#);
-    assert!(answer.contains("workspace_fault"), "{answer}");
+    symlink(outside.join("ledger"), root.join(".orchestration/agent_trace.jsonl")).unwrap();
+    let mut gate = Tollgate::builder().workspace(&root).home(&home).open().unwrap();
+    perform(&mut gate, r#"{"op":"select-intent","session":"s","intent":"INT-1"}"#);
+    assert!(pre_tool(&mut gate, "src/a").contains(r#""verdict":"allow""#));
+    let settled = post_tool(&mut gate, "src/a");
+    assert!(settled.contains("cannot be written: access denied"), "{settled}");
     assert_eq!(fs::read_dir(&outside).unwrap().count(), 0);
+}
+
+/// What is kept between calls is the user's alone, in the home folder that was named or in a folder of its own.
+#[test]
+fn the_state_stands_outside_the_workspace_and_is_private() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let place = tempfile::tempdir().unwrap();
+    let (root, home, state) = (place.path().join("repo"), place.path().join("home"), place.path().join("state"));
+    fs::create_dir_all(root.join(".orchestration")).unwrap();
+    fs::write(root.join(".orchestration/active_intents.yaml"), INTENTS).unwrap();
+    for (named, below) in [(None, home.join(".local/state/tollgate")), (Some(&state), state.clone())] {
+        let builder = Tollgate::builder().workspace(&root).home(&home);
+        let mut gate =
+            named.map_or(builder, |state| Tollgate::builder().workspace(&root).home(&home).state(state)).open().unwrap();
+        let kept = gate.state_folder().unwrap().to_owned();
+        assert_eq!(kept, tollgate::state_of(&root, Some(&home), named.map(|state| state.as_path())).unwrap());
+        assert!(kept.parent() == Some(&below.canonicalize().unwrap_or(below.clone())) && !kept.exists(), "{}", kept.display());
+        perform(&mut gate, r#"{"op":"select-intent","session":"s","intent":"INT-1"}"#);
+        assert!(pre_tool(&mut gate, "src/a").contains(r#""verdict":"allow""#));
+        assert_eq!(
+            fs::read_to_string(kept.join("workspace")).unwrap().trim_end(),
+            root.canonicalize().unwrap().to_str().unwrap()
+        );
+        let mut folders = vec![below, kept.clone()];
+        let mut files = 0;
+        while let Some(folder) = folders.pop() {
+            assert_eq!(folder.metadata().unwrap().permissions().mode() & 0o777, 0o700, "{}", folder.display());
+            for entry in fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()) {
+                if entry.is_dir() {
+                    folders.push(entry);
+                } else {
+                    files += 1;
+                    assert_eq!(entry.metadata().unwrap().permissions().mode() & 0o777, 0o600, "{}", entry.display());
+                }
+            }
+        }
+        assert!(files > 4, "only {files} files");
+    }
+    assert!(!root.join(".tollgate").exists(), "nothing of it stands in the workspace");
 }
 
 /// A workspace ships links to the user's own files, and hooks that would be written there.
@@ -90,7 +137,7 @@ fn a_pipe_is_neither_read_nor_waited_for() {
     fs::create_dir_all(root.path().join(".orchestration")).unwrap();
     let pipe = root.path().join(".orchestration/active_intents.yaml");
     assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
-    let mut gate = Tollgate::builder().workspace(root.path()).open().unwrap();
+    let mut gate = Tollgate::builder().workspace(root.path()).home(root.path().join("home")).open().unwrap();
     let answer = pre_tool(&mut gate, "src/a");
     assert!(answer.contains("intents_unreadable"), "{answer}");
 }
@@ -103,7 +150,7 @@ fn a_workspace_behind_a_link_is_the_same_workspace() {
     fs::write(root.join(".orchestration/active_intents.yaml"), INTENTS).unwrap();
     let link = place.path().join("link");
     symlink(&root, &link).unwrap();
-    let mut gate = Tollgate::builder().workspace(&link).open().unwrap();
+    let mut gate = Tollgate::builder().workspace(&link).home(place.path()).open().unwrap();
     perform(&mut gate, r#"{"op":"select-intent","session":"s","intent":"INT-1"}"#);
     let answer = pre_tool(&mut gate, link.join("src/a").to_str().unwrap());
     assert!(answer.contains(r#""verdict":"allow""#) && answer.contains(r#""path":"src/a""#), "{answer}");
@@ -116,7 +163,7 @@ fn a_ledger_that_is_a_pipe_holds_nobody_up() {
     fs::write(root.path().join(".orchestration/active_intents.yaml"), INTENTS).unwrap();
     let pipe = root.path().join(".orchestration/agent_trace.jsonl");
     assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
-    let mut gate = Tollgate::builder().workspace(root.path()).open().unwrap();
+    let mut gate = Tollgate::builder().workspace(root.path()).home(root.path().join("home")).open().unwrap();
     perform(&mut gate, r#"{"op":"select-intent","session":"s","intent":"INT-1"}"#);
     assert!(pre_tool(&mut gate, "src/a").contains(r#""verdict":"allow""#));
     let settled = perform(

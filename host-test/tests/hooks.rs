@@ -156,6 +156,139 @@ fn a_workspaces_hook_runs_only_as_it_was_approved() {
     assert_eq!(place.read("ran-2"), None);
 }
 
+/// Files of a workspace: paths and texts.
+type Texts = &'static [(&'static str, &'static str)];
+
+/// What a script imports by its own place comes from the copy that it runs from, in every language.
+#[test]
+fn a_script_finds_the_files_beside_it() {
+    let rows: [(Value, Texts); 4] = [
+        (
+            json!({"command": ["bash", "hooks/a.sh"]}),
+            &[("hooks/a.sh", "source \"$(dirname \"$0\")/lib.sh\"\nsay\n"), ("hooks/lib.sh", "say() { echo found; pwd; }\n")],
+        ),
+        (
+            json!({"command": ["node", "hooks/a.cjs"]}),
+            &[
+                ("hooks/a.cjs", "require('./lib');\nconsole.log(process.cwd());\n"),
+                ("hooks/lib/index.js", "console.log('found');\n"),
+            ],
+        ),
+        (
+            json!({"command": ["python3", "hooks/a.py"]}),
+            &[("hooks/a.py", "import os, lib\nprint(os.getcwd())\n"), ("hooks/lib.py", "print('found')\n")],
+        ),
+        (
+            json!({"command": ["hooks/a.sh"], "files": ["shared/*.sh"]}),
+            &[("hooks/a.sh", "#!/bin/sh\n. \"${0%/*}/../shared/lib.sh\"\npwd\n"), ("shared/lib.sh", "echo found\n")],
+        ),
+    ];
+    for (command, files) in rows {
+        let place = Place::new(&[with(json!({"id": "a", "trigger": "before_tool"}), &command)]);
+        for (path, text) in files {
+            std::fs::create_dir_all(place.root().join(path).parent().unwrap()).unwrap();
+            place.write(path, text);
+        }
+        let mut hooks = place.hooks(Options::new(), &["a"]);
+        let record = hooks.run("a", None).unwrap();
+        let real = place.root().canonicalize().unwrap();
+        assert_eq!(
+            (status(&record), record["output"].as_str()),
+            ("success", Some(&*format!("found\n{}", real.display()))),
+            "{record}"
+        );
+        assert_eq!(std::fs::read_dir(place.home().join(".tollgate/run")).unwrap().count(), 0, "the copy is gone");
+
+        // Every one of them is part of what was approved.
+        let (beside, _) = files[1];
+        place.write(beside, "echo other\n");
+        let record = hooks.run("a", None).unwrap();
+        assert_eq!(status(&record), "skipped", "{record}");
+        assert!(record["reason"].as_str().unwrap().starts_with("it is no longer what was approved"), "{record}");
+    }
+}
+
+/// Somebody exchanges a file after the gate has looked at it and before the program runs. Where that comes in is certain: the
+/// run is told of after the look and before it is carried out.
+#[test]
+fn no_file_can_be_exchanged_between_the_look_and_the_run() {
+    for (command, exchanged) in [
+        (json!(["node", "--require", "./hooks/b.cjs", "hooks/a.cjs"]), "hooks/b.cjs"),
+        (json!(["node", "--require", "./hooks/b.cjs", "hooks/a.cjs"]), "hooks/a.cjs"),
+        (json!(["sh", "hooks/a.sh"]), "hooks/lib.sh"),
+    ] {
+        let place = Place::new(&[json!({"id": "a", "trigger": "before_tool", "command": command})]);
+        place.write("hooks/a.cjs", "");
+        place.write("hooks/b.cjs", "");
+        place.write("hooks/a.sh", ". \"${0%/*}/lib.sh\"\n");
+        place.write("hooks/lib.sh", "");
+        let target = place.root().join(exchanged);
+        let evil = if exchanged.ends_with("cjs") { "require('fs').writeFileSync('evil', '')" } else { "touch evil" };
+        let exchange = move |record: &Value| {
+            if status(record) == "queued" {
+                std::fs::write(&target, evil).unwrap();
+            }
+        };
+        let record = place.hooks(Options::new().on_record(exchange), &["a"]).run("a", None).unwrap();
+        assert_eq!(status(&record), "skipped", "{record}");
+        assert!(record["reason"].as_str().unwrap().starts_with(&format!("`{exchanged}` is no longer")), "{record}");
+        assert_eq!(place.read("evil"), None, "{exchanged}");
+    }
+}
+
+/// The same once the program runs: what it reads then is the copy.
+#[test]
+fn a_file_that_is_exchanged_during_the_run_is_not_read() {
+    let script = "echo 'echo evil' >hooks/lib.sh\n. \"${0%/*}/lib.sh\"\n";
+    let place = Place::new(&[sh("a", "before_tool", script)]);
+    place.write("hooks/lib.sh", "echo good\n");
+    let record = place.hooks(Options::new(), &["a"]).run("a", None).unwrap();
+    assert_eq!((status(&record), record["output"].as_str()), ("success", Some("good")), "{record}");
+    assert_eq!(place.read("hooks/lib.sh").unwrap(), "echo evil\n");
+}
+
+/// What cannot be copied does not run, and says what to do.
+#[test]
+fn folders_that_cannot_be_copied_are_refused() {
+    for what in ["many", "large", "link out", "link in", "pipe"] {
+        let place = Place::new(&[sh("a", "before_tool", "touch ran")]);
+        let below = |name: &str| place.root().join("hooks").join(name);
+        match what {
+            "many" => (0..300).for_each(|at| place.write(&format!("hooks/{at}"), "")),
+            "large" => std::fs::File::create(below("large")).unwrap().set_len(17 << 20).unwrap(),
+            "link out" => std::os::unix::fs::symlink("/etc/passwd", below("x")).unwrap(),
+            "link in" => std::os::unix::fs::symlink("a.sh", below("x")).unwrap(),
+            _ => assert!(std::process::Command::new("mkfifo").arg(below("x")).status().unwrap().success()),
+        }
+        let mut hooks = place.hooks(Options::new(), &[]);
+        let refused = hooks.perform(br#"{"op":"hooks","do":"approve","id":"a"}"#).unwrap();
+        let refused = String::from_utf8(refused).unwrap();
+        assert!(refused.contains("`files`") && refused.contains("not_done"), "{what}: {refused}");
+        assert_eq!(status(&hooks.run("a", None).unwrap()), "failed", "{what}");
+        assert_eq!(place.read("ran"), None, "{what}");
+    }
+}
+
+/// A home folder that is the workspace has no hooks that run unasked, and no place for a copy.
+#[test]
+fn a_home_folder_that_is_a_workspace_is_a_workspace() {
+    let place = Place::new(&[sh("a", "before_tool", "echo \"$0\"")]);
+    let gate = tollgate::Tollgate::builder().workspace(place.root()).home(place.root()).open().unwrap();
+    let asked = Told::default();
+    let mut hooks = Hooks::new(gate, Options::new().on_approval(asked.put()));
+    assert_eq!(status(&hooks.run("a", None).unwrap()), "skipped");
+    assert_eq!(asked.take().len(), 1);
+    let listed = hooks.perform(br#"{"op":"hooks","do":"list"}"#).unwrap();
+    let listed: Value = serde_json::from_slice(&listed).unwrap();
+    assert_eq!(listed["hooks"].as_array().unwrap().len(), 1, "{listed}");
+    assert_eq!((&listed["hooks"][0]["source"], &listed["hooks"][0]["trust"]), (&json!("workspace"), &json!("new")));
+    hooks.perform(br#"{"op":"hooks","do":"approve","id":"a"}"#).unwrap();
+    let record = hooks.run("a", None).unwrap();
+    assert_eq!(status(&record), "success", "{record}");
+    let copy = record["output"].as_str().unwrap();
+    assert!(!std::path::Path::new(copy).starts_with(place.root().canonicalize().unwrap()), "{copy}");
+}
+
 #[test]
 fn a_users_hook_needs_no_approval() {
     let place = Place::new(&[]);

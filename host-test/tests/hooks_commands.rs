@@ -62,6 +62,33 @@ fn every_command_explains_itself() {
     }
 }
 
+/// What is shown before anybody agrees says what is checked, and never more.
+#[test]
+fn what_is_not_checked_is_shown_as_such() {
+    let hook = |id: &str, command: Value| json!({"id": id, "trigger": "before_tool", "command": command});
+    let place = Place::new(&[
+        hook("script", json!(["sh", "hooks/a.sh"])),
+        hook("make", json!(["make", "-f", "hooks/Makefile"])),
+        hook("env", json!(["env", "PYTHONPATH=hooks", "python3", "hooks/a.py"])),
+        with(hook("shell", json!("sh hooks/a.sh")), &json!({"shell": true})),
+    ]);
+    for (path, text) in [("a.sh", "echo a\n"), ("a.py", "import lib\n"), ("Makefile", "all:\n"), ("lib.py", "")] {
+        place.write(&format!("hooks/{path}"), text);
+    }
+    for (id, row) in [
+        ("script", "  checked      only these files are checked"),
+        ("make", "  not checked  `make` decides itself"),
+        ("env", "  not checked  `env` decides itself"),
+        ("shell", "  not checked  a shell reads the text"),
+    ] {
+        let (code, out, _) = place.run(&["hooks", "show", id]);
+        assert!(code == 0 && out.lines().any(|line| line.starts_with(row)), "{id}: {out}");
+        assert_eq!(out.contains("  checked "), id == "script", "{out}");
+    }
+    let (_, out, _) = place.run(&["hooks", "show", "script"]);
+    assert!(out.contains("  file         hooks/lib.py sha256:") && out.contains("  | echo a\n"), "{out}");
+}
+
 #[test]
 fn from_declared_to_approved_to_run_to_revoked() {
     let place = Place::new(&[sh("lint", "onDidSaveTextDocument", "cat >seen; echo checked; test ! -e bad")]);

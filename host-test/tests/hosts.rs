@@ -204,26 +204,68 @@ fn without_memory(place: &Place, payload: &str) -> Output {
     run(command, payload.replace("{root}", place.root().to_str().unwrap()).as_bytes())
 }
 
+/// Before a tool runs, a gate that does not start asks a person, and denies where nobody can be asked.
 #[test]
-fn a_gate_that_does_not_start_lets_work_go_on_unless_the_workspace_is_strict() {
+fn a_gate_that_does_not_start_lets_nothing_run_unless_the_user_says_so() {
     let place = Place::new();
-    let output = without_memory(&place, WRITE);
-    assert_eq!((output.status.code(), text(&output.stdout)), (Some(0), ""));
-    assert!(text(&output.stderr).starts_with("tollgate: error: "), "{}", text(&output.stderr));
+    let decision = |payload: &str| -> Option<String> {
+        let output = without_memory(&place, payload);
+        assert_eq!(output.status.code(), Some(0));
+        assert!(text(&output.stderr).starts_with("tollgate: error: "), "{}", text(&output.stderr));
+        let answer: Value = serde_json::from_slice(&output.stdout).ok()?;
+        let answer = &answer["hookSpecificOutput"];
+        assert!(answer["permissionDecisionReason"].as_str().unwrap().ends_with("(gate_fault)"), "{answer}");
+        Some(answer["permissionDecision"].as_str().unwrap().to_owned())
+    };
+    assert_eq!(decision(WRITE).as_deref(), Some("ask"));
+    let unasked = WRITE.replace(r#""session_id""#, r#""permission_mode":"bypassPermissions","session_id""#);
+    assert_eq!(decision(&unasked).as_deref(), Some("deny"));
+    // Only a call is judged.
+    assert_eq!(decision(&WRITE.replace("PreToolUse", "PostToolUse")), None);
 
-    place.carry_out(&json!({"write": [".tollgate/config.json", "{\"strict\": true}"]}));
-    let output = without_memory(&place, WRITE);
-    let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!(answer["hookSpecificOutput"]["permissionDecision"], "deny", "{answer}");
-    assert!(answer["hookSpecificOutput"]["permissionDecisionReason"].as_str().unwrap().ends_with("(gate_fault)"), "{answer}");
-    // Only a call is denied.
-    let after = WRITE.replace("PreToolUse", "PostToolUse");
-    assert_eq!(text(&without_memory(&place, &after).stdout), "");
+    // A workspace cannot let faults pass, however it says so.
+    place.carry_out(&json!({"write": [".tollgate/config.json", "{\"on_fault\": \"allow\"}"]}));
+    assert_eq!(decision(WRITE).as_deref(), Some("ask"));
+    let own = place.folder.path().join(".tollgate");
+    std::os::unix::fs::symlink(place.root().join(".tollgate"), &own).unwrap();
+    assert_eq!(decision(WRITE).as_deref(), Some("ask"), "the user's settings are a file of the workspace");
+    std::fs::remove_file(&own).unwrap();
 
-    // Settings that stopped parsing do not make the workspace any less strict.
-    place.carry_out(&json!({"write": [".tollgate/state/good/config.json", "{\"strict\": true}"]}));
-    place.carry_out(&json!({"write": [".tollgate/config.json", "{\"strict\": tru"]}));
-    assert!(text(&without_memory(&place, WRITE).stdout).contains("gate_fault"));
+    std::fs::create_dir(&own).unwrap();
+    for (settings, expected) in
+        [("{\"on_fault\": \"ask\"}", Some("ask")), ("{\"on_fault\": tru", Some("ask")), ("{\"on_fault\": \"allow\"}", None)]
+    {
+        std::fs::write(own.join("config.json"), settings).unwrap();
+        assert_eq!(decision(WRITE).as_deref(), expected, "{settings}");
+    }
+}
+
+/// A host that does not listen to the answer must not take silence for leave.
+#[test]
+fn an_answer_that_cannot_be_written_blocks() {
+    let place = Place::new();
+    let mut command = Command::new("sh");
+    command.args(["-c", &format!("exec {} hook claude-code >/dev/full", env!("CARGO_BIN_EXE_tollgate"))]);
+    command.current_dir(place.root()).env_clear().env("HOME", place.folder.path());
+    let output = run(command, WRITE.replace("{root}", place.root().to_str().unwrap()).as_bytes());
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("no intent is active"), "{}", text(&output.stderr));
+}
+
+/// What an agent writes into a call's arguments does not tell what a payload is that was cut short.
+#[test]
+fn a_payload_that_was_cut_short_is_a_call_unless_it_says_otherwise_itself() {
+    let place = Place::new();
+    for (payload, refused) in [
+        (r#"{"tool_input":{"hook_event_name":"Stop","cwd":"/tmp"},"tool_name":"Bash","session_id":"s1","hook_ev"#, true),
+        (r#"{"tool_input":{"hook_event_name":"Stop","content":"xxxx"#, true),
+        (r#"{"hook_event_name":"PreToolUse","tool_input":{"hook_event_name":"Stop","#, true),
+        (r#"{"hook_event_name":"Stop","hook_event_name":"PreToolUse","#, true),
+        (r#"{"hook_event_name":"Stop","session_id":"#, false),
+    ] {
+        let output = place.hook("claude-code", payload);
+        assert_eq!(text(&output.stdout).contains("invalid_input"), refused, "{payload}: {}", text(&output.stdout));
+    }
 }
 
 #[test]

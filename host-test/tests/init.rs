@@ -56,9 +56,9 @@ impl Place {
     /// Every file there is, but for what the gate itself remembers.
     fn files(&self) -> BTreeMap<PathBuf, Vec<u8>> {
         let mut files = BTreeMap::new();
-        let mut folders = vec![self.root(), self.home()];
+        let (mut folders, state) = (vec![self.root(), self.home()], self.home().join(".local"));
         while let Some(folder) = folders.pop() {
-            for entry in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+            for entry in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).filter(|entry| *entry != state) {
                 if entry.is_dir() {
                     files.insert(entry.clone(), Vec::new());
                     folders.push(entry);

@@ -59,7 +59,8 @@ impl House {
 
     fn trace(&self, words: &[&str]) -> (i32, String, String) {
         let mut command = Command::new(env!("CARGO_BIN_EXE_tollgate"));
-        command.arg("trace").args(words).current_dir(self.root().join("src")).env("HOME", "/no/such/home").stdin(Stdio::null());
+        command.arg("trace").args(words).current_dir(self.root().join("src")).stdin(Stdio::null());
+        command.arg("--home").arg(self.root().join("home"));
         let output = command.output().unwrap();
         let text = |bytes| String::from_utf8(bytes).unwrap();
         (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
@@ -116,7 +117,7 @@ fn changes_are_taken_back_from_git_and_from_the_kept_content() {
         fs::write(root.join("stray.txt"), "stray\n").unwrap();
     });
     // A copy of a file may hold what only its owner should read.
-    for copy in fs::read_dir(house.root().join(".tollgate/state/.pre-images")).unwrap() {
+    for copy in fs::read_dir(house.gate.state_folder().unwrap().join("images")).unwrap() {
         assert_eq!(copy.unwrap().metadata().unwrap().permissions().mode() & 0o777, 0o600);
     }
     let (code, _, err) = house.trace(&["revert", id_of(&settled, "README.md")]);
@@ -131,8 +132,9 @@ fn changes_are_taken_back_from_git_and_from_the_kept_content() {
     assert_eq!(house.content("stray.txt"), None);
 
     // What neither git nor the gate has is said to be lost, and left alone.
+    let images = house.gate.state_folder().unwrap().join("images");
     let lost = house.program("2", |root| {
-        fs::remove_dir_all(root.join(".tollgate/state/.pre-images")).unwrap();
+        fs::remove_dir_all(&images).unwrap();
         fs::write(root.join("notes.txt"), "once more\n").unwrap();
     });
     let (code, _, err) = house.trace(&["revert", "--yes", id_of(&lost, "notes.txt")]);

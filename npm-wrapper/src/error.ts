@@ -4,6 +4,7 @@
  * | code | what it means |
  * | --- | --- |
  * | `workspace_missing` | the workspace does not exist, is no folder or cannot be looked at |
+ * | `state_missing` | there is no folder to keep anything between calls in |
  * | `component_missing` | the `.wasm` files of the package are not beside its code |
  * | `invalid_input` | the caller passed something unusable; the message names it |
  * | `unknown_intent`, `intent_closed`, `not_governed` | why an intent could not be selected |
@@ -16,6 +17,7 @@
  */
 export type ErrorCode =
   | 'workspace_missing'
+  | 'state_missing'
   | 'component_missing'
   | 'invalid_input'
   | 'unknown_intent'

@@ -4,7 +4,7 @@ import { parseArgs } from 'node:util';
 import { createTollgate, digest, type Tollgate, TollgateError, type TollgateOptions, version } from './index.js';
 import { isBlank, Lines } from './lines.js';
 
-const USAGE = 'usage: node eval.js --workspace DIR [--home DIR]   or: node eval.js --version';
+const USAGE = 'usage: node eval.js --workspace DIR [--home DIR] [--state DIR]   or: node eval.js --version';
 
 /** Exit code for what could not be done. */
 const FAILED = 2;
@@ -19,7 +19,7 @@ function understood(args: string[]) {
   const option = { type: 'string' } as const;
   const flag = { type: 'boolean' } as const;
   try {
-    const { values } = parseArgs({ args, options: { workspace: option, home: option, version: flag, help: flag } });
+    const { values } = parseArgs({ args, options: { workspace: option, home: option, state: option, version: flag, help: flag } });
     return values;
   } catch (error) {
     complain(error instanceof Error ? error.message : String(error));
@@ -31,12 +31,12 @@ function complain(message: string): void {
   process.stderr.write(`tollgate: ${message}\n`);
 }
 
-function open(workspace: string, home: string | undefined): Tollgate | undefined {
+function open(workspace: string, home: string | undefined, state: string | undefined): Tollgate | undefined {
   const log: TollgateOptions['log'] = (level, message) => {
     if (level === 'warn' || level === 'error') complain(`${level}: ${message}`);
   };
   try {
-    return createTollgate({ workspace, home, log });
+    return createTollgate({ workspace, home, state, log });
   } catch (error) {
     if (!(error instanceof TollgateError)) throw error;
     complain(error.code === 'workspace_missing' ? `${error.message} with --workspace` : error.message);
@@ -88,7 +88,7 @@ async function main(args: string[]): Promise<number> {
     process.stdout.write(values.version ? `tollgate ${version} (component ${digest})\n` : `${USAGE}\n`);
     return 0;
   }
-  const gate = open(values.workspace ?? '', values.home);
+  const gate = open(values.workspace ?? '', values.home, values.state);
   if (gate === undefined) return FAILED;
   await converse(gate);
   return 0;

@@ -19,7 +19,7 @@ const CODES: Record<Exclude<Refused['tag'], 'fault'>, ErrorCode> = {
  * The component, one instance at a time.
  *
  * An instance that failed cannot be trusted with its own memory any more, so it is dropped, and the next call makes a fresh
- * one. Nothing is lost by that: whatever has to outlive an instance is kept in the workspace.
+ * one. Nothing is lost by that: whatever has to outlive an instance is kept in files.
  */
 export class Guest {
   readonly #imports: Imports;

@@ -2,7 +2,7 @@ import * as path from 'node:path';
 import type { HookApproval, HookRecord, HooksOptions } from './hook_types.js';
 import { exitCode, run } from './process.js';
 import type { Roots } from './roots.js';
-import { copyOf } from './script.js';
+import { type CopyOrder, copyOf } from './script.js';
 
 /** What a program of a hook is run with. */
 interface Surroundings {
@@ -19,8 +19,8 @@ export interface RunCommand extends Surroundings {
   hook: string;
   argv: string[];
   stdin: string;
-  /** The word that is a script of the workspace, and the digest that it must still have. */
-  script: { arg: number; path: string; digest: string } | null;
+  /** The script of the workspace and the files that it needs, where it has one. */
+  script: CopyOrder | null;
 }
 
 /** Have a prompt answered, by the embedder's function or by a program. */
@@ -61,10 +61,10 @@ export function recordOf({ exit_code: exitCode, duration_ms: durationMs, ...same
 export async function ran(command: RunCommand, roots: Roots, signal: AbortSignal): Promise<Done> {
   const { argv, script } = command;
   if (script === null) return programRan(command, argv, command.stdin, roots, signal);
-  const copy = copyOf(roots, script);
-  if (copy === undefined) return { changed: script.path };
+  const copy = copyOf(roots, script, argv);
+  if ('changed' in copy) return copy;
   try {
-    return await programRan(command, argv.with(script.arg, copy.file), command.stdin, roots, signal);
+    return await programRan(command, copy.argv, command.stdin, roots, signal);
   } finally {
     copy.discard();
   }

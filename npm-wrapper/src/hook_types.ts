@@ -50,6 +50,8 @@ export interface HookApproval {
   digest: string;
   /** Nobody has approved it yet, or it is no longer what was approved. */
   why: 'new' | 'changed';
+  /** What a person has to be told about that besides. */
+  notice?: string | undefined;
   /** What a person should see before the decision. */
   shows: {
     /** The hook as it stands in its file. */
@@ -60,10 +62,20 @@ export interface HookApproval {
     interpreter?: string | undefined;
     /** The script of the workspace among them, and its digest. */
     script?: [path: string, digest: string] | null | undefined;
-    /** Other files of the workspace that the words name, and their digests. */
+    /** The files that are copied with the script, and their digests. */
     files?: [path: string, digest: string][] | undefined;
-    /** Whether it decides when it runs what else it reads and runs, so that later changes of that run unasked. */
+    /** Other files of the workspace that the words name: changes are noticed, but they are read where they stand. */
+    in_place?: [path: string, digest: string][] | undefined;
+    /** Whether nobody can vouch for what else it reads and runs, so that later changes of that run unasked. */
     unchecked?: boolean | undefined;
+    /** What is checked and what is not, in a sentence. */
+    note?: string | undefined;
+    /** The text of the script: the very bytes of its digest. */
+    script_text?: string | undefined;
+    /** The texts of the other files that are copied, as far as there is room. */
+    texts?: [path: string, text: string][] | undefined;
+    /** The files whose text is not shown: too long, or not text. */
+    not_shown?: string[] | undefined;
     /** The same of what was approved before. */
     before: Record<string, unknown> | null;
   };

@@ -1,3 +1,4 @@
+import * as os from 'node:os';
 import * as path from 'node:path';
 import { type ErrorCode, TollgateError } from './error.js';
 import { type Done, type HookCommand, prompted, ran, recordOf, type WrittenRecord } from './hook_commands.js';
@@ -126,7 +127,8 @@ export class Hooks {
     const folders = (process.env.PATH ?? '').split(path.delimiter).filter((folder) => path.isAbsolute(folder));
     const workspace = this.#gate.inside.roots.project.folder;
     const prompts = this.#options.runPrompt !== undefined;
-    this.#inputs.unshift(wellFormed({ type: 'hello', workspace, path: folders.map(slashed), prompts }, 'hello'));
+    const temp = slashed(os.tmpdir());
+    this.#inputs.unshift(wellFormed({ type: 'hello', workspace, path: folders.map(slashed), temp, prompts }, 'hello'));
     this.#drive();
   }
 
@@ -223,8 +225,8 @@ export class Hooks {
         this.#listen(command.trigger, command.type === 'listen');
         break;
       case 'approval': {
-        const { hook, digest, why, shows } = command;
-        this.#guarded('onApproval', () => onApproval?.({ hook, digest, why, shows }));
+        const { hook, digest, why, notice, shows } = command;
+        this.#guarded('onApproval', () => onApproval?.({ hook, digest, why, ...(notice === undefined ? {} : { notice }), shows }));
         break;
       }
       case 'stopped':

@@ -24,6 +24,11 @@ export interface TollgateOptions {
   workspace: string;
   /** The home folder, with the user's own settings in `.tollgate/`; the user's home where none is named. */
   home?: string | undefined;
+  /**
+   * The folder in which every workspace has a folder for what the gate keeps between calls. Where none is named, it is
+   * `.local/state/tollgate` in the home folder that is named, else `$XDG_STATE_HOME/tollgate`, or what stands for it on this system.
+   */
+  state?: string | undefined;
   /** Takes what the gate has to say to you. Nothing an agent sees. */
   log?: ((level: LogLevel, message: string, details?: unknown) => void) | undefined;
   /** Milliseconds since 1970, for entries that have to repeat; the system's clock where there is none. */
@@ -40,11 +45,11 @@ export const digest: string = TOLLGATE_DIGEST;
 
 /** The gate of a workspace. */
 export function createTollgate(options: TollgateOptions): Tollgate {
-  const { workspace, home, clock = Date.now, random = systemRandom } = options ?? {};
+  const { workspace, home, state, clock = Date.now, random = systemRandom } = options ?? {};
   if (typeof workspace !== 'string') {
     throw new TollgateError('invalid_input', 'no workspace is named; pass { workspace: "path/to/folder" }');
   }
-  const roots = new Roots(workspace, home);
+  const roots = new Roots(workspace, home, state);
   const log: LogSink = sink(options.log);
   const imports: Imports = {
     ...wasiImports(log, clock, random),

@@ -19,6 +19,11 @@ export interface PluginInput {
 export interface PluginOptions {
   /** The home folder, with the user's own settings in `.tollgate/`; the user's home where none is named. */
   home?: string;
+  /**
+   * The folder in which every workspace has a folder for what the gate keeps between calls. Where none is named, it is
+   * `.local/state/tollgate` in the home folder that is named, else `$XDG_STATE_HOME/tollgate`, or what stands for it on this system.
+   */
+  state?: string;
   /** Whether lines for debugging go to OpenCode's log too. */
   debug?: boolean;
 }

@@ -18,6 +18,8 @@ let temporaries = 0;
 interface Target {
   path: string;
   folder: string;
+  /** Makes that folder. */
+  makeFolder: () => void;
   name: string;
   mode: number;
   /** What stands there already. */
@@ -33,9 +35,11 @@ export function recordsImport(roots: Roots, log: LogSink): typeof contract {
     if (!roots.writable(root, real) || found === 'unreadable') throw new Fault('denied');
     const standing = found === 'missing' ? 'nothing' : found.isFile() ? 'file' : 'something else';
     const cut = real.lastIndexOf('/');
-    const mode = roots.isPrivate(real) ? 0o600 : 0o666;
+    const mode = roots.isPrivate(root, real) ? 0o600 : 0o666;
+    const folder = real.slice(0, cut);
+    const makeFolder = () => roots.makeFolder(root, folder);
     try {
-      use({ path: real, folder: real.slice(0, cut), name: real.slice(cut + 1), mode, standing });
+      use({ path: real, folder, makeFolder, name: real.slice(cut + 1), mode, standing });
     } catch (error) {
       throw faultOf(error, path, log);
     }
@@ -46,7 +50,7 @@ export function recordsImport(roots: Roots, log: LogSink): typeof contract {
       allowed(root, path, (target) => {
         if (target.standing === 'something else') throw new Fault('other');
         const flags = O_WRONLY | O_APPEND | O_CREAT | CAUTIOUS;
-        const descriptor = inFolder(target.folder, () => fs.openSync(target.path, flags, target.mode));
+        const descriptor = inFolder(target, () => fs.openSync(target.path, flags, target.mode));
         try {
           // One write, because what others append meanwhile must not stand between two halves of a line.
           if (fs.writeSync(descriptor, bytes) < bytes.byteLength) throw new Fault('full');
@@ -82,19 +86,19 @@ export function recordsImport(roots: Roots, log: LogSink): typeof contract {
 }
 
 /** Runs `make`, and once more with the folder made if it was not there. */
-function inFolder<T>(folder: string, make: () => T): T {
+function inFolder<T>(target: Target, make: () => T): T {
   try {
     return make();
   } catch (error) {
     if (errnoOf(error) !== 'ENOENT') throw error;
-    fs.mkdirSync(folder, { recursive: true });
+    target.makeFolder();
     return make();
   }
 }
 
 /** Writes a temporary file beside the target and returns its path. */
 function written(target: Target, bytes: Uint8Array): string {
-  const [temporary, descriptor] = inFolder(target.folder, () => createTemporary(target));
+  const [temporary, descriptor] = inFolder(target, () => createTemporary(target));
   try {
     try {
       for (let done = 0; done < bytes.byteLength; ) done += fs.writeSync(descriptor, bytes, done);

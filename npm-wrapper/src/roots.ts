@@ -5,6 +5,7 @@ import type { Root } from '../generated/interfaces/tollgate-hooks-workspace.js';
 import { TollgateError } from './error.js';
 import { errnoOf, isRefusal } from './fault.js';
 import { below, slashed } from './path.js';
+import { makeState, PRIVATE_FOLDER, stateFolder, stateOf } from './state.js';
 import { type Walk, Walker } from './walk.js';
 
 /** The folders of the home folder whose content is lent. */
@@ -12,23 +13,33 @@ const LENT_OF_HOME = ['.tollgate', '.ollm'];
 
 /** The gate's own folders, where it may write. */
 const WRITABLE_OF_PROJECT = ['.orchestration', '.tollgate'];
-/** Nobody but the user reads these. */
-const PRIVATE_OF_PROJECT = '.tollgate/state';
 const WRITABLE_OF_HOME = ['.tollgate'];
 
-/** The two folders that the host lends, and what of them it lends. */
+/** The folders that the host lends, and what of them it lends. */
 export class Roots {
   readonly project: Walker;
   readonly home: Walker;
+  /** What is kept of the workspace between calls. The folder is made when something is first kept in it. */
+  readonly state: Walker;
 
-  /** Opens both. The workspace has to exist; a home folder that does not is an empty one. */
-  constructor(workspace: string, home: string | undefined) {
+  /**
+   * Opens them. The workspace has to exist; a home folder that does not is an empty one. `state` is the folder that the state of
+   * all workspaces stands in.
+   */
+  constructor(workspace: string, home: string | undefined, state?: string) {
     this.project = new Walker(opened(workspace));
     this.home = new Walker(resolved(home ?? os.homedir()));
+    this.state = new Walker(stateOf(this.project.folder, stateFolder(home, state)));
   }
 
   walk(root: Root, asked: string): Walk {
-    return (root === 'project' ? this.project : this.home).walk(asked);
+    return this[root].walk(asked);
+  }
+
+  /** Makes the folder of a file that is about to be written. */
+  makeFolder(root: Root, folder: string): void {
+    if (root === 'state') makeState(this.state.folder, this.project.folder);
+    fs.mkdirSync(folder, root === 'state' ? { recursive: true, mode: PRIVATE_FOLDER } : { recursive: true });
   }
 
   /** Whether an absolute path lies in the workspace. */
@@ -38,6 +49,7 @@ export class Roots {
 
   /** Whether the content at an absolute path is lent to a question about that root. */
   lends(root: Root, real: string): boolean {
+    if (root === 'state') return below(this.state.folder, real) !== undefined;
     return root === 'project' ? this.inProject(real) : liesIn(this.home.folder, LENT_OF_HOME, real);
   }
 
@@ -46,13 +58,14 @@ export class Roots {
    * what the user keeps at home.
    */
   writable(root: Root, real: string): boolean {
+    if (root === 'state') return (below(this.state.folder, real) ?? '') !== '';
     if (root === 'home') return isBelow(this.home.folder, WRITABLE_OF_HOME, real);
     return isBelow(this.project.folder, WRITABLE_OF_PROJECT, real);
   }
 
-  /** Whether an absolute path lies at the user's home, or where copies of the user's files are kept, whoever may read those. */
-  isPrivate(real: string): boolean {
-    return isBelow(this.home.folder, WRITABLE_OF_HOME, real) || isBelow(this.project.folder, [PRIVATE_OF_PROJECT], real);
+  /** Whether what is written there is the user's alone. The workspace may be the home folder itself. */
+  isPrivate(root: Root, real: string): boolean {
+    return root === 'state' || isBelow(this.home.folder, WRITABLE_OF_HOME, real);
   }
 
   /** A path as the guest sees it: relative to the workspace where it lies in it, else absolute. */

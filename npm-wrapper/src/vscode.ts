@@ -32,7 +32,10 @@ export interface TollgateApi {
   readonly folders: readonly vscode.WorkspaceFolder[];
   /** Fires when the intents, the selection or the hooks of a folder may have changed. */
   readonly onDidChange: vscode.Event<vscode.WorkspaceFolder>;
-  /** Rules on one call. Do not run the tool on `deny`, and have a person's word before you do on `ask`. */
+  /**
+   * Rules on one call. Do not run the tool on `deny`, and have a person's word before you do on `ask`, which is also the answer
+   * where the gate fails (`gate_fault`).
+   */
   preTool(call: EditorCall, where?: vscode.Uri): Promise<Ruling>;
   /** Enters what came of a call in the ledger. */
   postTool(call: EditorCall, outcome: Outcome, where?: vscode.Uri): Promise<Settlement>;
@@ -96,7 +99,7 @@ async function start(context: vscode.ExtensionContext, ended: () => void): Promi
       return editor.folders().map((folder) => folder.at);
     },
     onDidChange: (listener, self, disposables) => editor.onDidRefresh((folder) => listener.call(self, folder.at), undefined, disposables),
-    preTool: async (call, where) => at(where).call('preTool', whole(call)),
+    preTool: async (call, where) => at(where).rule(whole(call)),
     postTool: async (call, outcome, where) => at(where).call('postTool', whole(call), outcome),
     augment: async (call, options, where) => {
       const folder = at(where);

@@ -8,7 +8,7 @@ import { lookOf } from './stats.js';
 
 type Root = contract.Root;
 
-/** The import `tollgate:hooks/workspace`: the files of both roots, to look at. */
+/** The import `tollgate:hooks/workspace`: the files of the roots, to look at. */
 export function workspaceImport(roots: Roots, log: LogSink): typeof contract {
   /** Runs `use` on the real path of something that is lent. */
   function lent<T>(root: Root, path: string, use: (real: string) => T): T {

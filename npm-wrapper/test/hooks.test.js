@@ -160,6 +160,127 @@ test('a script that is edited between the look at it and its start does not run'
   assert.equal(fs.existsSync(path.join(workspace, 'ran')), false);
 });
 
+for (const [language, declared, files] of [
+  ['bash', { command: ['bash', 'hooks/a.sh'] }, {
+    'hooks/a.sh': 'source "$(dirname "$0")/lib.sh"\nsay\n',
+    'hooks/lib.sh': 'say() { echo found; pwd; }\n',
+  }],
+  ['node', { command: ['node', 'hooks/a.cjs'] }, {
+    'hooks/a.cjs': "require('./lib');\nconsole.log(process.cwd());\n",
+    'hooks/lib/index.js': "console.log('found');\n",
+  }],
+  ['python', { command: ['python3', 'hooks/a.py'] }, {
+    'hooks/a.py': 'import os, lib\nprint(os.getcwd())\n',
+    'hooks/lib.py': "print('found')\n",
+  }],
+  ['sh, with files that are named', { command: ['hooks/a.sh'], files: ['shared/*.sh'] }, {
+    'hooks/a.sh': '#!/bin/sh\n. "${0%/*}/../shared/lib.sh"\npwd\n',
+    'shared/lib.sh': 'echo found\n',
+  }],
+]) {
+  test(`a script finds the files beside it: ${language}`, LIMIT, async () => {
+    const { gate, hooks, workspace, home } = gateWith({ own: [{ id: 'own', trigger: 'before_tool', ...declared }], files });
+    gate.perform({ op: 'hooks', do: 'approve', id: 'own' });
+    const record = await hooks.run('own');
+    assert.deepEqual([record.status, record.output], ['success', `found\n${workspace}`], record.reason);
+    assert.deepEqual(fs.readdirSync(path.join(home, '.tollgate/run')), []);
+
+    fs.writeFileSync(path.join(workspace, Object.keys(files)[1]), 'echo other\n');
+    const changed = await hooks.run('own');
+    assert.equal(changed.status, 'skipped');
+    assert.match(changed.reason, /^it is no longer what was approved/);
+  });
+}
+
+for (const [command, exchanged] of [
+  [['node', '--require', './hooks/b.cjs', 'hooks/a.cjs'], 'hooks/b.cjs'],
+  [['node', '--require', './hooks/b.cjs', 'hooks/a.cjs'], 'hooks/a.cjs'],
+  [['sh', 'hooks/a.sh'], 'hooks/lib.sh'],
+]) {
+  test(`no file can be exchanged between the look and the run: ${command.join(' ')}, ${exchanged}`, LIMIT, async () => {
+    const files = { 'hooks/a.cjs': '', 'hooks/b.cjs': '', 'hooks/a.sh': '. "${0%/*}/lib.sh"\n', 'hooks/lib.sh': '' };
+    const evil = exchanged.endsWith('cjs') ? "require('fs').writeFileSync('evil', '')" : 'touch evil';
+    let workspace;
+    // The gate has looked and told of the run; the command to run comes after.
+    const onRecord = ({ status }) => status === 'queued' && fs.writeFileSync(path.join(workspace, exchanged), evil);
+    const given = gateWith({ own: [{ id: 'own', trigger: 'before_tool', command }], files, onRecord });
+    workspace = given.workspace;
+    given.gate.perform({ op: 'hooks', do: 'approve', id: 'own' });
+    const record = await given.hooks.run('own');
+    assert.equal(record.status, 'skipped');
+    assert.ok(record.reason.startsWith(`\`${exchanged}\` is no longer what was approved`), record.reason);
+    assert.equal(fs.existsSync(path.join(workspace, 'evil')), false);
+  });
+}
+
+test('a file that is exchanged during the run is not read', LIMIT, async () => {
+  const files = { 'hooks/a.sh': 'echo "echo evil" >hooks/lib.sh\n. "${0%/*}/lib.sh"\n', 'hooks/lib.sh': 'echo good\n' };
+  const { gate, hooks } = gateWith({ own: [{ id: 'own', trigger: 'before_tool', command: ['sh', 'hooks/a.sh'] }], files });
+  gate.perform({ op: 'hooks', do: 'approve', id: 'own' });
+  const record = await hooks.run('own');
+  assert.deepEqual([record.status, record.output], ['success', 'good']);
+});
+
+for (const [what, prepare] of [
+  ['many files', (folder) => Array.from({ length: 300 }, (_, at) => fs.writeFileSync(path.join(folder, String(at)), ''))],
+  ['a large file', (folder) => fs.writeFileSync(path.join(folder, 'large'), Buffer.alloc(17 << 20))],
+  ['a link that leads out', (folder) => fs.symlinkSync('/etc/passwd', path.join(folder, 'x'))],
+  ['a link', (folder) => fs.symlinkSync('own.sh', path.join(folder, 'x'))],
+  ['a pipe', (folder) => spawnSync('mkfifo', [path.join(folder, 'x')])],
+]) {
+  test(`a folder with ${what} is not copied`, LIMIT, async () => {
+    const own = [{ id: 'own', trigger: 'before_tool', command: ['sh', 'hooks/own.sh'] }];
+    const { gate, hooks, workspace } = gateWith({ own, files: { 'hooks/own.sh': 'touch ran\n' } });
+    prepare(path.join(workspace, 'hooks'));
+    const { error } = gate.perform({ op: 'hooks', do: 'approve', id: 'own' });
+    assert.equal(error.code, 'not_done');
+    assert.match(error.message, /`files`/);
+    assert.equal((await hooks.run('own')).status, 'failed');
+    assert.equal(fs.existsSync(path.join(workspace, 'ran')), false);
+  });
+}
+
+test('a home folder that is a workspace is a workspace', LIMIT, async () => {
+  const { workspace, discard } = governed();
+  discards.push(discard);
+  const own = [{ id: 'own', trigger: 'before_tool', command: ['sh', 'hooks/own.sh'] }];
+  writeFiles(workspace, { 'hooks/own.sh': 'echo "$0"\n', '.tollgate/hooks.json': JSON.stringify({ hooks: own }) });
+  const approvals = [];
+  const gate = createTollgate({ workspace, home: workspace });
+  const hooks = gate.hooks({ onApproval: (approval) => approvals.push(approval) });
+  assert.equal((await hooks.run('own')).status, 'skipped');
+  assert.equal(approvals.length, 1);
+  const listed = gate.perform({ op: 'hooks', do: 'list' }).hooks;
+  assert.deepEqual(listed.map(({ source, trust }) => [source, trust]), [['workspace', 'new']]);
+  gate.perform({ op: 'hooks', do: 'approve', id: 'own' });
+  const record = await hooks.run('own');
+  assert.equal(record.status, 'success', record.reason);
+  assert.ok(!record.output.startsWith(workspace), record.output);
+});
+
+test('what is told before an approval is the bytes of its digest', LIMIT, async () => {
+  const own = [{ id: 'own', trigger: 'before_tool', command: ['sh', 'hooks/own.sh'] }];
+  const files = { 'hooks/own.sh': 'one\n', 'hooks/lib.sh': 'two\n', 'hooks/raw': Buffer.from([0xff]) };
+  const { hooks, approvals, gate } = gateWith({ own, files });
+  await hooks.run('own');
+  const { shows } = approvals[0];
+  assert.deepEqual([shows.script_text, shows.texts, shows.not_shown], ['one\n', [['hooks/lib.sh', 'two\n']], ['hooks/raw']]);
+  assert.deepEqual([shows.unchecked, shows.note], [false, gate.perform({ op: 'hooks', do: 'show', id: 'own' }).shows.note]);
+  assert.match(shows.note, /is not checked$/);
+});
+
+test('what was approved when only the script was checked is asked about again, and why', LIMIT, async () => {
+  const own = [{ id: 'own', trigger: 'before_tool', command: ['sh', 'hooks/own.sh'] }];
+  const { hooks, home, workspace, approvals } = gateWith({ own, files: { 'hooks/own.sh': 'one\n' } });
+  const shows = { declaration: own[0], runs: ['/bin/sh', 'hooks/own.sh'], script: ['hooks/own.sh', 'sha256:00'], files: [], unchecked: false };
+  const kept = { schemaVersion: 1, approvals: [{ workspace, hook: 'own', digest: 'sha256:00', shows }] };
+  writeFiles(home, { '.tollgate/trusted-hooks.json': JSON.stringify(kept) });
+  const record = await hooks.run('own');
+  assert.equal(record.status, 'skipped');
+  assert.match(record.reason, /^it was approved when only the script itself was checked/);
+  assert.deepEqual(approvals.map(({ why, notice }) => [why, record.reason.startsWith(notice)]), [['changed', true]]);
+});
+
 test('a script that only a shell would run is no program', LIMIT, async () => {
   const own = [{ id: 'own', trigger: 'before_tool', command: ['hooks/own'] }];
   const { gate, hooks, workspace } = gateWith({ own, files: { 'hooks/own': 'echo > ran\n' } });

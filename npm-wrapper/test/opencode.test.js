@@ -8,7 +8,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { createTollgate, digest, version } from 'tollgate';
 import * as entry from 'tollgate/opencode';
 import { started } from './opencode_host.js';
-import { freshFolder, governed, writeFiles } from './workspace_folder.js';
+import { freshFolder, governed, stateOf, writeFiles } from './workspace_folder.js';
 
 const dist = fileURLToPath(new URL('../dist', import.meta.url));
 const discards = [];
@@ -21,8 +21,8 @@ const make = { command: 'false > src/auth/login.ts' };
 const mcp = { path: 'src/auth/login.ts', content: '' };
 const login = { filePath: 'src/auth/login.ts', content: 'new' };
 /** How many calls the gate remembers, because they have not been settled. */
-function underWay(workspace) {
-  const folder = path.join(workspace, '.tollgate/state/calls');
+function underWay(home) {
+  const folder = path.join(stateOf(home), 'calls');
   return fs.existsSync(folder) ? fs.readdirSync(folder).length : 0;
 }
 
@@ -67,15 +67,15 @@ for (const [what, selected, tool, args] of [
     if (selected) gate.selectIntent('s1', 'INT-001');
     const { verdict, reason } = gate.preTool({ session: 's1', call: 'c1', tool, args, host: 'opencode' });
     assert.notEqual(verdict, 'allow');
-    const { workspace, before, select, ledger, failed } = await started();
+    const { home, before, select, ledger, failed } = await started();
     if (selected) await select();
     await assert.rejects(before(tool, args), { message: reason });
     // OpenCode tells of it as of a failure, which it is not.
     await failed({ tool, sessionID: 's1', callID: 'c1' }, reason);
-    assert.deepEqual([ledger(), underWay(workspace)], [[], 0]);
+    assert.deepEqual([ledger(), underWay(home)], [[], 0]);
     await select();
     await before('write', login);
-    assert.equal(underWay(workspace), 1);
+    assert.equal(underWay(home), 1);
   });
 }
 
@@ -262,9 +262,21 @@ test('a workspace without governance is left alone', async () => {
   assert.deepEqual(fs.readdirSync(workspace, { recursive: true }).sort(), ['.tollgate', '.tollgate/concepts', '.tollgate/concepts/rate-limits.md']);
 });
 
-for (const [strict, governance, stopped] of [[false, true, false], [true, true, true], [true, false, false]]) {
-  const setting = `settings ${strict ? '' : 'not '}strict, ${governance ? '' : 'not '}governed`;
-  const files = { '.tollgate/config.json': JSON.stringify({ strict }) };
+const allows = JSON.stringify({ on_fault: 'allow' });
+for (const [ofUser, ofWorkspace, governance, stopped] of [
+  [undefined, undefined, true, true],
+  [undefined, allows, true, true],
+  ['{"on_fault": "al', undefined, true, true],
+  [allows, undefined, true, false],
+  [undefined, undefined, false, false],
+]) {
+  const setting = `user ${ofUser}, workspace ${ofWorkspace}, ${governance ? '' : 'not '}governed`;
+  const files = ofWorkspace === undefined ? {} : { '.tollgate/config.json': ofWorkspace };
+  const choose = ({ home }) => {
+    if (ofUser === undefined) return;
+    fs.mkdirSync(path.join(home, '.tollgate'), { recursive: true });
+    fs.writeFileSync(path.join(home, '.tollgate', 'config.json'), ofUser);
+  };
   const judge = async (call, log, said) => {
     if (stopped) await assert.rejects(call, { message: said });
     else await call;
@@ -276,9 +288,10 @@ for (const [strict, governance, stopped] of [[false, true, false], [true, true, 
   };
 
   test(`a gate that cannot answer: ${setting}`, async () => {
-    const { before, log, workspace } = await started({ files });
+    const { before, log, workspace, home } = await started({ files });
+    choose({ home });
     if (!governance) fs.rmSync(path.join(workspace, '.orchestration'), { recursive: true });
-    const said = /^ruling on `write` failed \(invalid_input\); the settings are strict, so the call does not run/;
+    const said = /^ruling on `write` failed \(invalid_input\); so nothing is known about the call; nobody can be asked here/;
     await judge(before('write', { ...login, content: 's3cret', big: 1n }), log, said);
   });
 
@@ -289,6 +302,7 @@ for (const [strict, governance, stopped] of [[false, true, false], [true, true, 
     fs.writeFileSync(path.join(folder, 'package.json'), '{"type":"module"}');
     const { default: plugin } = await import(pathToFileURL(path.join(folder, 'opencode.js')).href);
     const place = governed();
+    choose(place);
     if (!governance) fs.rmSync(path.join(place.workspace, '.orchestration'), { recursive: true });
     const { before, log } = await started({ files, plugin, place });
     await judge(before('write', { ...login, content: 's3cret' }), log, /^starting the gate failed \(component_missing\)/);

@@ -4,7 +4,7 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { test } from 'node:test';
 import { started } from './opencode_host.js';
-import { governed, writeFiles } from './workspace_folder.js';
+import { governed, stateOf, writeFiles } from './workspace_folder.js';
 
 /** The plugin with a hook of the user's for each trigger, which keeps what it hears and answers as the table says. */
 async function hooked(answers) {
@@ -54,11 +54,11 @@ test('a whole session is told, in order', async () => {
 });
 
 test('a hook stops a call, which is then not under way any more', async () => {
-  const { hooks, select, before, workspace, ledger } = await hooked({ before_tool: { continue: false, systemMessage: 'Not today.' } });
+  const { hooks, select, before, home, ledger } = await hooked({ before_tool: { continue: false, systemMessage: 'Not today.' } });
   await select();
   await assert.rejects(before('write', login), { message: 'Not today.' });
   await hooks.dispose();
-  assert.deepEqual([ledger(), fs.readdirSync(path.join(workspace, '.tollgate/state/calls'))], [[], []]);
+  assert.deepEqual([ledger(), fs.readdirSync(path.join(stateOf(home), 'calls'))], [[], []]);
 });
 
 test('a hook stops the agent', async () => {

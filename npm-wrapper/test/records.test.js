@@ -22,7 +22,8 @@ fs.symlinkSync('target', path.join(project, '.tollgate/inner'));
 execFileSync('mkfifo', [path.join(project, '.tollgate/pipe')]);
 
 const said = [];
-const { append, replace, remove } = recordsImport(new Roots(project, home), (level, message) => said.push([level, message]));
+const roots = new Roots(project, home);
+const { append, replace, remove } = recordsImport(roots, (level, message) => said.push([level, message]));
 const bytes = (text) => Buffer.from(text);
 const anything = { tag: 'anything' };
 const absent = { tag: 'absent' };
@@ -36,7 +37,9 @@ const outcome = (use) => {
 };
 
 for (const [root, asked, expected] of [
-  ['project', '.tollgate/state/s/1.json', 'done'],
+  ['project', '.tollgate/logs/s/1.json', 'done'],
+  ['state', 'calls/1.json', 'done'],
+  ['state', 'top.json', 'done'],
   ['project', '.orchestration/agent_trace.jsonl', 'done'],
   ['project', '.tollgate/inner', 'done'],
   ['project', path.join(project, '.tollgate/absolute'), 'done'],
@@ -57,7 +60,9 @@ for (const [root, asked, expected] of [
   ['home', '.orchestration/a', 'denied'],
   ['project', '.tollgate/folder', 'other'],
   ['project', '.tollgate/pipe', 'other'],
-  ['project', '.tollgate/state/s/1.json/deeper', 'other'],
+  ['project', '.tollgate/logs/s/1.json/deeper', 'other'],
+  ['state', '../other/1.json', 'denied'],
+  ['state', '.', 'denied'],
 ]) {
   test(`write ${root} ${asked.replace(folder, '')}: ${expected}`, () => {
     assert.equal(outcome(() => replace(root, asked, bytes('x'), anything)), expected);
@@ -66,6 +71,12 @@ for (const [root, asked, expected] of [
     assert.equal(fs.existsSync(path.join(folder, 'outside/new')), false);
   });
 }
+
+test('a link in the state does not lead out of it', () => {
+  fs.symlinkSync(path.join(folder, 'outside'), path.join(roots.state.folder, 'out'));
+  assert.equal(outcome(() => replace('state', 'out/a', bytes('x'), anything)), 'denied');
+  assert.equal(content('outside/a', folder), 'untouched');
+});
 
 test('appended bytes follow what is there', () => {
   append('project', '.orchestration/log', bytes('one\n'));
@@ -97,12 +108,18 @@ test('a file is removed once', () => {
   assert.equal(outcome(() => remove('project', 'src/a')), 'denied');
 });
 
-test('files of the home folder and copies of files are private', () => {
+test('files of the home folder and of the state are private', () => {
   append('home', '.tollgate/p1', bytes(''));
   replace('home', '.tollgate/p2', bytes(''), absent);
-  replace('project', '.tollgate/state/copies/p3', bytes(''), absent);
-  const files = [path.join(home, '.tollgate/p1'), path.join(home, '.tollgate/p2'), path.join(project, '.tollgate/state/copies/p3')];
+  replace('state', 'copies/deep/p3', bytes(''), absent);
+  append('state', 'p4', bytes(''));
+  const state = roots.state.folder;
+  const files = [path.join(home, '.tollgate/p1'), path.join(home, '.tollgate/p2'), `${state}/copies/deep/p3`, `${state}/p4`];
   for (const file of files) assert.equal(fs.statSync(file).mode & 0o777, 0o600);
+  for (const folder of ['copies/deep', 'copies', '.', '..']) {
+    assert.equal(fs.statSync(path.join(state, folder)).mode & 0o777, 0o700, folder);
+  }
+  assert.equal(fs.readFileSync(path.join(state, 'workspace'), 'utf8'), `${project}\n`);
 });
 
 test('a temporary file that a killed process left behind is in nobody\'s way', () => {

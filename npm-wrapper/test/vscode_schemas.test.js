@@ -33,6 +33,11 @@ const HOOKS = [
   [true, 'an event of somebody', hook({ trigger: 'deployed' })],
   [true, 'a program with arguments', hook({ command: 'npm', args: ['test'] })],
   [true, 'a shell', hook({ command: 'npm test | tee log', shell: true })],
+  [true, 'files of a script', hook({ command: ['sh', 'hooks/a.sh'], files: ['hooks/lib/**'] })],
+  [true, 'a script alone', hook({ files: [] })],
+  [false, 'files of a prompt', { hooks: [{ id: 'a', trigger: 'before_tool', prompt: 'Look.', files: [] }] }],
+  [false, 'files that are no list', hook({ files: 'hooks/**' })],
+  [false, 'too many files', hook({ files: Array.from({ length: 33 }, () => 'a') })],
   [true, 'a component', { hooks: [{ id: 'a', trigger: 'before_tool', component: 'hooks/a.wasm' }] }],
   [true, 'a commit', hook({ trigger: 'gitCommit', allowGit: true, repoRoot: '.' })],
   [true, 'everything', hook({

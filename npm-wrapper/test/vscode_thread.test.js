@@ -104,3 +104,42 @@ parentPort.on('message', ({ type, id, method, opening }) => {
   // It never answers, and is ended all the same.
   await thread.end();
 });
+
+const allows = JSON.stringify({ on_fault: 'allow' });
+for (const [ofUser, ofWorkspace, governance, verdict, code] of [
+  [undefined, undefined, true, 'ask', 'gate_fault'],
+  [undefined, allows, true, 'ask', 'gate_fault'],
+  [allows, undefined, true, 'allow', 'gate_fault'],
+  [undefined, undefined, false, 'allow', 'ungoverned'],
+]) {
+  test(`a gate that does not answer: user ${ofUser}, workspace ${ofWorkspace}, governed ${governance}`, async () => {
+    const { workspace, home, discard } = governed();
+    discards.push(discard);
+    const settle = (at, text) => {
+      fs.mkdirSync(path.join(at, '.tollgate'), { recursive: true });
+      if (text !== undefined) fs.writeFileSync(path.join(at, '.tollgate/config.json'), text);
+    };
+    settle(home, ofUser);
+    settle(workspace, ofWorkspace);
+    if (!governance) fs.rmSync(path.join(workspace, '.orchestration'), { recursive: true });
+    const opening = { folder: 'f', workspace, home, hooks: true, prompts: false, triggers: [] };
+    const stuck = path.join(folder, 'stuck.cjs');
+    fs.writeFileSync(stuck, 'for (;;) {}');
+    for (const [file, patience] of [
+      [pathToFileURL(path.join(folder, 'missing.cjs')), undefined],
+      [pathToFileURL(stuck), 50],
+    ]) {
+      const thread = new GateThread(file, () => {});
+      thread.open(opening);
+      const ruling = await thread.rule('f', write('src/auth/login.ts'), patience);
+      assert.deepEqual([ruling.verdict, ruling.code], [verdict, code]);
+      assert.equal(ruling.reason === '', code === 'ungoverned');
+      await thread.end();
+    }
+    // A call that cannot be passed on was not judged either.
+    const thread = new GateThread(worker, () => {});
+    thread.open(opening);
+    assert.equal((await thread.rule('f', { ...write('src/auth/login.ts'), args: { f() {} } })).code, code);
+    await thread.end();
+  });
+}

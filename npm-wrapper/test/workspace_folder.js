@@ -34,3 +34,11 @@ export function governed() {
   writeFiles(workspace, { '.orchestration/active_intents.yaml': INTENTS, 'src/auth/login.ts': 'login' });
   return { workspace, home, discard };
 }
+
+/** Where the gate keeps what it knows of the only workspace that it was asked about with this home folder. */
+export function stateOf(home) {
+  const folder = path.join(home, '.local/state/tollgate');
+  const [only, ...more] = fs.readdirSync(folder);
+  if (more.length > 0) throw new Error(`several workspaces have their state in ${folder}`);
+  return path.join(folder, only);
+}

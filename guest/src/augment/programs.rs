@@ -40,7 +40,7 @@ pub(super) fn start(server: &str, ports: &Ports) -> Result<Value, String> {
         let env = named.get("env").unwrap_or(&Value::Null);
         let allowed = match root {
             Root::Home => !words.is_empty() && !is_of_workspace(&words),
-            Root::Project => env.is_null() && is_allowed_by_user(&words, ports),
+            Root::Project | Root::State => env.is_null() && is_allowed_by_user(&words, ports),
         };
         if !allowed {
             return Err(format!(

@@ -1,17 +1,21 @@
 //! Before a tool runs: may it?
 
 use super::guard::is_open_ended;
+use super::on_fault::OnFault;
 use super::settle::Remembered;
-use super::{Gate, bearings};
+use super::unrecorded::may_change;
+use super::{Gate, bearings, ledger_questions};
 use crate::call::effect::{Effect, Extent, Footprint, Operation};
 use crate::call::path::{Location, WorkspacePath};
 use crate::call::resolve::{self, Effects};
 use crate::call::{self, CallFault, ToolCall};
 use crate::config::{self, Config, Policy};
 use crate::intents::file::{self, Governance, Intents};
+use crate::intents::guarded::{self, Guarded};
 use crate::intents::intent::{Intent, IntentId};
 use crate::intents::scope::Reach;
 use crate::intents::selection;
+use crate::ledger::rulings::{self, Past};
 use crate::ports::Question;
 use crate::ruling::{Code, Ruling, Verdict};
 
@@ -23,6 +27,8 @@ impl Gate {
     pub fn check(&mut self, call: &ToolCall) -> Ruling {
         self.enter_again();
         let mut questions: Vec<Question> = bearings().into();
+        questions.extend(ledger_questions());
+        questions.extend(guarded::questions());
         questions.push(selection::question(&call.session));
         let own = questions.len();
         // What the call does is worked out beforehand, so that one look answers everything, unless nobody will ask.
@@ -31,8 +37,10 @@ impl Gate {
         questions.extend(about(footprint.as_ref()));
         let mut facts = self.look(&questions);
         let governance = self.governance_by(&facts);
-        if matches!(governance, Governance::None) {
-            return Ruling::allow(Code::Ungoverned, Vec::new());
+        let is_governed = !matches!(governance, Governance::None);
+        let notice = self.watch_ledger(is_governed, facts.get(3..5).unwrap_or_default());
+        if !is_governed {
+            return told(Ruling::allow(Code::Ungoverned, Vec::new()), notice);
         }
         let anew = facts.get(2).is_some_and(|file| self.config.refresh(file, &self.ports));
         if anew || footprint.is_none() {
@@ -43,6 +51,9 @@ impl Gate {
             if !questions.is_empty() {
                 facts.extend(self.look(&questions));
             }
+        }
+        if footprint.as_ref().is_some_and(|footprint| footprint.as_ref().is_ok_and(may_change)) {
+            self.guarded.refresh(facts.get(5..7).unwrap_or_default(), &self.ports);
         }
         let stamp = facts.get(own - 1).map_or(0, |facts| facts.stamp);
         let selected = self.selections.current(&call.session, stamp, &self.ports);
@@ -58,20 +69,28 @@ impl Gate {
             .as_ref()
             .map_err(Clone::clone)
             .and_then(|footprint| resolve::effects(call, footprint, facts, &*self.ports.workspace, &owns));
+        let is_ruled = matches!(governance, Governance::By(_));
+        let changes = effects.as_ref().map_or(true, is_change);
         let mut ruling = match (governance, effects) {
             (Governance::By(intents), Ok(effects)) => self.rule(call, &intents, selected.as_ref(), effects, &config),
             (Governance::By(_), Err(fault)) => refusal(&fault),
             (Governance::Unreadable(why), effects) => ungoverned(&why, effects, &config),
+            (Governance::Inaccessible(why), effects) => self.unseen(&why, effects, &config),
             (Governance::None, _) => Ruling::allow(Code::Ungoverned, Vec::new()),
         };
         if let (Verdict::Allow | Verdict::Ask, Ok(footprint)) = (ruling.verdict, &footprint) {
             self.note_reads(call, footprint, facts);
         }
-        if ruling.verdict == Verdict::Deny && config.record_rejected {
-            self.enter_rejection(call, selected.as_ref(), &ruling);
+        if ruling.verdict == Verdict::Deny {
+            self.note_denial(call, selected.as_ref(), ruling.code.as_str(), &ruling.effects);
+            if config.record_rejected {
+                self.enter_rejection(call, selected.as_ref(), &ruling);
+            }
+        } else if changes && !is_ruled {
+            rulings::note(&call.session, &call.call, Past::Passed, &self.ports);
         }
         ruling.effects.truncate(MOST_REPORTED);
-        ruling
+        told(ruling, notice)
     }
 
     /// The whole chain: scope, what the session has seen, who else is writing. What passes is remembered.
@@ -85,7 +104,7 @@ impl Gate {
     ) -> Ruling {
         let (unknown, conditional) = (!effects.unknowns.is_empty(), effects.conditional);
         let changes = is_change(&effects);
-        let ruling = judge(intents, selected, effects, config, |effects| self.stale(call, effects));
+        let ruling = judge(intents, selected, effects, config, &self.guarded, |effects| self.stale(call, effects));
         let (true, Verdict::Allow | Verdict::Ask, Some(intent)) =
             (changes, ruling.verdict, selected.and_then(|id| intents.find(id)))
         else {
@@ -100,7 +119,6 @@ impl Gate {
         {
             match denied.ruling(ruling.effects.clone()) {
                 Ok(denial) => return denial,
-                // A fault of our own never blocks work.
                 Err((why, _)) => {
                     self.ports.warn(&format!("no lease could be taken for the call `{}`: {why}", call.call));
                     fault = Some(format!("the gate cannot tell who writes there: {why}"));
@@ -114,16 +132,36 @@ impl Gate {
             fault = Some(format!("the call cannot be remembered until it is done: {why}"));
         }
         match fault {
-            Some(why) if config.strict => strictly(&why, ruling),
+            Some(why) if config.strict || self.asks_on_fault() => {
+                let reason = format!("{why}; a person has to decide whether the call may run");
+                Ruling { verdict: Verdict::Ask, code: Code::GateFault, reason, ..ruling }
+            }
             _ => ruling,
         }
     }
+
+    /// Whether a person decides where the gate itself fails.
+    fn asks_on_fault(&self) -> bool {
+        OnFault::of_user(&self.ports) == OnFault::Ask
+    }
+
+    /// Intents that nobody can look at may say anything, so a person decides on every change.
+    fn unseen(&self, why: &str, effects: Result<Effects, CallFault>, config: &Config) -> Ruling {
+        let harmless = effects.as_ref().is_ok_and(|effects| !is_change(effects));
+        if config.strict || harmless || !self.asks_on_fault() {
+            return ungoverned(why, effects, config);
+        }
+        let reason = format!("{why}; until it can be, a person has to decide whether the call may run");
+        let effects = effects.map(|effects| effects.known).unwrap_or_default();
+        Ruling { verdict: Verdict::Ask, code: Code::IntentsUnreadable, reason, effects }
+    }
 }
 
-/// A fault of the gate's own, where the settings are strict.
-fn strictly(why: &str, ruling: Ruling) -> Ruling {
-    let reason = format!("{why}; the settings are strict, so a person has to decide whether the call may run");
-    Ruling { verdict: Verdict::Ask, code: Code::GateFault, reason, ..ruling }
+/// A ruling with something to say beside it.
+fn told(ruling: Ruling, notice: Option<String>) -> Ruling {
+    let Some(notice) = notice else { return ruling };
+    let reason = if ruling.reason.is_empty() { notice } else { format!("{}; besides, {notice}", ruling.reason) };
+    Ruling { reason, ..ruling }
 }
 
 /// What to ask about a call's own paths.
@@ -142,7 +180,7 @@ fn refusal(fault: &CallFault) -> Ruling {
     Ruling::deny(code, fault.to_string(), Vec::new())
 }
 
-/// Intents that never could be read govern nothing, unless the settings are strict.
+/// Without intents that can be used nothing is governed, unless the settings are strict.
 fn ungoverned(why: &str, effects: Result<Effects, CallFault>, config: &Config) -> Ruling {
     let harmless = effects.as_ref().is_ok_and(|effects| !is_change(effects));
     if config.strict && !harmless {
@@ -163,6 +201,7 @@ fn judge(
     selected: Option<&IntentId>,
     effects: Effects,
     config: &Config,
+    guarded: &Guarded,
     stale: impl FnOnce(&[Effect]) -> Option<String>,
 ) -> Ruling {
     if !is_change(&effects) {
@@ -182,7 +221,9 @@ fn judge(
         let reason = format!("the active intent {intent} is {}; select one of: {}", intent.status, intents.open_ones());
         return Ruling::deny(Code::IntentClosed, reason, effects);
     }
-    if let Some((code, reason)) = effects.iter().filter(|effect| effect.mutates()).find_map(|effect| stray(intent, effect)) {
+    if let Some((code, reason)) =
+        effects.iter().filter(|effect| effect.mutates()).find_map(|effect| stray(intent, effect, guarded))
+    {
         return Ruling::deny(code, reason, effects);
     }
     if let Some(reason) = stale(&effects) {
@@ -207,7 +248,7 @@ fn judge(
 }
 
 /// Why an effect is none of the intent's business.
-fn stray(intent: &Intent, effect: &Effect) -> Option<(Code, String)> {
+fn stray(intent: &Intent, effect: &Effect, guarded: &Guarded) -> Option<(Code, String)> {
     // A program is nobody's file; what it changed is seen afterwards.
     if effect.operation == Operation::Execute {
         return None;
@@ -221,6 +262,7 @@ fn stray(intent: &Intent, effect: &Effect) -> Option<(Code, String)> {
     };
     let scope = || file::few(intent.owned_scope.patterns());
     let reach = match &effect.location {
+        location if guarded.covers(location, effect.extent, intent.owned_scope.usable()) => Reach::Control,
         Location::Inside(path) => intent.owned_scope.reach_of(path, effect.extent),
         Location::Outside(_) => Reach::Beyond,
     };
@@ -240,10 +282,11 @@ fn stray(intent: &Intent, effect: &Effect) -> Option<(Code, String)> {
             Some((Code::ControlFile, reason))
         }
         Reach::Control => {
-            let reason = format!(
-                "`{path}` governs the gate itself and is no agent's to {}; a person can change it, or an intent whose scope names it literally",
-                effect.operation
-            );
+            let who = match &effect.location {
+                Location::Inside(_) => "a person can change it, or an intent whose scope names it literally",
+                Location::Outside(_) => "a person can change it",
+            };
+            let reason = format!("`{path}` governs the gate itself and is no agent's to {}; {who}", effect.operation);
             Some((Code::ControlFile, reason))
         }
     }

@@ -22,6 +22,14 @@ pub(super) struct Waiting {
     due: u64,
 }
 
+/// Entries that were entered.
+pub(super) struct Entered {
+    /// Their lines.
+    pub(super) lines: Vec<String>,
+    /// What there is to say about the ledger itself.
+    pub(super) notice: Option<String>,
+}
+
 /// Entries that could not be entered yet.
 pub(super) struct Unentered {
     /// Those that could.
@@ -32,13 +40,13 @@ pub(super) struct Unentered {
 
 impl Gate {
     /// Enters what belongs to a call, and forgets the call once that is done.
-    pub(super) fn enter(&mut self, key: Option<String>, entries: Vec<Entry>) -> Result<Vec<String>, Unentered> {
+    pub(super) fn enter(&mut self, key: Option<String>, entries: Vec<Entry>) -> Result<Entered, Unentered> {
         let mut lines = Vec::new();
         match writing::enter(&entries, &mut lines, &self.ports) {
-            Ok(()) => {
+            Ok(notice) => {
                 self.ledger_fault = None;
                 self.entered(key, &entries);
-                Ok(lines)
+                Ok(Entered { lines, notice })
             }
             Err(fault) => {
                 let why =
@@ -66,7 +74,7 @@ impl Gate {
         for Waiting { key, entries, .. } in due {
             let mut lines = Vec::new();
             match writing::enter(&entries, &mut lines, &self.ports) {
-                Ok(()) => {
+                Ok(_) => {
                     self.ledger_fault = None;
                     self.entered(key, &entries);
                 }

@@ -23,6 +23,9 @@ const MOST_SEEN_BYTES: u64 = 16 << 20;
 /// And no more than so many in one call.
 const MOST_SEEN: usize = 64;
 
+/// What a session saw of this many files is looked for one by one; for more it is put in order first.
+const FEW: usize = 8;
+
 /// A call that changes more files, a folder that goes with everything in it, holds only so many.
 pub(super) const MOST_LEASES: usize = 64;
 
@@ -33,11 +36,13 @@ impl Gate {
         changes().next()?;
         let expected = (changes().count() == 1).then(|| expectation(&call.args)).flatten();
         let journal = seen::Journal::of(&call.session, &self.ports);
+        let by_file = (changes().count() > FEW).then(|| journal.by_file());
         changes().find_map(|effect| {
             let path = effect.location.as_str();
-            let seen = match expected {
-                Some(expected) => Some(expected),
-                None => journal.last(path)?,
+            let seen = match (expected, &by_file) {
+                (Some(expected), _) => Some(expected),
+                (None, Some(by_file)) => by_file.last(path)?,
+                (None, None) => journal.last(path)?,
             };
             let now = match (effect.operation, effect.pre_hash) {
                 (Operation::Create, _) => None,

@@ -5,6 +5,7 @@
 //! told to the agent and the user, and can be put back.
 
 use std::cell::OnceCell;
+use std::collections::BTreeSet;
 
 use super::Gate;
 use super::settle::{Outcome, Work, claimed, short};
@@ -91,9 +92,16 @@ impl Gate {
         };
         let Some(before) = Snapshot::kept(&snapshot_of(key), &self.ports) else {
             let tool = &work.call.tool;
-            return unseen(format!(
-                "what changed while `{tool}` ran is not seen: the snapshot from before is gone; look at the workspace yourself"
-            ));
+            let why = format!("what changed while `{tool}` ran is not seen: the snapshot from before is gone");
+            let class = claimed(work.call).unwrap_or(MutationClass::IntentEvolution);
+            let entry = Entry {
+                scope_validation: ScopeValidation::Fail,
+                success: *work.outcome == Outcome::Done,
+                error: Some(why.clone()),
+                ..self.entry(work.call, Some(&work.pending.intent), work.now, None, class)
+            };
+            let (_, notice) = unseen(format!("{why}; it is entered as FAIL; look at the workspace yourself"));
+            return (vec![entry], notice);
         };
         let mut after = match Snapshot::look(&before, &Ignored::parse(&open.ignored), &self.ports) {
             Ok(after) => after,
@@ -105,12 +113,13 @@ impl Gate {
         after.keep_latest(&self.ports);
         self.copy(&anew, &before, &after);
         let entered = self.entered_since(work.pending);
+        let changes: BTreeSet<&str> = work.pending.changes.iter().map(|change| change.path.as_str()).collect();
         let mut entries = Vec::new();
         let mut more = 0;
         for path in suspects {
             let (was, is) = (before.at(&path), after.at(&path));
             let touched_only = matches!((was, is), (Some(was), Some(is)) if was.digest.is_some() && was.digest == is.digest);
-            let ruled = work.pending.changes.iter().any(|change| change.path == path);
+            let ruled = changes.contains(path.as_str());
             let digest = is.and_then(|look| look.digest);
             // Another call's change: entered with what stands there now, or still under way.
             let explains = |entry: &Entry| {
@@ -150,7 +159,8 @@ impl Gate {
         let file =
             FileChange { relative_path: path.to_owned(), pre_hash: digest(was), post_hash: digest(is), line_ranges: Vec::new() };
         let class = MutationClass::of(operation, path, claimed(work.call));
-        let passes = is_in_scope(scope, path);
+        let guarded = self.guarded.covers(&Location::reported(path), Extent::Itself, scope.usable());
+        let passes = !guarded && is_in_scope(scope, path);
         Entry {
             scope_validation: if passes { ScopeValidation::Pass } else { ScopeValidation::Fail },
             success: *work.outcome == Outcome::Done,

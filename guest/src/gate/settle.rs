@@ -1,19 +1,24 @@
 //! After a tool ran: what is there to enter in the ledger?
 
+use std::collections::BTreeSet;
+
 use super::Gate;
-use super::entering::Unentered;
+use super::entering::{Entered, Unentered};
 use super::guard::MOST_LEASES;
+use super::left_behind::{UNKNOWN, explains};
 use crate::call::ToolCall;
 use crate::call::effect::{Effect, Operation};
 use crate::config;
 use crate::digest::Digest;
+use crate::intents::guarded;
 use crate::intents::intent::{Intent, IntentId};
 use crate::intents::seen;
 use crate::ledger::entry::{self, Concurrent, Entry, FileChange, ScopeValidation};
 use crate::ledger::line_ranges::{self, LineRange};
 use crate::ledger::mutation::MutationClass;
-use crate::ledger::pending::{self, Change, Pending};
+use crate::ledger::pending::{self, Caller, Change, Pending};
 use crate::ledger::reading::{self, Filter};
+use crate::ledger::rulings::{self, Past};
 use crate::ports::{Facts, FileFault, Kind, Ports, Question, Root, Timestamp};
 use crate::ruling::Ruling;
 
@@ -30,7 +35,7 @@ const MOST_BEFORE_FILES: usize = 8;
 const MOST_AFTER_BYTES: u64 = 1 << 20;
 
 /// Entries for one rejected call.
-const MOST_REJECTED: usize = 50;
+pub(super) const MOST_REJECTED: usize = 50;
 
 /// So far back others' entries are looked for.
 const RECENTLY_BYTES: u64 = 256 << 10;
@@ -44,6 +49,8 @@ pub enum Outcome {
     Failed(String),
     /// It did not run; why.
     Refused(String),
+    /// It may have run. Nobody told, or the gate failed when it was told.
+    Unknown,
 }
 
 /// What came of a call.
@@ -74,34 +81,32 @@ impl Gate {
         let mut changes = self.changes(effects);
         let key = pending::key(&call.session, &call.call);
         let open_ended = how.open_ended.then(|| self.take_snapshot(&key, intent)).flatten();
-        if changes.is_empty() && open_ended.is_none() {
-            return Ok(());
-        }
         for change in changes.iter_mut().take(MOST_BEFORE_FILES) {
             if change.operation == Operation::Modify && change.pre_hash.is_some() {
                 let content = self.ports.workspace.read(Root::Project, &change.path, MOST_BEFORE_BYTES).ok();
                 change.before = content.and_then(|content| String::from_utf8(content).ok());
             }
         }
-        let pending = Pending { intent: intent.id.clone(), since: how.since, changes, certain: how.certain, open_ended };
+        let caller =
+            Caller { session: call.session.clone(), call: call.call.clone(), tool: call.tool.clone(), agent: call.agent.clone() };
+        let pending = Pending { caller, intent: intent.id.clone(), since: how.since, changes, certain: how.certain, open_ended };
         pending::keep(&key, &pending, &self.ports).inspect_err(|fault| {
-            // A fault of our own never blocks work, and this process at least remembers.
+            // A person may let it run all the same, and this process at least remembers.
             self.ports.warn(&format!("the call `{}` cannot be remembered: {fault}", call.call));
             self.remember_here(key, pending);
         })
     }
 
-    fn changes(&self, effects: &[Effect]) -> Vec<Change> {
+    pub(super) fn changes(&self, effects: &[Effect]) -> Vec<Change> {
         let change = |effect: &Effect| {
             let path = effect.changed_file()?.as_str().to_owned();
             Some(Change { path, operation: effect.operation, pre_hash: effect.pre_hash, before: None })
         };
         // A file that is taken away and made again changes once.
-        let mut known: Vec<String> = Vec::new();
+        let mut known = BTreeSet::new();
         let mut changes: Vec<Change> = Vec::new();
         for change in effects.iter().filter_map(change) {
-            if let Err(at) = known.binary_search(&change.path) {
-                known.insert(at, change.path.clone());
+            if known.insert(change.path.clone()) {
                 changes.push(change);
             }
         }
@@ -117,17 +122,29 @@ impl Gate {
         changes
     }
 
-    /// Enters what a call changed. Nothing is entered for a call that was not allowed to change anything.
+    /// Enters what a call changed, whether it was allowed to or not.
     pub fn settle(&mut self, call: &ToolCall, outcome: &Outcome) -> Settlement {
         self.enter_again();
         let key = pending::key(&call.session, &call.call);
         if let Some(notice) = self.is_waiting(&key) {
             return Settlement { lines: Vec::new(), notice: Some(notice) };
         }
-        let Some(pending) = self.recall(&key) else { return Settlement::default() };
+        let ground = self.ground();
+        let mut settlement = match self.recall(&key) {
+            Some(pending) => self.settle_recorded(call, outcome, key, &pending),
+            None => self.settle_unrecorded(call, outcome, &ground),
+        };
+        let notices: Vec<String> = [ground.notice, settlement.notice].into_iter().flatten().collect();
+        settlement.notice = (!notices.is_empty()).then(|| notices.join("\n"));
+        settlement
+    }
+
+    /// Enters what a call changed that is remembered.
+    fn settle_recorded(&mut self, call: &ToolCall, outcome: &Outcome, key: String, pending: &Pending) -> Settlement {
         let now = self.ports.clock.now();
-        if !pending::claim(&key, &pending, now, &self.ports) {
-            return Settlement::default();
+        let Some(attempts) = pending::claim(&key, pending, now, &self.ports) else { return Settlement::default() };
+        if attempts > pending::MAX_ATTEMPTS {
+            return self.give_up(call, key, pending, now);
         }
         // Whoever had it before may have been done in this moment.
         let Some(pending) = self.recall(&key) else {
@@ -144,13 +161,22 @@ impl Gate {
         let mut entries = self.entries(&work, facts.get(1..).unwrap_or_default());
         let mut notice = None;
         if let (Some(open), false) = (&pending.open_ended, matches!(outcome, Outcome::Refused(_))) {
+            self.guarded.refresh(&self.look(&guarded::questions()), &self.ports);
             let (found, said) = self.reconcile(&work, &key, open);
             entries.extend(found);
             notice = said;
         }
         self.note_writes(&work, &entries);
+        // Before it is forgotten, so that it is always one or the other.
+        match outcome {
+            Outcome::Refused(_) => self.note_refusal(call, &pending),
+            _ => rulings::note(&call.session, &call.call, Past::Settled, &self.ports),
+        }
         let lines = match self.enter(Some(key), entries) {
-            Ok(lines) => lines,
+            Ok(Entered { lines, notice: about_ledger }) => {
+                notice = [about_ledger, notice].into_iter().flatten().reduce(|one, other| format!("{one}\n{other}"));
+                lines
+            }
             Err(Unentered { lines, why }) => {
                 notice = Some(why);
                 lines
@@ -159,6 +185,9 @@ impl Gate {
         let mut paths: Vec<&str> = pending.changes.iter().map(|change| &*change.path).collect();
         paths.sort_unstable();
         self.give_back(call, paths.into_iter().take(MOST_LEASES));
+        if *outcome != Outcome::Unknown {
+            self.settle_left_behind(None);
+        }
         Settlement { lines, notice }
     }
 
@@ -194,14 +223,20 @@ impl Gate {
             Outcome::Failed(error) => (false, Some(told(error, &self.ports))),
             Outcome::Refused(_) if !config.record_rejected => return Vec::new(),
             Outcome::Refused(why) => (false, Some(told(why, &self.ports))),
+            Outcome::Unknown => (false, Some(UNKNOWN.to_owned())),
         };
         let others = self.others(call, pending);
+        let doubtful = *outcome == Outcome::Unknown;
+        let entered = if doubtful { self.entered_since(pending) } else { Vec::new() };
         let mut entries = Vec::new();
         for (change, facts) in pending.changes.iter().zip(facts) {
             let gone = facts.kind == Kind::Missing;
             let unchanged =
                 if gone { change.pre_hash.is_none() } else { facts.digest.is_some() && facts.digest == change.pre_hash };
-            if unchanged && (!pending.certain || !success && !config.record_failed) {
+            if unchanged && (doubtful || !pending.certain || !success && !config.record_failed) {
+                continue;
+            }
+            if explains(&entered, &change.path, facts.digest) {
                 continue;
             }
             // By what there was and is, not by what was meant.

@@ -1,33 +1,36 @@
 //! What a pattern says about whole folders.
 
-use super::{Glob, Name, Piece, matches_pieces, walk};
+use super::{Glob, MAX_PATH_BYTES, Name, Piece, Steps, leads_to, matches_pieces};
 
 impl Glob {
     /// Whether the pattern matches everything there is or could be below a folder, at any depth.
     ///
     /// True where the pattern ends in `**` and what stands before that matches the folder or one above it. It errs to no.
     pub fn covers_tree(&self, folder: &str) -> bool {
-        let folder = names(folder);
+        if folder.len() > MAX_PATH_BYTES {
+            return false;
+        }
+        let (folder, steps) = (names(folder), Steps::new());
         self.alternatives.iter().any(|pattern| {
-            let before = match pattern.as_slice() {
-                [before @ .., Name::AnyNames] => before,
-                [before @ .., Name::AnyNames, Name::One(any)] if matches!(any.as_slice(), [Piece::AnyChars]) => before,
+            let pattern = match pattern.as_slice() {
+                [.., Name::AnyNames] => pattern,
+                [pattern @ .., Name::One(any)] if matches!(any.as_slice(), [Piece::AnyChars]) => pattern,
                 _ => return false,
             };
-            (0..=folder.len()).any(|depth| folder.get(..depth).is_some_and(|above| matches_folder(before, above)))
+            matches!(pattern, [.., Name::AnyNames]) && leads_to(pattern, &folder, &steps)
         })
     }
 
     /// Whether the folder is, or lies above, the one that the pattern names before its first wildcard.
     pub fn leads_through(&self, folder: &str) -> bool {
-        let folder = names(folder);
+        let (folder, steps) = (names(folder), Steps::new());
         self.alternatives.iter().any(|pattern| {
             // The last name is a file's, or stands for them.
             let folders = pattern.get(..pattern.len().saturating_sub(1)).unwrap_or_default();
             let literal = |name: &Name, expected: &str| match name {
                 Name::AnyNames => false,
                 Name::One(pieces) => {
-                    pieces.iter().all(|piece| matches!(piece, Piece::Char(_))) && matches_pieces(pieces, expected)
+                    pieces.iter().all(|piece| matches!(piece, Piece::Char(_))) && matches_pieces(pieces, expected, &steps)
                 }
             };
             folder.len() <= folders.len() && folders.iter().zip(&folder).all(|(name, expected)| literal(name, expected))
@@ -37,11 +40,6 @@ impl Glob {
 
 fn names(folder: &str) -> Vec<&str> {
     folder.split('/').filter(|name| *name != ".").collect()
-}
-
-fn matches_folder(pattern: &[Name], folder: &[&str]) -> bool {
-    let one = |name: &Name, text: &&str| matches!(name, Name::One(pieces) if matches_pieces(pieces, text));
-    walk(pattern, folder, |name| *name == Name::AnyNames, one)
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use super::bundle;
 use super::event;
 use super::settings::{LEAST_TIMEOUT_MS, MOST_TIMEOUT_MS, patterns};
 use crate::glob::Glob;
@@ -15,8 +16,12 @@ const SCHEMA_VERSION: u64 = 1;
 const MOST_HOOKS: usize = 10_000;
 const LONGEST_ID: usize = 128;
 const MOST_FAULTS: usize = 20;
-/// All patterns of a file together.
-const MOST_STEPS: usize = 50_000;
+/// More patterns of files for one hook are a mistake.
+const MAX_FILE_PATTERNS: usize = 32;
+/// The braces of all file patterns of a file together stand for no more than this.
+const MAX_GLOBS_SIZE: usize = 20_000;
+/// All patterns of secrets of a file together, in states of an automaton.
+const MAX_PATTERNS_SIZE: usize = 200_000;
 
 /// A hook.
 #[derive(Debug, Clone)]
@@ -43,6 +48,8 @@ pub struct Hook {
     repo_root: Option<String>,
     /// What it must not give away, besides common secrets.
     pub secrets: Vec<Pattern>,
+    /// The files that its script needs, where it names them.
+    pub files: Option<Vec<bundle::Pattern>>,
     /// The declaration as it was written.
     pub written: Value,
 }
@@ -136,7 +143,7 @@ fn plain(folder: &str) -> &str {
 
 /// Reads a file of declarations: all hooks, or everything that is wrong.
 pub fn read(document: &Value) -> Result<Vec<Hook>, Vec<Fault>> {
-    let mut reader = Reader { faults: Vec::new(), path: Vec::new(), steps: 0 };
+    let mut reader = Reader { faults: Vec::new(), path: Vec::new(), patterns_size: 0, globs_size: 0 };
     let mut hooks: Vec<Hook> = Vec::new();
     let list = match document {
         Value::Array(list) => Some(list),
@@ -175,7 +182,7 @@ pub fn read(document: &Value) -> Result<Vec<Hook>, Vec<Fault>> {
 
 /// Reads one declaration that was not written in a file.
 pub fn read_one(written: &Value) -> Result<Hook, Vec<Fault>> {
-    let mut reader = Reader { faults: Vec::new(), path: Vec::new(), steps: 0 };
+    let mut reader = Reader { faults: Vec::new(), path: Vec::new(), patterns_size: 0, globs_size: 0 };
     let hook = reader.hook(written);
     hook.filter(|_| reader.faults.is_empty()).ok_or(reader.faults)
 }
@@ -183,7 +190,8 @@ pub fn read_one(written: &Value) -> Result<Hook, Vec<Fault>> {
 struct Reader {
     faults: Vec<Fault>,
     path: Vec<Step>,
-    steps: usize,
+    patterns_size: usize,
+    globs_size: usize,
 }
 
 impl Reader {
@@ -224,7 +232,13 @@ impl Reader {
         let id = self.name(fields, "id", "name");
         let trigger = self.name(fields, "trigger", "event");
         let pattern = self.text(fields, "pattern").and_then(|pattern| match Glob::compile(pattern) {
-            Ok(glob) => Some(glob),
+            Ok(glob) => {
+                self.globs_size += glob.size();
+                if self.globs_size > MAX_GLOBS_SIZE {
+                    self.fault_at("pattern", "makes the patterns of this file stand for too many together");
+                }
+                Some(glob)
+            }
             Err(fault) => {
                 self.fault_at("pattern", &format!("is no pattern such as `src/**/*.ts`: {fault}"));
                 None
@@ -243,12 +257,13 @@ impl Reader {
             debounce_ms: self.number(fields, "debounceMs", 0..=MOST_TIMEOUT_MS).unwrap_or(0),
             repo_root: self.text(fields, "repoRoot").map(str::to_owned),
             secrets: Vec::new(),
+            files: self.files(fields),
             written: written.clone(),
         };
         match patterns(fields.get("secretPatterns").unwrap_or(&Value::Null)) {
             Ok(patterns) => {
-                self.steps += patterns.iter().map(Pattern::size).sum::<usize>();
-                if self.steps > MOST_STEPS {
+                self.patterns_size += patterns.iter().map(Pattern::size).sum::<usize>();
+                if self.patterns_size > MAX_PATTERNS_SIZE {
                     self.fault_at("secretPatterns", "make all patterns of this file too large together");
                 }
                 hook.secrets = patterns;
@@ -347,6 +362,27 @@ impl Reader {
         retry
     }
 
+    fn files(&mut self, fields: &Map<String, Value>) -> Option<Vec<bundle::Pattern>> {
+        let written = fields.get("files")?;
+        if !fields.contains_key("command") {
+            self.fault_at("files", "belongs to a `command`");
+        }
+        let Some(list) = written.as_array().filter(|list| list.len() <= MAX_FILE_PATTERNS) else {
+            self.fault_at("files", "must be a list of at most 32 patterns such as `hooks/lib/**`");
+            return None;
+        };
+        let mut patterns = Vec::new();
+        for pattern in list {
+            let compiled =
+                pattern.as_str().ok_or_else(|| "must be a list of texts".to_owned()).and_then(bundle::Pattern::compile);
+            match compiled {
+                Ok(pattern) => patterns.push(pattern),
+                Err(why) => self.fault_at("files", &why),
+            }
+        }
+        Some(patterns)
+    }
+
     fn action(&mut self, fields: &Map<String, Value>) -> Option<Action> {
         let shell = self.flag(fields, "shell", false);
         let named: Vec<&str> = ["prompt", "command", "component"].into_iter().filter(|key| fields.contains_key(*key)).collect();
@@ -405,6 +441,7 @@ const KEYS: &[&str] = &[
     "args",
     "shell",
     "component",
+    "files",
     "enabled",
     "concurrency",
     "timeoutMs",
@@ -465,6 +502,12 @@ mod tests {
             (with("retry", json!({"tries": 1})), "$.hooks[1].retry.tries is not known"),
             (with("secretPatterns", json!(["("])), "$.hooks[1].secretPatterns `secretPatterns[0]` is no regular expression"),
             (with("metadata", json!(1)), "$.hooks[1].metadata must be an object"),
+            (with("files", json!("a")), "$.hooks[1].files must be a list"),
+            (with("files", json!([1])), "$.hooks[1].files must be a list of texts"),
+            (with("files", json!(["../x"])), "$.hooks[1].files `../x` must be a path of the workspace"),
+            (with("files", json!(["a["])), "$.hooks[1].files `a[` is not a pattern"),
+            (with("files", json!(vec!["a"; 33])), "$.hooks[1].files must be a list of at most 32"),
+            (json!([{"id": "a", "trigger": "t", "prompt": "p", "files": []}]), "$[0].files belongs to a `command`"),
             (with("timoutMs", json!(1)), "$.hooks[1].timoutMs is not known"),
         ] {
             let found = faults(&document);

@@ -13,8 +13,8 @@ use self::chain::Chain;
 use self::records::Counts;
 use super::event::{self, Event};
 use super::journal;
+use super::machine::Machine;
 use super::outcome::Outcome;
-use super::program::Machine;
 use super::registry::{Registered, Registry, Source};
 use super::run::{Run, Stage, Status};
 use super::schedule::{Added, Due, Schedule};
@@ -57,6 +57,8 @@ pub struct Hooks {
     /// What operations have put in since the last step.
     inbox: Vec<(Event, VecDeque<Registered>, Ask, bool)>,
     listening: Vec<String>,
+    /// Runs of hooks that nobody has approved that were looked at in this step.
+    examined: usize,
     /// Approvals that were asked for: once for each hook and digest.
     asked: Vec<(String, String)>,
     counts: Counts,
@@ -74,7 +76,7 @@ impl Hooks {
     pub fn refresh(&mut self, settings: HookSettings, ports: &Ports) {
         self.settings = settings;
         self.schedule.limit(settings);
-        self.registry.refresh(ports);
+        self.registry.refresh(&self.machine, ports);
     }
 
     /// Puts in an event whose answer somebody waits for; none where no hook waits for it.
@@ -98,8 +100,8 @@ impl Hooks {
 
     /// What a hook would run now, and whether it may.
     pub fn examine(&mut self, registered: &Registered, ports: &Ports) -> Result<(Deed, Option<Trust>), String> {
-        let deed = trust::deed(&registered.hook, &self.machine, ports)?;
         let asks = registered.source == Source::Workspace;
+        let deed = trust::deed(&registered.hook, !asks, &self.machine, ports)?;
         let trust = asks.then(|| self.approvals.trust(&registered.hook, &deed, &self.machine, ports));
         Ok((deed, trust))
     }
@@ -116,6 +118,7 @@ impl Hooks {
     pub fn step(&mut self, now: u64, inputs: &[Value], ports: &Ports) -> (Vec<Command>, Option<u64>) {
         // A clock that is set back would let everything wait for it.
         self.now = self.now.max(now);
+        self.examined = 0;
         for input in inputs {
             self.take_in(input, ports);
         }
@@ -150,6 +153,7 @@ impl Hooks {
                 let folders = input.get("path").and_then(Value::as_array).into_iter().flatten();
                 let folders = folders.filter_map(|folder| folder.as_str().map(str::to_owned));
                 self.machine = Machine::new(json::text(input, "workspace").unwrap_or_default(), folders);
+                self.machine.temp = json::text(input, "temp").map(str::to_owned);
                 self.prompts_by_host = input.get("prompts") == Some(&Value::Bool(true));
             }
             // Whoever calls has looked at the declarations.

@@ -1,13 +1,16 @@
 //! Hooks: something happens, those that wait for it run under limits, and what they say flows back.
 //!
-//! `declaration` and `registry` say which hooks there are, `event` what can happen, `trust` and `program` whether one may
-//! run and what that means, `schedule` when. [`Hooks`] puts them together. It never waits and never starts anything: the
-//! host reports what happened, carries out commands, and moves the clock.
+//! `declaration` and `registry` say which hooks there are, `event` what can happen, `trust` whether one may run, `program`,
+//! `interpreter` and `bundle` what that means, `schedule` when. [`Hooks`] puts them together. It never waits and never
+//! starts anything: the host reports what happened, carries out commands, and moves the clock.
 
+pub mod bundle;
 pub mod declaration;
 mod engine;
 pub mod event;
+pub mod interpreter;
 pub mod journal;
+pub mod machine;
 mod outcome;
 pub mod program;
 pub mod registry;

@@ -1,63 +1,38 @@
-//! What really runs when a hook does: the program behind a name, the script that it reads, the interpreter of that.
+//! What really runs when a hook does: the program behind a name, the script that it reads with the files beside it, the
+//! interpreter of that.
 
 use serde_json::Value;
 
-use crate::digest::Digest;
+use super::bundle::{self, Checked, Pattern};
+use super::interpreter::{self, Reading};
+use super::machine::Machine;
 use crate::json;
 use crate::ports::{Facts, Kind, Ports, Question, Root};
 
-/// Programs that run a file which they are given, or another program.
-const INTERPRETERS: &[&str] = &[
-    "sh", "bash", "dash", "zsh", "ksh", "ash", "fish", "node", "nodejs", "bun", "deno", "tsx", "ts-node", "python", "python2",
-    "python3", "pypy3", "ruby", "perl", "php", "lua", "luajit", "Rscript", "julia", "pwsh", "env", "nice", "nohup", "timeout",
-    "stdbuf", "time", "xargs", "npx", "make", "just",
-];
-
-/// Behind these a program finds its text in the next argument, not in a file.
-const INLINE: &[&str] = &["-c", "-e", "-E", "-p", "-pe", "-ne", "--eval", "--print", "-r", "eval"];
-
 /// Longer scripts are a mistake.
-const MOST_SCRIPT: u64 = 16 << 20;
+const MAX_SCRIPT: u64 = 16 << 20;
 
 /// So are longer commands.
-const MOST_WORDS: usize = 256;
+const MAX_WORDS: usize = 256;
 
-/// What the host said about the machine.
-#[derive(Debug, Clone, Default)]
-pub struct Machine {
-    /// Where the workspace stands.
-    pub workspace: String,
-    /// Where programs are looked for.
-    pub path: Vec<String>,
-}
+/// What is told about a command whose files run from a copy and whose words are known exactly.
+const CHECKED: &str = "only these files are checked, and they run from a private copy; whatever else they open or start, in the workspace or elsewhere, is not checked";
 
-impl Machine {
-    /// What the host says. Programs are looked for neither in the workspace nor wherever one happens to be.
-    pub fn new(workspace: &str, path: impl Iterator<Item = String>) -> Self {
-        let mut machine = Self { workspace: workspace.trim_end_matches('/').to_owned(), path: Vec::new() };
-        let installed = |folder: &String| {
-            let below = folder.strip_prefix(machine.workspace.as_str());
-            let within =
-                !machine.workspace.is_empty() && below.is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '\\']));
-            machine.is_absolute(folder) && !within
-        };
-        let path = path.filter(installed).collect();
-        machine.path = path;
-        machine
-    }
+/// What is told about the rest, behind the reason.
+const UNASKED: &str = "changes of that are not asked about again";
 
-    /// The folders of programs as a variable of the environment.
-    pub fn path_variable(&self) -> String {
-        self.path.join(if self.has_drives() { ";" } else { ":" })
-    }
+/// How programs begin that need no interpreter.
+const NATIVE: &[&[u8]] = &[b"\x7fELF", b"MZ", b"\xcf\xfa\xed\xfe", b"\xce\xfa\xed\xfe", b"\xca\xfe\xba\xbe"];
 
-    fn has_drives(&self) -> bool {
-        self.workspace.get(1..2) == Some(":")
-    }
-
-    fn is_absolute(&self, path: &str) -> bool {
-        path.starts_with('/') || self.has_drives() && path.get(1..2) == Some(":")
-    }
+/// What is copied before the program runs, and run from the copy.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Copied {
+    /// The script, by its path in the workspace.
+    pub script: String,
+    /// All files, the script among them, sorted by path.
+    pub files: Vec<Checked>,
+    /// The words that name files of the copy: which they are, and which file.
+    pub words: Vec<(usize, String)>,
 }
 
 /// What really runs.
@@ -67,68 +42,253 @@ pub struct Program {
     pub argv: Vec<String>,
     /// Where the program is once every link is followed.
     pub real: String,
-    /// The file of the workspace that is run: which word it is, where it stands, what is in it.
-    pub script: Option<(usize, String, Digest)>,
-    /// Other files of the workspace that the words name.
-    pub files: Vec<(String, Digest)>,
-    /// Whether it decides when it runs what else it reads and runs, so that nobody can vouch for it.
-    pub is_unchecked: bool,
+    /// The script and the files beside it.
+    pub copied: Option<Copied>,
+    /// Other files of the workspace that the words name. Their changes are noticed, but they are read where they stand.
+    pub in_place: Vec<Checked>,
+    /// Why nobody can vouch for what it reads and runs, where that is so.
+    pub unchecked: Option<String>,
 }
 
 impl Program {
     /// As it is hashed and shown.
     pub fn shown(&self) -> Value {
-        let file = |(path, digest): &(String, Digest)| Value::from(vec![path.clone(), digest.to_string()]);
-        let script = self.script.as_ref().map(|(_, path, digest)| file(&(path.clone(), *digest)));
+        let file = |(path, digest): &Checked| Value::from(vec![path.clone(), digest.to_string()]);
+        let of_script = |copied: &&Copied| copied.files.iter().find(|(path, _)| *path == copied.script).map(file);
+        let beside =
+            |copied: &Copied| -> Value { copied.files.iter().filter(|(path, _)| *path != copied.script).map(file).collect() };
         json::object(&mut [
+            ("format", FORMAT.into()),
             ("runs", self.argv.clone().into()),
             ("interpreter", self.real.as_str().into()),
-            ("script", script.unwrap_or_default()),
-            ("files", self.files.iter().map(file).collect()),
-            ("unchecked", self.is_unchecked.into()),
+            ("script", self.copied.as_ref().and_then(|copied| of_script(&copied)).unwrap_or_default()),
+            ("files", self.copied.as_ref().map_or_else(|| Value::Array(Vec::new()), beside)),
+            ("in_place", self.in_place.iter().map(file).collect()),
+            ("unchecked", self.unchecked.is_some().into()),
         ])
     }
+
+    /// What a person should know about what is checked and what is not.
+    pub fn note(&self) -> String {
+        match &self.unchecked {
+            Some(why) => format!("{why}; {UNASKED}"),
+            None => CHECKED.to_owned(),
+        }
+    }
 }
+
+/// What an approval of a command covers; it goes up when that becomes more, so that older ones are asked for again.
+pub const FORMAT: u64 = 2;
 
 /// Finds out what a command's words run; a text says why that cannot be told.
-pub fn find(words: &[String], shell: bool, machine: &Machine, ports: &Ports) -> Result<Program, String> {
-    let words: Vec<String> =
-        if shell { ["sh", "-c"].into_iter().map(str::to_owned).chain(words.iter().cloned()).collect() } else { words.to_vec() };
-    let (name, arguments) = words.split_first().ok_or("it has no words")?;
+pub fn find(command: &Command<'_>, machine: &Machine, ports: &Ports) -> Result<Program, String> {
+    let finder = Finder { files: command.files, machine, ports };
+    if command.shell {
+        let found = located("sh", machine, ports)?;
+        let argv = [&[found.runs, "-c".to_owned()], command.words].concat();
+        let why = "a shell reads the text, and what that names runs as it stands then".to_owned();
+        return Ok(Program { argv, real: found.real, copied: None, in_place: finder.declared()?, unchecked: Some(why) });
+    }
+    let (name, arguments) = command.words.split_first().ok_or("it has no words")?;
     let found = located(name, machine, ports)?;
-    if !found.is_own {
-        return with_files(found, arguments, machine, ports);
-    }
-    let (_, digest) = file(&found.real, machine, ports)?.ok_or_else(|| format!("`{name}` cannot be read"))?;
-    let head = ports.workspace.read_range(Root::Project, &found.real, 0, 256).unwrap_or_default();
-    let mut argv = Vec::new();
-    let mut real = found.real.clone();
-    if let Some(line) = head.strip_prefix(b"#!") {
-        let line = String::from_utf8_lossy(line.split(|byte| *byte == b'\n').next().unwrap_or_default()).into_owned();
-        let mut said = line.split_whitespace();
-        let mut interpreter = said.next().unwrap_or_default();
-        if interpreter.rsplit('/').next() == Some("env") {
-            interpreter = said.find(|word| *word != "-S").unwrap_or_default();
-        }
-        let interpreter = located(interpreter, machine, ports)?;
-        if interpreter.is_own {
-            return Err(format!("the interpreter of `{name}` stands in the workspace itself; use one that is installed"));
-        }
-        real = interpreter.real;
-        argv.push(interpreter.runs);
-        argv.extend(said.map(str::to_owned));
-    }
-    let at = argv.len();
-    argv.push(found.real.clone());
-    argv.extend_from_slice(arguments);
-    Ok(Program { argv, real, script: Some((at, found.real, digest)), files: Vec::new(), is_unchecked: false })
+    if found.is_own { finder.own_program(name, &found.real, arguments) } else { finder.installed_program(found, arguments) }
 }
 
-/// A script's text, if it can be shown and is what was hashed.
-pub fn script_text(path: &str, digest: Digest, ports: &Ports) -> Option<String> {
-    const SHOWN: u64 = 16 << 10;
-    let bytes = ports.workspace.read(Root::Project, path, SHOWN).ok()?;
-    String::from_utf8(bytes).ok().filter(|text| Digest::of(text.as_bytes()) == digest)
+/// A declared command.
+#[derive(Debug, Clone, Copy)]
+pub struct Command<'h> {
+    /// Its words; of a shell command the only one.
+    pub words: &'h [String],
+    /// Whether a shell reads them.
+    pub shell: bool,
+    /// The files that it says it needs, if it says so.
+    pub files: Option<&'h [Pattern]>,
+}
+
+struct Finder<'f> {
+    files: Option<&'f [Pattern]>,
+    machine: &'f Machine,
+    ports: &'f Ports,
+}
+
+impl Finder<'_> {
+    /// A program that stands in the workspace: a script with its interpreter, or a native one.
+    fn own_program(&self, name: &str, script: &str, arguments: &[String]) -> Result<Program, String> {
+        if self.file(script)?.is_none() {
+            return Err(format!("`{name}` cannot be read"));
+        }
+        let head = self.ports.workspace.read_range(Root::Project, script, 0, 256).unwrap_or_default();
+        let mut argv = Vec::new();
+        let mut real = script.to_owned();
+        let mut unchecked = None;
+        if let Some(line) = head.strip_prefix(b"#!") {
+            let line = String::from_utf8_lossy(line.split(|byte| *byte == b'\n').next().unwrap_or_default()).into_owned();
+            let mut said = line.split_whitespace();
+            let mut interpreter = said.next().unwrap_or_default();
+            if interpreter.rsplit('/').next() == Some("env") {
+                interpreter = said.find(|word| *word != "-S").unwrap_or_default();
+            }
+            let interpreter = located(interpreter, self.machine, self.ports)?;
+            if interpreter.is_own {
+                return Err(format!("the interpreter of `{name}` stands in the workspace itself; use one that is installed"));
+            }
+            let options: Vec<String> = said.map(str::to_owned).collect();
+            unchecked = match interpreter::read(&interpreter.runs, &interpreter.real, &options) {
+                Reading::Options => None,
+                Reading::Script { .. } => Some(format!("the first line of `{name}` names more than its interpreter")),
+                Reading::Launcher(why) | Reading::Unknown(why) => Some(why),
+            };
+            real = interpreter.real;
+            argv.push(interpreter.runs);
+            argv.extend(options);
+        } else if !NATIVE.iter().any(|magic| head.starts_with(magic)) {
+            unchecked = Some(format!("`{name}` does not say in its first line what runs it"));
+        }
+        let words = vec![(argv.len(), script.to_owned())];
+        argv.push(script.to_owned());
+        argv.extend_from_slice(arguments);
+        let copied = self.copied(script, words)?;
+        self.finished(Program { argv, real, copied: Some(copied), in_place: Vec::new(), unchecked }, arguments)
+    }
+
+    /// A program that is installed, with the files of the workspace that it is told to run.
+    fn installed_program(&self, found: Found, arguments: &[String]) -> Result<Program, String> {
+        let reading = interpreter::read(&found.runs, &found.real, arguments);
+        let mut argv = vec![found.runs];
+        argv.extend_from_slice(arguments);
+        let mut program = Program { argv, real: found.real, copied: None, in_place: Vec::new(), unchecked: None };
+        match reading {
+            Reading::Script { at, loads } => self.run_script(program, arguments, at, &loads),
+            Reading::Launcher(why) => {
+                program.unchecked = Some(why);
+                // The first file is most likely what runs, so that at least cannot be exchanged.
+                let mut script = None;
+                for (at, word) in arguments.iter().enumerate().take(MAX_WORDS) {
+                    if interpreter::is_inline(word) {
+                        break;
+                    }
+                    script = self.file(word)?.map(|path| (at + 1, path));
+                    if script.is_some() {
+                        break;
+                    }
+                }
+                if let Some((at, path)) = script {
+                    program.copied = Some(self.copied(&path, vec![(at, path.clone())])?);
+                } else {
+                    program.in_place = self.declared()?;
+                }
+                self.finished(program, arguments)
+            }
+            Reading::Options | Reading::Unknown(_) => {
+                program.unchecked = Some(match reading {
+                    Reading::Unknown(why) => why,
+                    _ => "what it runs is not among its words".to_owned(),
+                });
+                program.in_place = self.declared()?;
+                Ok(program)
+            }
+        }
+    }
+
+    /// An interpreter whose words are known: this one is the script.
+    fn run_script(&self, mut program: Program, arguments: &[String], at: usize, loads: &[usize]) -> Result<Program, String> {
+        let word = arguments.get(at).map(String::as_str).unwrap_or_default();
+        let Some(script) = self.file(word)? else {
+            program.unchecked = Some(format!("`{word}` is not a file of the workspace"));
+            program.in_place = self.declared()?;
+            return self.finished(program, arguments);
+        };
+        let mut copied = self.copied(&script, vec![(at + 1, script.clone())])?;
+        for at in loads {
+            let word = arguments.get(*at).map(String::as_str).unwrap_or_default();
+            let path = self.file(word)?;
+            match path.filter(|path| copied.files.iter().any(|(known, _)| known == path)) {
+                Some(path) => copied.words.push((at + 1, path)),
+                None => {
+                    program.unchecked =
+                        Some(format!("`{word}` is not one of the files that are copied, and is read where it stands"))
+                }
+            }
+        }
+        copied.words.sort_unstable();
+        program.copied = Some(copied);
+        self.finished(program, arguments)
+    }
+
+    /// With the other files that the words name: they are read where they stand, so nobody can vouch for them.
+    fn finished(&self, mut program: Program, arguments: &[String]) -> Result<Program, String> {
+        if arguments.len() > MAX_WORDS {
+            return Err(format!("it has more than {MAX_WORDS} words; put them into a script"));
+        }
+        let offset = program.argv.len() - arguments.len();
+        let mut named = Vec::new();
+        for (at, argument) in arguments.iter().enumerate() {
+            let replaced = |copied: &Copied| copied.words.iter().any(|(word, _)| *word == at + offset);
+            if program.copied.as_ref().is_some_and(replaced) {
+                continue;
+            }
+            let value = argument.split_once('=').map(|(_, value)| value);
+            for word in std::iter::once(argument.as_str()).chain(value) {
+                match self.stands_at(word) {
+                    Some(Kind::File) => {
+                        let Some(path) = self.file(word)? else { continue };
+                        if !named.contains(&path) {
+                            named.push(path);
+                        }
+                    }
+                    Some(Kind::Directory) => {}
+                    _ => continue,
+                }
+                let why = || format!("`{word}` is read where it stands");
+                program.unchecked.get_or_insert_with(why);
+            }
+        }
+        for path in named {
+            let known = program.in_place.iter().any(|(known, _)| *known == path);
+            if !known {
+                program.in_place.extend(bundle::alone(&path, self.ports)?);
+            }
+        }
+        program.in_place.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
+        Ok(program)
+    }
+
+    fn copied(&self, script: &str, words: Vec<(usize, String)>) -> Result<Copied, String> {
+        let files = bundle::of_script(script, self.files, &self.machine.digests, self.ports)?;
+        Ok(Copied { script: script.to_owned(), files, words })
+    }
+
+    /// What the declaration names, where nothing is copied.
+    fn declared(&self) -> Result<Vec<Checked>, String> {
+        self.files.map_or(Ok(Vec::new()), |patterns| bundle::named(patterns, self.ports))
+    }
+
+    /// What of the workspace a word names.
+    fn stands_at(&self, word: &str) -> Option<Kind> {
+        if word.is_empty() || word.len() >= 1_000 {
+            return None;
+        }
+        let facts = self.ports.workspace.inspect(&[Question::project(word)]).into_iter().next()?;
+        let is_own = |path: &Option<String>| path.as_deref().is_some_and(|path| !self.machine.is_absolute(path));
+        (is_own(&facts.real_path) || is_own(&facts.entry_path)).then_some(facts.kind)
+    }
+
+    /// The file of the workspace that a word names, where every link is followed; none where there is none. What nobody can
+    /// vouch for is refused.
+    fn file(&self, word: &str) -> Result<Option<String>, String> {
+        if word.is_empty() || word.len() >= 1_000 {
+            return Ok(None);
+        }
+        let facts = self.ports.workspace.inspect(&[Question::project(word)]).into_iter().next();
+        let Some(facts) = facts.filter(|facts| facts.kind == Kind::File) else { return Ok(None) };
+        let (Some(real), Some(entry)) = (facts.real_path, facts.entry_path) else { return Ok(None) };
+        match (self.machine.is_absolute(&real), self.machine.is_absolute(&entry)) {
+            (true, true) => Ok(None),
+            (true, false) => Err(format!("`{word}` leads out of the workspace, so nobody can vouch for it")),
+            (false, _) if facts.size > MAX_SCRIPT => Err(format!("`{word}` is larger than {} MiB", MAX_SCRIPT >> 20)),
+            (false, _) => Ok(Some(real)),
+        }
+    }
 }
 
 struct Found {
@@ -164,69 +324,6 @@ fn located(name: &str, machine: &Machine, ports: &Ports) -> Result<Found, String
     Ok(Found { runs, is_own: !machine.is_absolute(&real), real })
 }
 
-/// A program that is installed, with the files of the workspace that it is told to run.
-fn with_files(found: Found, arguments: &[String], machine: &Machine, ports: &Ports) -> Result<Program, String> {
-    let base = |path: &str| {
-        let base = path.rsplit('/').next().unwrap_or(path);
-        base.trim_end_matches(|last: char| last.is_ascii_digit() || last == '.').to_owned()
-    };
-    // Whatever a link calls it, it is what it leads to.
-    let names = [base(&found.runs), base(&found.real)];
-    let is_interpreter = INTERPRETERS.iter().any(|known| names.contains(&base(known)));
-    let mut argv = vec![found.runs];
-    argv.extend_from_slice(arguments);
-    let mut program = Program { argv, real: found.real, script: None, files: Vec::new(), is_unchecked: true };
-    if !is_interpreter {
-        return Ok(program);
-    }
-    let (mut inline, mut looked_at) = (false, 0);
-    for (at, argument) in arguments.iter().enumerate() {
-        inline |= INLINE.contains(&argument.as_str());
-        // A text for a shell may name files anywhere; what is no file is no file, and what it writes it does not run.
-        let separates = |part: char| part.is_whitespace() || "=;&|<>()'\"`$".contains(part);
-        let mut written = false;
-        for piece in argument.split_inclusive(separates) {
-            let part = piece.trim_end_matches(separates);
-            let is_target = written && !part.is_empty();
-            written = piece.ends_with('>') || written && part.is_empty();
-            if part.is_empty() || is_target || part.len() >= 1_000 {
-                continue;
-            }
-            looked_at += 1;
-            if looked_at > MOST_WORDS {
-                return Err(format!("it has more than {MOST_WORDS} words; put them into a script"));
-            }
-            let Some((path, digest)) = file(part, machine, ports)? else { continue };
-            if !inline && program.script.is_none() && part == argument {
-                program.script = Some((at + 1, path, digest));
-                program.is_unchecked = false;
-            } else if !program.files.iter().any(|(known, _)| *known == path) {
-                program.files.push((path, digest));
-            }
-        }
-    }
-    Ok(program)
-}
-
-/// A file of the workspace; none where there is none. What nobody can vouch for is refused.
-fn file(path: &str, machine: &Machine, ports: &Ports) -> Result<Option<(String, Digest)>, String> {
-    let look = |digest| {
-        let question = Question { root: Root::Project, path: path.to_owned(), digest };
-        ports.workspace.inspect(&[question]).into_iter().next()
-    };
-    // A large file is not hashed only to be refused.
-    let Some(facts) = look(false).filter(|facts| facts.kind == Kind::File) else { return Ok(None) };
-    let (Some(real), Some(entry)) = (facts.real_path, facts.entry_path) else { return Ok(None) };
-    match (machine.is_absolute(&real), machine.is_absolute(&entry)) {
-        (true, true) => return Ok(None),
-        (true, false) => return Err(format!("`{path}` leads out of the workspace, so nobody can vouch for it")),
-        (false, _) if facts.size > MOST_SCRIPT => return Err(format!("`{path}` is larger than {} MiB", MOST_SCRIPT >> 20)),
-        (false, _) => {}
-    }
-    let digest = look(true).and_then(|facts| facts.digest).ok_or_else(|| format!("`{path}` cannot be read"))?;
-    Ok(Some((real, digest)))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -237,7 +334,7 @@ mod tests {
     fn programs() {
         let world = Memory::new();
         let ports = world.ports();
-        for outside in ["/usr/bin/node22", "/bin/sh", "/usr/bin/env", "/usr/bin/eslint", "/usr/bin/python3"] {
+        for outside in ["/usr/bin/node22", "/bin/sh", "/usr/bin/env", "/usr/bin/eslint", "/usr/bin/python3", "/usr/bin/make"] {
             world.write(outside, "binary");
         }
         world.symlink("/usr/bin/node22", "/usr/bin/node");
@@ -249,50 +346,94 @@ mod tests {
         world.symlink("/usr/bin/python3", "venv");
         world.symlink("/usr/bin/python3", "py");
         world.write("c:x.sh", "x");
-        world.write("x:/run", "x");
-        world.symlink("/usr/bin/eslint", "hooks/out.sh");
+        world.write("x:/run", "\u{7f}ELF");
+        world.write("hooks/odd", "echo");
+        world.write("hooks/run.mk", "#!/usr/bin/make -f\n");
+        world.symlink("/usr/bin/eslint", "out.sh");
         let machine = Machine::new("/w", ["hooks", "/w/bin", "/bin", "/usr/bin"].into_iter().map(str::to_owned));
         assert_eq!(machine.path, ["/bin", "/usr/bin"]);
-        let run = |words: &str, shell: bool| {
+        let run = |words: &str, shell: bool, files: Option<&[Pattern]>| {
             let words: Vec<String> = if shell { vec![words.to_owned()] } else { words.split(' ').map(str::to_owned).collect() };
-            match find(&words, shell, &machine, &ports) {
-                Ok(Program { argv, real, script, files, is_unchecked }) => {
-                    let script = script.map_or(String::new(), |(at, path, _)| format!(" {at}={path}"));
-                    let files: String = files.iter().map(|(path, _)| format!(" +{path}")).collect();
-                    format!("{} ({real}){script}{files}{}", argv.join(" "), if is_unchecked { " ?" } else { "" })
+            match find(&Command { words: &words, shell, files }, &machine, &ports) {
+                Ok(Program { argv, real, copied, in_place, unchecked }) => {
+                    let copied = copied.map_or(String::new(), |Copied { files, words, .. }| {
+                        let words: String = words.iter().map(|(at, path)| format!(" {at}={path}")).collect();
+                        format!("{words} [{}]", files.iter().map(|(path, _)| path.as_str()).collect::<Vec<_>>().join(" "))
+                    });
+                    let in_place: String = in_place.iter().map(|(path, _)| format!(" +{path}")).collect();
+                    let unchecked = unchecked.map_or(String::new(), |why| format!(" ? {why}"));
+                    format!("{} ({real}){copied}{in_place}{unchecked}", argv.join(" "))
                 }
                 Err(why) => why,
             }
         };
+        let all = "[hooks/a.js hooks/b.sh hooks/c hooks/d hooks/evil hooks/odd hooks/run.mk]";
         for (words, expected) in [
-            ("node hooks/a.js --x", "/usr/bin/node hooks/a.js --x (/usr/bin/node22) 1=hooks/a.js"),
+            ("node hooks/a.js --x", "/usr/bin/node hooks/a.js --x (/usr/bin/node22) 1=hooks/a.js ALL"),
             (
                 "node --import ./hooks/a.js hooks/d",
-                "/usr/bin/node --import ./hooks/a.js hooks/d (/usr/bin/node22) 2=hooks/a.js +hooks/d",
+                "/usr/bin/node --import ./hooks/a.js hooks/d (/usr/bin/node22) 2=hooks/a.js 3=hooks/d ALL",
             ),
-            ("node -e 1 hooks/a.js", "/usr/bin/node -e 1 hooks/a.js (/usr/bin/node22) +hooks/a.js ?"),
-            ("env A=1 node hooks/a.js", "/usr/bin/env A=1 node hooks/a.js (/usr/bin/env) 3=hooks/a.js"),
-            ("./hooks/b.sh q", "/bin/sh -e hooks/b.sh q (/bin/sh) 2=hooks/b.sh"),
-            ("hooks/c", "/usr/bin/node hooks/c (/usr/bin/node22) 1=hooks/c"),
-            ("hooks/d hooks/a.js", "hooks/d hooks/a.js (hooks/d) 0=hooks/d"),
-            ("eslint hooks/a.js", "/usr/bin/eslint hooks/a.js (/usr/bin/eslint) ?"),
-            ("./venv x", "/usr/bin/python3 x (/usr/bin/python3) ?"),
+            (
+                "node --import ./c:x.sh hooks/d",
+                "/usr/bin/node --import ./c:x.sh hooks/d (/usr/bin/node22) 3=hooks/d ALL +c:x.sh ? `./c:x.sh` is not one of the files that are copied, and is read where it stands",
+            ),
+            (
+                "node hooks/a.js hooks/d",
+                "/usr/bin/node hooks/a.js hooks/d (/usr/bin/node22) 1=hooks/a.js ALL +hooks/d ? `hooks/d` is read where it stands",
+            ),
+            (
+                "node hooks/a.js --data=c:x.sh",
+                "/usr/bin/node hooks/a.js --data=c:x.sh (/usr/bin/node22) 1=hooks/a.js ALL +c:x.sh ? `c:x.sh` is read where it stands",
+            ),
+            ("node hooks/a.js .", "/usr/bin/node hooks/a.js . (/usr/bin/node22) 1=hooks/a.js ALL ? `.` is read where it stands"),
+            (
+                "node -e 1 hooks/a.js",
+                "/usr/bin/node -e 1 hooks/a.js (/usr/bin/node22) +hooks/a.js ? what `-e` means to `node` is not known here",
+            ),
+            (
+                "env PYTHONPATH=hooks node hooks/a.js",
+                "/usr/bin/env PYTHONPATH=hooks node hooks/a.js (/usr/bin/env) 3=hooks/a.js ALL ? `env` decides itself what it reads and runs",
+            ),
+            (
+                "make -f hooks/run.mk",
+                "/usr/bin/make -f hooks/run.mk (/usr/bin/make) 2=hooks/run.mk ALL ? `make` decides itself what it reads and runs",
+            ),
+            ("./hooks/b.sh q", "/bin/sh -e hooks/b.sh q (/bin/sh) 2=hooks/b.sh ALL"),
+            ("hooks/c", "/usr/bin/node hooks/c (/usr/bin/node22) 1=hooks/c ALL"),
+            (
+                "hooks/run.mk",
+                "/usr/bin/make -f hooks/run.mk (/usr/bin/make) 2=hooks/run.mk ALL ? `make` decides itself what it reads and runs",
+            ),
+            ("hooks/d", "hooks/d (hooks/d) 0=hooks/d ALL"),
+            ("hooks/odd", "hooks/odd (hooks/odd) 0=hooks/odd ALL ? `hooks/odd` does not say in its first line what runs it"),
+            (
+                "eslint hooks/a.js",
+                "/usr/bin/eslint hooks/a.js (/usr/bin/eslint) ? `eslint` decides itself what it reads and runs",
+            ),
+            ("./venv x", "/usr/bin/python3 x (/usr/bin/python3) ? `x` is not a file of the workspace"),
             ("hooks/evil", "the interpreter of `hooks/evil` stands in the workspace itself; use one that is installed"),
-            ("./py hooks/a.js", "/usr/bin/python3 hooks/a.js (/usr/bin/python3) 1=hooks/a.js"),
-            ("sh c:x.sh", "/bin/sh c:x.sh (/bin/sh) 1=c:x.sh"),
-            ("./x:/run", "x:/run (x:/run) 0=x:/run"),
-            ("sh hooks/out.sh", "`hooks/out.sh` leads out of the workspace, so nobody can vouch for it"),
-            ("node hooks/without", "/usr/bin/node hooks/without (/usr/bin/node22) ?"),
+            ("./py hooks/a.js", "/usr/bin/python3 hooks/a.js (/usr/bin/python3) 1=hooks/a.js ALL"),
+            ("sh c:x.sh", "/bin/sh c:x.sh (/bin/sh) 1=c:x.sh [c:x.sh]"),
+            ("./x:/run", "x:/run (x:/run) 0=x:/run [x:/run]"),
+            ("sh out.sh", "`out.sh` leads out of the workspace, so nobody can vouch for it"),
+            (
+                "node hooks/without",
+                "/usr/bin/node hooks/without (/usr/bin/node22) ? `hooks/without` is not a file of the workspace",
+            ),
+            ("node", "/usr/bin/node (/usr/bin/node22) ? what it runs is not among its words"),
             ("nothing", "there is no program `nothing`"),
             ("./nothing", "there is no program `./nothing`"),
         ] {
-            assert_eq!(run(words, false), expected, "{words}");
+            assert_eq!(run(words, false, None), expected.replace("ALL", all), "{words}");
         }
-        let writes = "./hooks/b.sh > hooks/a.js 2>>hooks/d";
-        assert_eq!(run(writes, true), format!("/bin/sh -c {writes} (/bin/sh) +hooks/b.sh ?"));
-        assert_eq!(
-            run("cd x && ./hooks/b.sh;node 'hooks/a.js'", true),
-            "/bin/sh -c cd x && ./hooks/b.sh;node 'hooks/a.js' (/bin/sh) +hooks/b.sh +hooks/a.js ?"
-        );
+        let files = ["c:x.sh", "hooks/a.*"].map(|written| Pattern::compile(written).unwrap());
+        let named = "/usr/bin/node --import ./c:x.sh hooks/d (/usr/bin/node22) 2=c:x.sh 3=hooks/d [c:x.sh hooks/a.js hooks/d]";
+        assert_eq!(run("node --import ./c:x.sh hooks/d", false, Some(&files)), named);
+        // A text for a shell is not searched for files; those that are declared are noticed when they change.
+        let text = "cd x && ./hooks/b.sh;node 'hooks/a.js'";
+        let unread = format!("/bin/sh -c {text} (/bin/sh) ? a shell reads the text, and what that names runs as it stands then");
+        assert_eq!(run(text, true, None), unread);
+        assert_eq!(run(text, true, Some(&files)), unread.replace(" ?", " +c:x.sh +hooks/a.js ?"));
     }
 }

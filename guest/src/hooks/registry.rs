@@ -1,4 +1,7 @@
 //! Which hooks there are, in the order in which they run: built-in ones, the user's, the workspace's.
+//!
+//! A file of the user that lies in the workspace is a file of the workspace: whoever writes there wrote it. So it is where
+//! the workspace is the home folder.
 
 use std::rc::Rc;
 
@@ -6,6 +9,7 @@ use serde_json::Value;
 
 use super::declaration::{self, Fault, Hook};
 use super::event::{self, Event};
+use super::machine::Machine;
 use super::settings::{self, OfUser};
 use crate::json::place::{Step, place};
 use crate::ports::{Facts, Kind, Ports, Question, Root};
@@ -13,6 +17,9 @@ use crate::state;
 
 /// A larger file is a mistake.
 const MOST_BYTES: u64 = 8 << 20;
+
+/// Files of declarations.
+const SHEETS: usize = 3;
 
 /// Where a hook was declared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,6 +76,8 @@ struct Sheet {
     path: &'static str,
     /// How people call it.
     shown: &'static str,
+    /// Whose word it is; none where another sheet is the same file.
+    source: Option<Source>,
     stamp: u64,
     hooks: Vec<Rc<Hook>>,
     faults: Vec<FileFault>,
@@ -78,7 +87,7 @@ struct Sheet {
 #[derive(Debug)]
 pub struct Registry {
     built_in: Vec<Rc<Hook>>,
-    sheets: [Sheet; 3],
+    sheets: [Sheet; SHEETS],
     /// What was said about hooks since: run it though it is declared off, do not run it and why, forget it.
     said: Vec<(String, Said)>,
     all: Vec<Registered>,
@@ -95,7 +104,10 @@ enum Said {
 
 impl Default for Registry {
     fn default() -> Self {
-        let sheet = |root, path, shown| Sheet { root, path, shown, stamp: 0, hooks: Vec::new(), faults: Vec::new() };
+        let sheet = |root, path, shown| {
+            let source = Some(if root == Root::Home { Source::User } else { Source::Workspace });
+            Sheet { root, path, shown, source, stamp: 0, hooks: Vec::new(), faults: Vec::new() }
+        };
         Self {
             built_in: Vec::new(),
             sheets: [
@@ -113,16 +125,31 @@ impl Default for Registry {
 
 impl Registry {
     /// Reads what has changed, and says whether anything did.
-    pub fn refresh(&mut self, ports: &Ports) -> bool {
+    pub fn refresh(&mut self, machine: &Machine, ports: &Ports) -> bool {
         let question = |sheet: &Sheet| Question { root: sheet.root, path: sheet.path.to_owned(), digest: false };
         let mut questions: Vec<Question> = self.sheets.iter().map(question).collect();
         questions.push(Question { root: Root::Home, path: settings::OF_USER.to_owned(), digest: false });
         let stamp = |facts: &Facts| if facts.kind == Kind::Missing { 0 } else { facts.stamp };
         let looked_at = ports.workspace.inspect(&questions);
-        if let Some(stamp) = looked_at.last().map(stamp).filter(|stamp| *stamp != self.of_user.0) {
-            self.of_user = (stamp, OfUser::read(ports));
+        let is_outside = |facts: &Facts| facts.real_path.as_deref().is_none_or(|path| machine.is_absolute(path));
+        // Settings that lie in the workspace are the workspace's, which does not say who answers prompts.
+        let of_user = looked_at.last().filter(|facts| is_outside(facts)).map_or(0, stamp);
+        if of_user != self.of_user.0 {
+            self.of_user = (of_user, if of_user == 0 { OfUser::default() } else { OfUser::read(ports) });
         }
         let mut changed = false;
+        let places: Vec<Option<&str>> = looked_at.iter().map(|facts| facts.real_path.as_deref()).collect();
+        for (at, (sheet, facts)) in self.sheets.iter_mut().zip(&looked_at).enumerate() {
+            let place = facts.real_path.as_deref();
+            let is_twice = place.is_some() && places.iter().take(SHEETS).skip(at + 1).any(|other| *other == place);
+            let source = match sheet.root {
+                Root::Home if is_outside(facts) => Some(Source::User),
+                _ if is_twice => None,
+                _ => Some(Source::Workspace),
+            };
+            changed |= source != sheet.source;
+            sheet.source = source;
+        }
         for (sheet, facts) in self.sheets.iter_mut().zip(&looked_at) {
             let stamp = stamp(facts);
             if sheet.stamp != stamp {
@@ -154,7 +181,7 @@ impl Registry {
 
     /// What is wrong in the files.
     pub fn faults(&self) -> impl Iterator<Item = &FileFault> {
-        self.sheets.iter().flat_map(|sheet| &sheet.faults)
+        self.sheets.iter().filter(|sheet| sheet.source.is_some()).flat_map(|sheet| &sheet.faults)
     }
 
     /// The hook of a name.
@@ -207,10 +234,8 @@ impl Registry {
         self.changed = true;
         self.all.clear();
         let own = self.built_in.iter().map(|hook| (hook, Source::BuiltIn, ""));
-        let declared = self.sheets.iter().flat_map(|sheet| {
-            let source = if sheet.root == Root::Home { Source::User } else { Source::Workspace };
-            sheet.hooks.iter().map(move |hook| (hook, source, sheet.shown))
-        });
+        let counting = self.sheets.iter().filter_map(|sheet| Some((sheet, sheet.source?)));
+        let declared = counting.flat_map(|(sheet, source)| sheet.hooks.iter().map(move |hook| (hook, source, sheet.shown)));
         let mut known = std::collections::HashMap::new();
         for (hook, source, file) in own.chain(declared) {
             let said = self.said.iter().find(|(id, _)| *id == hook.id).map(|(_, said)| said);
@@ -328,9 +353,9 @@ mod tests {
         world.write_home(".tollgate/hooks.json", file(&["u1", "u2"]));
         world.write(".akira/hooks.json", file(&["a"]));
         world.write(".tollgate/hooks.json", file(&["w", "u1"]));
-        let mut registry = Registry::default();
-        assert!(registry.refresh(&ports));
-        assert!(!registry.refresh(&ports));
+        let (mut registry, machine) = (Registry::default(), Machine::new("/workspace", std::iter::empty()));
+        assert!(registry.refresh(&machine, &ports));
+        assert!(!registry.refresh(&machine, &ports));
         assert_eq!(ids(&registry), [("u1", true), ("u2", true), ("w", true), ("u1", false), ("a", true)]);
         registry.set_enabled("u2", Some("no".to_owned()));
         registry.unregister("w");
@@ -345,22 +370,22 @@ mod tests {
         let world = Memory::new();
         let ports = world.ports();
         world.write(".tollgate/hooks.json", file(&["w"]));
-        let mut registry = Registry::default();
-        registry.refresh(&ports);
+        let (mut registry, machine) = (Registry::default(), Machine::new("/workspace", std::iter::empty()));
+        registry.refresh(&machine, &ports);
         world.write(".tollgate/hooks.json", "{\n  \"hooks\": [{\"id\": 3}]\n}");
-        assert!(registry.refresh(&ports));
+        assert!(registry.refresh(&machine, &ports));
         assert_eq!(ids(&registry), [("w", true)]);
         let faults: Vec<_> = registry.faults().map(|fault| (fault.path.as_str(), fault.place)).collect();
         assert_eq!(faults, [("$.hooks[0].id", (2, 20)), ("$.hooks[0]", (2, 13)), ("$.hooks[0]", (2, 13))]);
         // Also for a process that begins now.
         let mut later = Registry::default();
-        later.refresh(&ports);
+        later.refresh(&machine, &ports);
         assert_eq!(ids(&later), [("w", true)]);
         world.write(".tollgate/hooks.json", "{");
-        registry.refresh(&ports);
+        registry.refresh(&machine, &ports);
         assert_eq!(registry.faults().next().unwrap().place, (1, 1));
         world.delete(".tollgate/hooks.json");
-        registry.refresh(&ports);
+        registry.refresh(&machine, &ports);
         assert_eq!((ids(&registry).len(), registry.faults().count()), (0, 0));
     }
 }

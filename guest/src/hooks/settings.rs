@@ -29,8 +29,8 @@ pub const MOST_TIMEOUT_MS: u64 = 86_400_000;
 /// More patterns are a mistake.
 const MOST_PATTERNS: usize = 100;
 
-/// All patterns of a list together are no larger, because every character goes through each of them.
-const MOST_STEPS: usize = 10_000;
+/// All patterns of a list together are no larger, in states of an automaton: they are built and kept together.
+const MAX_PATTERNS_SIZE: usize = 100_000;
 
 /// The user's own settings, below the home folder.
 pub(super) const OF_USER: &str = ".tollgate/config.json";
@@ -115,16 +115,18 @@ pub fn patterns(written: &Value) -> Result<Vec<Pattern>, String> {
         Value::Array(written) if written.len() <= MOST_PATTERNS => written,
         _ => return Err(format!("`secretPatterns` must be a list of at most {MOST_PATTERNS} regular expressions")),
     };
-    let (mut patterns, mut steps) = (Vec::new(), 0);
+    let (mut patterns, mut size) = (Vec::new(), 0);
     for (at, pattern) in written.iter().enumerate() {
-        let compiled = pattern.as_str().ok_or_else(|| "it is no text".to_owned());
-        let compiled = compiled.and_then(|text| Pattern::compile(text).map_err(|fault| fault.to_string()));
+        let compiled = match pattern.as_str() {
+            Some(text) => Pattern::compile(text).map_err(|fault| fault.to_string()),
+            None => Err("it is not a text".to_owned()),
+        };
         let compiled = compiled.and_then(|compiled| {
-            steps += compiled.size();
-            if steps > MOST_STEPS { Err("together they are too large".to_owned()) } else { Ok(compiled) }
+            size += compiled.size();
+            if size > MAX_PATTERNS_SIZE { Err("together they are too large".to_owned()) } else { Ok(compiled) }
         });
-        patterns
-            .push(compiled.map_err(|why| format!("`secretPatterns[{at}]` is no regular expression that can be used: {why}"))?);
+        let compiled = compiled.map_err(|why| format!("`secretPatterns[{at}]` is no regular expression that can be used: {why}"));
+        patterns.push(compiled?);
     }
     Ok(patterns)
 }

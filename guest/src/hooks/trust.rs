@@ -1,12 +1,14 @@
 //! Whose hooks run unasked: built-in ones and the user's own. A workspace's run once a person has approved exactly them.
 //!
 //! The approval is a digest over everything that decides what runs: the declaration, the program behind its first word, the
-//! bytes of the script. It is kept per workspace in the user's home folder, where no workspace can write.
+//! bytes of the script and of the files beside it. It is kept per workspace in the user's home folder, where no workspace can write.
 
 use serde_json::Value;
 
+use super::bundle;
 use super::declaration::{Action, Hook};
-use super::program::{self, Machine, Program};
+use super::machine::Machine;
+use super::program::{self, Command, FORMAT, Program};
 use crate::digest::Digest;
 use crate::json::{self, object};
 use crate::ports::{Expectation, FileFault, Kind, Ports, Question, Root};
@@ -22,6 +24,8 @@ const LOCK_MS: u64 = 10_000;
 
 /// A larger file is a mistake.
 const MOST_BYTES: u64 = 32 << 20;
+
+const OUTDATED: &str = "it was approved when only the script itself was checked; the files beside it are checked now, so it has to be approved again";
 
 /// What a hook would run, and the digest that stands for it.
 #[derive(Debug, Clone)]
@@ -43,6 +47,8 @@ pub enum Trust {
     New,
     /// It is no longer what was approved: that was shown then.
     Changed(Value),
+    /// It was approved when an approval covered less: that was shown then.
+    Outdated(Value),
 }
 
 impl Trust {
@@ -51,15 +57,42 @@ impl Trust {
         match self {
             Self::Approved => "approved",
             Self::New => "new",
-            Self::Changed(_) => "changed",
+            // Hosts know no other word for it; what was approved is no longer what is asked about.
+            Self::Changed(_) | Self::Outdated(_) => "changed",
+        }
+    }
+
+    /// Why it does not run.
+    pub fn reason(&self) -> &'static str {
+        match self {
+            Self::Approved => "",
+            Self::New => "nobody has approved it yet",
+            Self::Changed(_) => "it is no longer what was approved",
+            Self::Outdated(_) => OUTDATED,
+        }
+    }
+
+    /// What a person has to be told besides, because the word for it does not say so.
+    pub fn notice(&self) -> Option<&'static str> {
+        matches!(self, Self::Outdated(_)).then_some(OUTDATED)
+    }
+
+    /// What was approved before.
+    pub fn before(self) -> Value {
+        match self {
+            Self::Approved | Self::New => Value::Null,
+            Self::Changed(before) | Self::Outdated(before) => before,
         }
     }
 }
 
 /// What a hook would run now; a text says why that cannot be told.
-pub fn deed(hook: &Hook, machine: &Machine, ports: &Ports) -> Result<Deed, String> {
+///
+/// `alone` leaves out the files beside a script, which matter only where an approval covers them.
+pub fn deed(hook: &Hook, alone: bool, machine: &Machine, ports: &Ports) -> Result<Deed, String> {
+    let files = if alone { Some([].as_slice()) } else { hook.files.as_deref() };
     let program = match &hook.action {
-        Action::Command { words, shell } => Some(program::find(words, *shell, machine, ports)?),
+        Action::Command { words, shell } => Some(program::find(&Command { words, shell: *shell, files }, machine, ports)?),
         Action::Prompt(_) | Action::Component(_) => None,
     };
     let mut declaration = hook.written.clone();
@@ -76,6 +109,37 @@ pub fn deed(hook: &Hook, machine: &Machine, ports: &Ports) -> Result<Deed, Strin
     Ok(Deed { program, digest, shows })
 }
 
+impl Deed {
+    /// What a person sees before agreeing: what is hashed, what that covers, and the texts of the checked files.
+    pub fn told(&self, ports: &Ports) -> Value {
+        let mut told = self.told_of_user(ports);
+        if let (Some(program), Some(fields)) = (&self.program, told.as_object_mut()) {
+            fields.insert("note".to_owned(), program.note().into());
+        }
+        told
+    }
+
+    /// The same of a hook that needs no approval: there is nothing to say about what that would cover.
+    pub fn told_of_user(&self, ports: &Ports) -> Value {
+        let mut told = self.shows.clone();
+        let (Some(program), Some(fields)) = (&self.program, told.as_object_mut()) else { return told };
+        if let Some(copied) = &program.copied {
+            let read = bundle::texts(&copied.script, &copied.files, ports);
+            let mut others = Vec::new();
+            for (path, text) in read.texts {
+                if path == copied.script {
+                    fields.insert("script_text".to_owned(), text.into());
+                } else {
+                    others.push(Value::from(vec![path, text]));
+                }
+            }
+            fields.insert("texts".to_owned(), others.into());
+            fields.insert("not_shown".to_owned(), read.missing.into());
+        }
+        told
+    }
+}
+
 /// The approvals, read once and kept until the file changes.
 #[derive(Debug, Default)]
 pub struct Approvals {
@@ -89,9 +153,20 @@ impl Approvals {
         self.refresh(ports);
         match position(&self.kept, &hook.id, machine).and_then(|at| self.kept.get("approvals")?.get(at)) {
             Some(approval) if json::text(approval, "digest") == Some(&deed.digest.to_string()) => Trust::Approved,
-            Some(approval) => Trust::Changed(approval.get("shows").cloned().unwrap_or_default()),
+            Some(approval) => {
+                let before = approval.get("shows").cloned().unwrap_or_default();
+                let is_command = deed.program.is_some() && before.get("runs").is_some();
+                let is_outdated = is_command && before.get("format").and_then(Value::as_u64) != Some(FORMAT);
+                if is_outdated { Trust::Outdated(before) } else { Trust::Changed(before) }
+            }
             None => Trust::New,
         }
+    }
+
+    /// Whether a hook of this name was ever approved in this workspace, whatever it was then.
+    pub fn knows(&mut self, id: &str, machine: &Machine, ports: &Ports) -> bool {
+        self.refresh(ports);
+        position(&self.kept, id, machine).is_some()
     }
 
     fn refresh(&mut self, ports: &Ports) {
@@ -162,18 +237,12 @@ fn change(id: &str, deed: Option<&Deed>, machine: &Machine, ports: &Ports) -> Re
         approvals.remove(at);
     }
     if let Some(deed) = deed {
-        let mut shows = deed.shows.clone();
-        let script = deed.program.as_ref().and_then(|program| program.script.as_ref());
-        let text = script.and_then(|(_, path, digest)| program::script_text(path, *digest, ports));
-        if let (Some(text), Some(fields)) = (text, shows.as_object_mut()) {
-            fields.insert("script_text".to_owned(), text.into());
-        }
         approvals.push(object(&mut [
             ("workspace", machine.workspace.as_str().into()),
             ("hook", id.into()),
             ("digest", deed.digest.to_string().into()),
             ("approved", ports.clock.now().to_string().into()),
-            ("shows", shows),
+            ("shows", deed.told(ports)),
         ]));
     } else if at.is_none() {
         return Ok(false);

@@ -1,42 +1,81 @@
 //! Control files: what governs the gate, and the hosts that ask it.
 //!
-//! | path | what it governs |
-//! | --- | --- |
-//! | `.orchestration/`, `.tollgate/`, `.ollm/`, `.akira/hooks.json` | the gate |
-//! | `.git`, at any depth, a worktree's file included | git: its hooks run programs, its configuration too |
-//! | `.claude/settings.json`, `.claude/settings.local.json`, `.claude/hooks/` | Claude Code |
-//! | `.gemini/settings.json`, `.gemini/hooks/` | Gemini CLI |
-//! | `.codex/` | Codex |
-//! | `.cursor/hooks.json`, `.cursor/hooks/` | Cursor |
-//! | `.github/hooks/` | Copilot |
-//! | `.opencode/`, `opencode.json`, `opencode.jsonc` | OpenCode |
-//! | `.vscode/settings.json` | VS Code, where a setting switches an extension off |
+//! | path | of the workspace | of the user | what it governs |
+//! | --- | --- | --- | --- |
+//! | `.orchestration/`, `.akira/hooks.json` | yes | | the gate |
+//! | `.tollgate/`, `.ollm/` | yes | yes | the gate |
+//! | `.git`, at any depth, a worktree's file included | yes | | git: its hooks run programs, its configuration too |
+//! | `.gitconfig`, `.config/git/` | | yes | the same |
+//! | `.claude/settings.json`, `.claude/settings.local.json`, `.claude/hooks/` | yes | yes | Claude Code |
+//! | `.claude.json` | | yes | the same |
+//! | `.gemini/settings.json`, `.gemini/hooks/` | yes | yes | Gemini CLI |
+//! | `.codex/` | yes | yes | Codex |
+//! | `.cursor/hooks.json`, `.cursor/hooks/` | yes | yes | Cursor |
+//! | `.github/hooks/` | yes | | Copilot |
+//! | `.copilot/hooks/`, `.copilot/config.json` | | yes | the same |
+//! | `.opencode/`, `opencode.json`, `opencode.jsonc` | yes | | OpenCode |
+//! | `.config/opencode/` | | yes | the same |
+//! | `.vscode/settings.json` | yes | | VS Code, where a setting switches an extension off |
+//! | `.config/Code/User/settings.json` and its counterparts on other systems | | yes | the same |
+//!
+//! What is the user's counts wherever the home folder is, see [`guarded`](super::guarded).
 //!
 //! Names are compared as the most forgiving file system would: without case, without the characters that HFS+ ignores,
 //! without the dots and blanks that Windows drops at the end of a name.
 
 use crate::call::path::WorkspacePath;
 
-/// Counted from the workspace's root.
-const AT_ROOT: &[&[&str]] = &[
-    &[".orchestration"],
-    &[".tollgate"],
-    &[".ollm"],
-    &[".akira", "hooks.json"],
-    &[".claude", "settings.json"],
-    &[".claude", "settings.local.json"],
-    &[".claude", "hooks"],
-    &[".gemini", "settings.json"],
-    &[".gemini", "hooks"],
-    &[".codex"],
-    &[".cursor", "hooks.json"],
-    &[".cursor", "hooks"],
-    &[".github", "hooks"],
-    &[".opencode"],
-    &["opencode.json"],
-    &["opencode.jsonc"],
-    &[".vscode", "settings.json"],
+/// Whose a control file is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Whose {
+    /// Counted from the workspace's root.
+    Workspaces,
+    /// Counted from the home folder.
+    Users,
+    /// Both.
+    Both,
+}
+
+use Whose::{Both, Users, Workspaces};
+
+/// Those of a workspace are in lower case, as they are compared.
+const CONTROLS: &[(Whose, &[&str])] = &[
+    (Workspaces, &[".orchestration"]),
+    (Both, &[".tollgate"]),
+    (Both, &[".ollm"]),
+    (Workspaces, &[".akira", "hooks.json"]),
+    (Users, &[".gitconfig"]),
+    (Users, &[".config", "git"]),
+    (Both, &[".claude", "settings.json"]),
+    (Both, &[".claude", "settings.local.json"]),
+    (Both, &[".claude", "hooks"]),
+    (Users, &[".claude.json"]),
+    (Both, &[".gemini", "settings.json"]),
+    (Both, &[".gemini", "hooks"]),
+    (Both, &[".codex"]),
+    (Both, &[".cursor", "hooks.json"]),
+    (Both, &[".cursor", "hooks"]),
+    (Workspaces, &[".github", "hooks"]),
+    (Users, &[".copilot", "hooks"]),
+    (Users, &[".copilot", "config.json"]),
+    (Workspaces, &[".opencode"]),
+    (Workspaces, &["opencode.json"]),
+    (Workspaces, &["opencode.jsonc"]),
+    (Users, &[".config", "opencode"]),
+    (Workspaces, &[".vscode", "settings.json"]),
+    (Users, &[".config", "Code", "User", "settings.json"]),
+    (Users, &["Library", "Application Support", "Code", "User", "settings.json"]),
+    (Users, &["AppData", "Roaming", "Code", "User", "settings.json"]),
 ];
+
+fn at_root() -> impl Iterator<Item = &'static [&'static str]> {
+    CONTROLS.iter().filter(|(whose, _)| *whose != Users).map(|(_, names)| *names)
+}
+
+/// Those that are counted from the home folder, by their names.
+pub(super) fn at_home() -> impl Iterator<Item = &'static [&'static str]> {
+    CONTROLS.iter().filter(|(whose, _)| *whose != Workspaces).map(|(_, names)| *names)
+}
 
 /// At any depth.
 const ANYWHERE: &str = ".git";
@@ -54,14 +93,13 @@ impl Control {
     /// The names at the workspace's root that are one, or have one in them.
     pub fn is_root(name: &str) -> bool {
         let name = folded(name);
-        name == ANYWHERE || AT_ROOT.iter().any(|control| control.first() == Some(&&*name))
+        name == ANYWHERE || at_root().any(|control| control.first() == Some(&&*name))
     }
 
     /// Those that a path is, or lies in.
     pub fn over(path: &WorkspacePath) -> Vec<Self> {
         let names: Vec<String> = path.names().map(folded).collect();
-        let mut found: Vec<Self> =
-            AT_ROOT.iter().filter(|control| begins(&names, control)).map(|control| Self::AtRoot(control)).collect();
+        let mut found: Vec<Self> = at_root().filter(|control| begins(&names, control)).map(Self::AtRoot).collect();
         if names.iter().any(|name| name == ANYWHERE) {
             found.push(Self::Git);
         }
@@ -71,9 +109,7 @@ impl Control {
     /// Whether one stands, or could be put, below a folder because of where the folder is.
     pub fn is_below(folder: &WorkspacePath) -> bool {
         let names: Vec<String> = folder.names().map(folded).collect();
-        AT_ROOT
-            .iter()
-            .any(|control| control.len() > names.len() && names.iter().zip(*control).all(|(name, expected)| name == expected))
+        at_root().any(|control| control.len() > names.len() && names.iter().zip(control).all(|(name, expected)| name == expected))
     }
 
     /// Whether a pattern spells it out: no wildcard in the names that make it one.
@@ -90,7 +126,7 @@ fn begins(names: &[String], control: &[&str]) -> bool {
     names.len() >= control.len() && names.iter().zip(control).all(|(name, expected)| name == expected)
 }
 
-fn folded(name: &str) -> String {
+pub(super) fn folded(name: &str) -> String {
     let ignored =
         |c: &char| matches!(c, '\u{200c}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{206a}'..='\u{206f}' | '\u{feff}');
     let name: String = name.chars().filter(|c| !ignored(c)).flat_map(char::to_lowercase).collect();

@@ -22,6 +22,9 @@ const LOCATED: &str = "owned_scope";
 const MOST_BYTES: usize = 32 << 20;
 const EACH_VALUE: usize = 64;
 
+/// Lines that begin with a `%`.
+const MAX_DIRECTIVES: usize = 100;
+
 /// The parser keeps all values of the document at once, and needs some hundred bytes for each.
 const MOST_VALUES: usize = 1 << 20;
 
@@ -75,6 +78,11 @@ pub(super) fn walk(bytes: &[u8], tell: &mut dyn FnMut(Part)) -> Result<Node, (Pl
         let place = text.get(..offset).map_or(Place::START, Place::behind);
         let why = "brackets stand too deep in brackets here; close them, or put text that holds them in quotes";
         return Err((place, why.to_owned()));
+    }
+    // The parser compares every directive with all before it, and nobody needs any here.
+    if let Some((offset, _)) = text.match_indices("\n%").nth(MAX_DIRECTIVES) {
+        let place = text.get(..=offset).map_or(Place::START, Place::behind);
+        return Err((place, format!("there are more than {MAX_DIRECTIVES} directives such as `%TAG`; remove them")));
     }
     if values(bytes) > MOST_VALUES {
         return Err((Place::START, "this is more than can be kept; move closed intents elsewhere".to_owned()));

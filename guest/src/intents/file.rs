@@ -63,8 +63,10 @@ pub fn few(items: &[String]) -> String {
 pub enum Governance {
     /// There is no `.orchestration/`: not at all.
     None,
-    /// The intents cannot be read and never could be; why.
+    /// There are no intents that can be used, and never were: the file is missing or broken; why.
     Unreadable(String),
+    /// The file is there and the gate may not or cannot look at it, and never could; why. It may say anything.
+    Inaccessible(String),
     /// By these intents. Where the file has since become unusable, the last good ones.
     By(Rc<Intents>),
 }
@@ -75,12 +77,17 @@ pub struct Cache {
     stamp: Option<u64>,
     good: Option<Rc<Intents>>,
     fault: String,
+    /// Whether there is a file that could not be looked at.
+    inaccessible: bool,
     diagnoses: Vec<Diagnosis>,
 }
 
 impl Cache {
     /// The governance, given what the host saw of `.orchestration/` and of the file.
     pub fn governance(&mut self, folder: &Facts, file: &Facts, ports: &Ports) -> Governance {
+        if folder.kind == Kind::Unreadable {
+            return Governance::Inaccessible("`.orchestration` cannot be looked at: access denied".to_owned());
+        }
         if folder.kind != Kind::Directory {
             return Governance::None;
         }
@@ -90,6 +97,7 @@ impl Cache {
         }
         match &self.good {
             Some(intents) => Governance::By(intents.clone()),
+            None if self.inaccessible => Governance::Inaccessible(self.fault.clone()),
             None => Governance::Unreadable(self.fault.clone()),
         }
     }
@@ -101,6 +109,7 @@ impl Cache {
 
     fn load(&mut self, ports: &Ports) {
         let text = ports.workspace.read(Root::Project, PATH, MOST_BYTES);
+        self.inaccessible = text.as_ref().is_err_and(|fault| *fault != FileFault::Missing);
         let fault = match text.as_deref().map(reading::read) {
             Err(fault) => {
                 let why = match *fault {
@@ -197,6 +206,7 @@ mod tests {
             ("other: 1", "line 1, column 1: there is no `active_intents:`"),
             ("- {id: A, name: B, status: PLANNED, owned_scopes: [a]}\n- 1", "line 2, column 3: an intent is text"),
             ("active_intents:\n  - {id: A, name: B, status: PLANNED, owned_scope: [unclosed\n", "line 3, column 1: "),
+            (&"%TAG !a! b\n".repeat(5_000), "line 102, column 1: there are more than 100 directives"),
         ] {
             let fault = Intents::parse(text.as_bytes()).unwrap_err().to_string();
             assert!(fault.starts_with(said), "{text}: {fault}");

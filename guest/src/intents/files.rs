@@ -1,9 +1,10 @@
 //! The files that an intent owns now, for the prompt.
 
+use std::collections::BTreeSet;
+
 use super::intent::Intent;
 use super::scope::Reach;
 use crate::call::path::Location;
-use crate::named::Seen;
 use crate::ports::{self, Kind, Question, Root, Workspace};
 
 /// How many files are worth telling.
@@ -28,14 +29,14 @@ pub fn files_in_scope(intent: &Intent, workspace: &dyn Workspace) -> Vec<String>
     }
     let questions: Vec<Question> = wanted.iter().map(|base| Question::project(base.shown())).collect();
     let facts = workspace.inspect(&questions);
-    let mut files = Seen::default();
+    let mut files = BTreeSet::new();
     let mut folders: Vec<Base> = Vec::new();
     for (base, facts) in wanted.into_iter().zip(facts) {
         if facts.real_path.as_deref() != Some(base.shown()) {
             continue;
         }
         match facts.kind {
-            Kind::File if base.depth == 0 => drop(files.insert(&base.path, 0)),
+            Kind::File if base.depth == 0 => drop(files.insert(base.path)),
             Kind::Directory if base.depth > 0 => {
                 // Those above come first, and the deeper of two looks.
                 let goes_before = |other: &Base| (&base.path, other.depth) < (&other.path, base.depth);
@@ -58,17 +59,17 @@ pub fn files_in_scope(intent: &Intent, workspace: &dyn Workspace) -> Vec<String>
         let below = |name: String| if folder.path.is_empty() { name } else { format!("{}/{name}", folder.path) };
         let found = listing.entries.into_iter().filter(|entry| entry.kind == Kind::File);
         for entry in found {
-            files.insert(&below(entry.path), 0);
+            files.insert(below(entry.path));
         }
         if !listing.truncated {
             listed.push(folder);
         }
     }
-    let owned = |file: &&str| match Location::reported(file) {
+    let owned = |file: &String| match Location::reported(file) {
         Location::Inside(path) => intent.owned_scope.reach(&path) == Reach::Within,
         Location::Outside(_) => false,
     };
-    files.names().filter(owned).take(MOST_FILES).map(str::to_owned).collect()
+    files.into_iter().filter(owned).take(MOST_FILES).collect()
 }
 
 /// What a pattern names before its first wildcard.

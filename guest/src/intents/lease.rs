@@ -1,6 +1,6 @@
 //! Who is writing to a file at this moment.
 //!
-//! Taken when a write is allowed, given back when it is settled. A file per path below `.tollgate/state/leases/`, made only
+//! Taken when a write is allowed, given back when it is settled. A file per path in `leases/` of the state, made only
 //! where there is none, so of two sessions one gets it. A session that died keeps it for a minute at most.
 
 use serde::Serialize;
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::digest::Digest;
 use crate::json;
-use crate::ports::{Expectation, FileFault, Ports, Root, Timestamp};
+use crate::ports::{Expectation, FileFault, Ports, Timestamp};
 use crate::state;
 
 /// So long a lease lasts.
@@ -64,12 +64,12 @@ impl Lease {
         let mut expected = Expectation::Absent;
         // Somebody else may take or give it back between our look and our try.
         for _ in 0..4 {
-            match ports.records.replace(Root::Project, &at, text.as_bytes(), expected) {
+            match state::replace(&at, text.as_bytes(), expected, ports) {
                 Ok(()) => return Ok(()),
                 Err(FileFault::Exists | FileFault::Changed) => {}
                 Err(fault) => return Err(Denial::Fault(fault)),
             }
-            expected = match ports.workspace.read(Root::Project, &at, state::MOST_BYTES) {
+            expected = match state::read(&at, state::MOST_BYTES, ports) {
                 Ok(found) => match Self::read(&found) {
                     Some(lease) if lease.session != self.session && lease.holds(now) => return Err(Denial::Held(lease)),
                     _ => Expectation::Digest(Digest::of(&found)),
@@ -100,7 +100,7 @@ pub fn is_of_another(path: &str, session: &str, call: &str, now: Timestamp, port
 /// Gives a lease back, if it is still this call's.
 pub fn give_back(path: &str, session: &str, call: &str, ports: &Ports) {
     if read(path, ports).is_some_and(|lease| lease.session == session && lease.call == call) {
-        let _ = ports.records.remove(Root::Project, &at(path));
+        let _ = state::remove(&at(path), ports);
     }
 }
 
@@ -110,7 +110,7 @@ pub fn sweep(now: Timestamp, ports: &Ports) {
 }
 
 fn read(path: &str, ports: &Ports) -> Option<Lease> {
-    let bytes = ports.workspace.read(Root::Project, &at(path), state::MOST_BYTES).ok()?;
+    let bytes = state::read(&at(path), state::MOST_BYTES, ports).ok()?;
     Lease::read(&bytes)
 }
 

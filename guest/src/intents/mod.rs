@@ -8,6 +8,7 @@ mod document;
 mod field;
 pub mod file;
 mod files;
+pub mod guarded;
 pub mod intent;
 pub mod lease;
 mod nesting;

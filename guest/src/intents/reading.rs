@@ -3,6 +3,8 @@
 //! One bad intent does not hide the faults of the others. What cannot be understood makes the whole file unusable, because
 //! nobody knows what was meant; what is understood but wrong only counts for nothing.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use super::date::is_date;
 use super::diagnosis::{Diagnosis, Severity};
 use super::document::{self, Field, Found, LISTS, Node, Part};
@@ -10,7 +12,6 @@ use super::field::{FIELDS, nearest};
 use super::intent::{Intent, IntentId, Status};
 use super::place::Place;
 use super::scope::Scope;
-use crate::named::{Named, Seen};
 
 /// More than anybody reads.
 const MOST_DIAGNOSES: usize = 1000;
@@ -31,7 +32,7 @@ pub(super) struct Reading {
     /// The nearest place that is known, for what has none of its own.
     near: Option<Place>,
     /// The lines of the ids.
-    ids: Named<u32>,
+    ids: BTreeMap<String, u32>,
     in_patterns: usize,
 }
 
@@ -184,7 +185,7 @@ impl Reading {
 
     /// The fields that are known, each once.
     fn known(&mut self, fields: Vec<Field>) -> Vec<Field> {
-        let mut seen = Seen::default();
+        let mut seen = BTreeSet::new();
         let mut kept = Vec::new();
         for field in fields {
             let (key, place) = (field.key.text(), field.key.place);
@@ -193,7 +194,7 @@ impl Reading {
                 continue;
             }
             let is_known = FIELDS.contains(&key);
-            if !seen.insert(key, 0) {
+            if !seen.insert(key.to_owned()) {
                 let said = format!("the key `{key}` stands twice in one intent; keep one of them");
                 if is_known { self.refuse(place, &said) } else { self.error(place, &said) }
             } else if is_known {
@@ -231,7 +232,7 @@ impl Reading {
             self.error(place, &said);
             return None;
         }
-        self.ids.insert(id.as_str(), place.or(self.near).map_or(1, |place| place.line));
+        self.ids.insert(id.as_str().to_owned(), place.or(self.near).map_or(1, |place| place.line));
         Some(id)
     }
 

@@ -1,10 +1,12 @@
 //! What a session last saw of each file, so that it does not overwrite what it has never seen.
 //!
-//! A journal per session below `.tollgate/state/seen/`: one line per look, `digest path`, or `- path` for a file that was
+//! A journal per session in `seen/` of the state: one line per look, `digest path`, or `- path` for a file that was
 //! not there. Several calls of one session may append at the same time.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use crate::digest::Digest;
-use crate::ports::{Expectation, FileFault, Ports, Root};
+use crate::ports::{Expectation, FileFault, Ports};
 use crate::state;
 
 /// A longer journal is rewritten with the last look at each file.
@@ -18,14 +20,14 @@ impl Journal {
     /// Reads it. Whatever is wrong with it, a session is not held up by its own memory.
     pub fn of(session: &str, ports: &Ports) -> Self {
         let path = path(session);
-        match ports.workspace.read(Root::Project, &path, state::MOST_BYTES) {
+        match state::read(&path, state::MOST_BYTES, ports) {
             Ok(bytes) if bytes.len() > LONG => Self(shortened(&path, bytes, ports)),
             Ok(bytes) => Self(bytes),
             Err(FileFault::Missing) => Self::default(),
             Err(fault) => {
                 ports.warn(&format!("`{path}` cannot be read and counts as empty: {fault}"));
                 if fault == FileFault::TooLarge {
-                    let _ = ports.records.remove(Root::Project, &path);
+                    let _ = state::remove(&path, ports);
                 }
                 Self::default()
             }
@@ -35,11 +37,30 @@ impl Journal {
     /// What the session last saw of a file: its digest, or that it was not there. Nothing where it never looked.
     pub fn last(&self, file: &str) -> Option<Option<Digest>> {
         let line = self.0.rsplit(|byte| *byte == b'\n').find(|line| name_on(line) == Some(file.as_bytes()))?;
-        let digest = line.split(|byte| *byte == b' ').next()?;
-        match digest {
-            b"-" => Some(None),
-            digest => Some(Some(std::str::from_utf8(digest).ok()?.parse().ok()?)),
-        }
+        look_on(line)
+    }
+
+    /// The same for many files: the journal is gone through once.
+    pub fn by_file(&self) -> ByFile<'_> {
+        ByFile(self.0.split(|byte| *byte == b'\n').filter_map(|line| Some((name_on(line)?, line))).collect())
+    }
+}
+
+/// What a session last saw, by file.
+pub struct ByFile<'j>(BTreeMap<&'j [u8], &'j [u8]>);
+
+impl ByFile<'_> {
+    /// What the session last saw of a file, as [`Journal::last`] has it.
+    pub fn last(&self, file: &str) -> Option<Option<Digest>> {
+        look_on(self.0.get(file.as_bytes())?)
+    }
+}
+
+/// What a line says that was seen.
+fn look_on(line: &[u8]) -> Option<Option<Digest>> {
+    match line.split(|byte| *byte == b' ').next()? {
+        b"-" => Some(None),
+        digest => Some(Some(std::str::from_utf8(digest).ok()?.parse().ok()?)),
     }
 }
 
@@ -56,24 +77,23 @@ pub fn note(session: &str, seen: &[(String, Option<Digest>)], ports: &Ports) {
         return;
     }
     let path = path(session);
-    if let Err(fault) = ports.records.append(Root::Project, &path, text.as_bytes()) {
+    if let Err(fault) = state::append(&path, text.as_bytes(), ports) {
         ports.warn(&format!("`{path}` cannot be written, so a stale write may pass: {fault}"));
     }
 }
 
 fn shortened(path: &str, bytes: Vec<u8>, ports: &Ports) -> Vec<u8> {
-    let mut names: Vec<&[u8]> = Vec::new();
+    let mut names: BTreeSet<&[u8]> = BTreeSet::new();
     let mut short = Vec::new();
     for line in bytes.rsplit(|byte| *byte == b'\n') {
         let Some(name) = name_on(line) else { continue };
-        if let Err(at) = names.binary_search(&name) {
-            names.insert(at, name);
+        if names.insert(name) {
             short.extend_from_slice(line);
             short.push(b'\n');
         }
     }
     // Where another call of the session appends at this moment, the long journal simply stays.
-    let _ = ports.records.replace(Root::Project, path, &short, Expectation::Digest(Digest::of(&bytes)));
+    let _ = state::replace(path, &short, Expectation::Digest(Digest::of(&bytes)), ports);
     bytes
 }
 
@@ -89,7 +109,7 @@ fn path(session: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ports::memory::Memory;
+    use crate::ports::memory::{Memory, STATE};
 
     #[test]
     fn the_last_look_counts() {
@@ -99,9 +119,9 @@ mod tests {
         note("s", &[("a b".into(), Some(one)), ("b".into(), None)], &ports);
         note("s", &[("a b".into(), Some(two)), ("x\n- b".into(), Some(one))], &ports);
         let journal = Journal::of("s", &ports);
-        assert_eq!(journal.last("a b"), Some(Some(two)));
-        assert_eq!(journal.last("b"), Some(None));
-        assert_eq!(journal.last("c"), None);
+        for (file, seen) in [("a b", Some(Some(two))), ("b", Some(None)), ("c", None), ("", None)] {
+            assert_eq!((journal.last(file), journal.by_file().last(file)), (seen, seen), "{file}");
+        }
         assert_eq!(Journal::of("other", &ports).last("b"), None);
     }
 
@@ -112,9 +132,9 @@ mod tests {
         for number in 0..4_000u32 {
             note("s", &[(format!("file{}", number % 7), Some(Digest::of(&number.to_le_bytes())))], &ports);
         }
-        let before = world.content(&path("s")).unwrap().len();
+        let before = world.content(&format!("{STATE}/{}", path("s"))).unwrap().len();
         let last = Journal::of("s", &ports).last("file3");
         assert_eq!(Journal::of("s", &ports).last("file3"), last);
-        assert!(before > LONG && world.content(&path("s")).unwrap().len() < 1_000);
+        assert!(before > LONG && world.content(&format!("{STATE}/{}", path("s"))).unwrap().len() < 1_000);
     }
 }

@@ -1,14 +1,17 @@
 //! Which intent a session works for.
 //!
-//! Selections are files of their own below `.tollgate/state/`, because a command hook is a new process for every call, and
+//! Selections are files of their own in the state, because a command hook is a new process for every call, and
 //! because an instance that failed is replaced by a fresh one.
 
 use serde::{Deserialize, Serialize};
 
 use super::intent::IntentId;
 use crate::json;
-use crate::ports::{Expectation, FileFault, Ports, Question, Reach, Root};
+use crate::ports::{Expectation, FileFault, Ports, Question};
 use crate::state;
+
+/// Where they stand in the state.
+const FOLDER: &str = "sessions";
 
 /// How many parents are followed upwards before a line of sub-agents counts as a circle.
 const MOST_PARENTS: usize = 8;
@@ -58,14 +61,14 @@ impl Cache {
 
 /// What to ask the host about a session's file.
 pub fn question(session: &str) -> Question {
-    Question::project(path(session))
+    state::question(path(session))
 }
 
 /// What is kept about a session. A file that cannot be used counts as none, and is spoken of.
 pub fn read(session: &str, ports: &Ports) -> Selection {
     let path = path(session);
     let nothing = || Selection { session: session.to_owned(), ..Selection::default() };
-    match ports.workspace.read(Root::Project, &path, state::MOST_BYTES) {
+    match state::read(&path, state::MOST_BYTES, ports) {
         Ok(text) => json::parse(&text).unwrap_or_else(|fault| {
             ports.warn(&format!("`{path}` cannot be parsed and counts as empty: {fault}"));
             nothing()
@@ -80,10 +83,8 @@ pub fn read(session: &str, ports: &Ports) -> Selection {
 
 /// What is kept about every session, by name.
 pub fn all(ports: &Ports) -> Vec<Selection> {
-    let folder = state::drawer("sessions");
-    let reach = Reach { depth: 1, limit: MOST_SESSIONS, skip: Vec::new() };
-    let entries = ports.workspace.list(Root::Project, &folder, &reach).map(|listing| listing.entries).unwrap_or_default();
-    let read = |name: &str| ports.workspace.read(Root::Project, &format!("{folder}/{name}"), state::MOST_BYTES).ok();
+    let entries = state::list(FOLDER, MOST_SESSIONS, ports).map(|listing| listing.entries).unwrap_or_default();
+    let read = |name: &str| state::read(&format!("{FOLDER}/{name}"), state::MOST_BYTES, ports).ok();
     let parsed = entries.iter().filter_map(|entry| json::parse::<Selection>(&read(&entry.path)?).ok());
     let mut all: Vec<Selection> = Vec::new();
     for selection in parsed {
@@ -95,10 +96,9 @@ pub fn all(ports: &Ports) -> Vec<Selection> {
 
 /// Keeps a selection.
 pub fn keep(selection: &Selection, ports: &Ports) -> Result<(), FileFault> {
-    state::mark(ports)?;
-    ports.records.replace(Root::Project, &path(&selection.session), json::line(selection).as_bytes(), Expectation::Anything)
+    state::replace(&path(&selection.session), json::line(selection).as_bytes(), Expectation::Anything, ports)
 }
 
 fn path(session: &str) -> String {
-    state::path("sessions", &[session])
+    state::path(FOLDER, &[session])
 }

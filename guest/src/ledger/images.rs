@@ -1,12 +1,12 @@
 //! What files held before a program ran that nobody could see into, so that what it should not have changed can be put
-//! back. Kept by content, below `.tollgate/state/`, within bounds: what git has too is lost to nobody.
+//! back. Kept by content, in the state, within bounds: what git has too is lost to nobody.
 
 use crate::digest::Digest;
-use crate::ports::{Entry, Expectation, FileFault, Ports, Reach, Root};
+use crate::ports::{Entry, Expectation, FileFault, Ports, Root};
 use crate::state;
 
-/// The folder's name, which no listing of the workspace enters.
-pub const NAME: &str = ".pre-images";
+/// Where they stand in the state.
+const FOLDER: &str = "images";
 
 /// Larger files are not kept.
 pub const MOST_BYTES_EACH: u64 = 256 << 10;
@@ -18,24 +18,22 @@ const MOST_FILES_AT_ONCE: usize = 1_000;
 /// Beyond so much in all, what no file holds any more goes, and then nothing is added.
 const MOST_BYTES: u64 = 64 << 20;
 
-/// Where the image of a content stands.
+/// Where in the state the image of a content stands.
 pub fn path(digest: &Digest) -> String {
-    format!("{}/{NAME}/{}", state::FOLDER, digest.hex())
+    format!("{FOLDER}/{}", digest.hex())
 }
 
 /// Keeps the content of files: path, digest and size each. `needed` says of a digest whether it must stay in any case.
 pub fn keep(files: &[(&str, Digest, u64)], needed: impl Fn(&Digest) -> bool, ports: &Ports) {
-    let folder = format!("{}/{NAME}", state::FOLDER);
-    let reach = Reach { depth: 1, limit: 100_000, skip: Vec::new() };
     // Listings are sorted.
-    let mut there = ports.workspace.list(Root::Project, &folder, &reach).map(|listing| listing.entries).unwrap_or_default();
+    let mut there = state::list(FOLDER, 100_000, ports).map(|listing| listing.entries).unwrap_or_default();
     let taken = |there: &[Entry]| there.iter().map(|entry| entry.size).sum::<u64>();
     if taken(&there) > MOST_BYTES - MOST_BYTES_AT_ONCE {
         there.retain(|image| {
             let name = &image.path;
             let stays = format!("sha256:{name}").parse().is_ok_and(|digest| needed(&digest));
             if !stays {
-                let _ = ports.records.remove(Root::Project, &format!("{folder}/{name}"));
+                let _ = state::remove(&format!("{FOLDER}/{name}"), ports);
             }
             stays
         });
@@ -51,7 +49,7 @@ pub fn keep(files: &[(&str, Digest, u64)], needed: impl Fn(&Digest) -> bool, por
             continue;
         }
         left -= size;
-        match ports.records.replace(Root::Project, &path(digest), &content, Expectation::Absent) {
+        match state::replace(&path(digest), &content, Expectation::Absent, ports) {
             Ok(()) | Err(FileFault::Exists) => {}
             Err(fault) => return ports.warn(&format!("`{file}` cannot be copied before the program runs: {fault}")),
         }

@@ -5,15 +5,17 @@
 //! | [`entry`] | one line |
 //! | [`chain`] | how a line is tied to those before it |
 //! | [`writing`], [`reading`] | entering lines; the newest ones, without reading the whole file |
-//! | [`verify`] | whether anything was changed afterwards |
+//! | [`verify`], [`checkpoint`] | whether anything was changed afterwards, cut off or replaced |
 //! | [`archive`] | a ledger that has grown, put aside without breaking the chain |
 //! | [`map`], [`export`] | the same for people, and for other programs |
 //! | [`revert`] | taking a change back |
 //! | [`mutation`], [`line_ranges`] | what kind of change it was, and where |
 //! | [`pending`], [`snapshot`], [`images`], [`git_index`] | what was known before a call that is under way |
+//! | [`rulings`] | how a session's latest calls ended |
 
 pub mod archive;
 pub mod chain;
+pub mod checkpoint;
 pub mod entry;
 pub mod export;
 pub mod git_index;
@@ -24,6 +26,7 @@ pub mod mutation;
 pub mod pending;
 pub mod reading;
 pub mod revert;
+pub mod rulings;
 pub mod snapshot;
 pub mod verify;
 pub mod writing;

@@ -9,7 +9,7 @@ use crate::call::effect::Operation;
 use crate::digest::Digest;
 use crate::intents::intent::IntentId;
 use crate::json;
-use crate::ports::{Expectation, FileFault, Ports, Root, Timestamp};
+use crate::ports::{Expectation, FileFault, Ports, Timestamp};
 use crate::state;
 
 /// A change that a call under way was allowed to make.
@@ -26,9 +26,26 @@ pub struct Change {
     pub before: Option<String>,
 }
 
+/// Whose call it is: enough to enter it though nobody tells how it ended.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Caller {
+    /// The session that makes the call.
+    pub session: String,
+    /// The call's id.
+    pub call: String,
+    /// The tool.
+    pub tool: String,
+    /// The sub-agent within the session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+}
+
 /// A call under way.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pending {
+    /// Whose it is; unknown where an earlier version wrote it.
+    #[serde(default)]
+    pub caller: Caller,
     /// The intent that it was ruled under.
     pub intent: IntentId,
     /// When, in milliseconds since 1970.
@@ -54,14 +71,14 @@ pub struct OpenEnded {
 
 /// Remembers a call until it is settled.
 pub fn keep(key: &str, pending: &Pending, ports: &Ports) -> Result<(), FileFault> {
-    ports.records.replace(Root::Project, key, json::line(pending).as_bytes(), Expectation::Anything)
+    state::replace(key, json::line(pending).as_bytes(), Expectation::Anything, ports)
 }
 
 /// What is remembered about a call; none where it was not ruled on or is settled.
 pub fn recall(key: &str, ports: &Ports) -> Option<Pending> {
     // A folder that goes with ten thousand files in it makes a long list.
     const MOST_BYTES: u64 = 64 << 20;
-    match ports.workspace.read(Root::Project, key, MOST_BYTES) {
+    match state::read(key, MOST_BYTES, ports) {
         Ok(text) => json::parse(&text)
             .inspect_err(|fault| ports.warn(&format!("`{key}` cannot be parsed and counts as missing: {fault}")))
             .ok(),
@@ -76,32 +93,99 @@ pub fn recall(key: &str, ports: &Ports) -> Option<Pending> {
 /// Nobody takes longer to settle a call, unless they were killed.
 const CLAIM_MS: u64 = 10_000;
 
+/// A call under way is not looked at again after it was begun to be settled so often and never was to the end.
+pub const MAX_ATTEMPTS: u32 = 3;
+
 /// Takes the settling of a call, and says whether nobody else has it: hosts that run each other's hooks tell of the same call
-/// in two processes at once.
-pub fn claim(key: &str, pending: &Pending, now: Timestamp, ports: &Ports) -> bool {
+/// in two processes at once. Returns how often it has been begun, this time included.
+pub fn claim(key: &str, pending: &Pending, now: Timestamp, ports: &Ports) -> Option<u32> {
     let now = now.0;
-    let (at, text) = (claim_of(key), format!("{} {now}", pending.since));
-    let claimed = match ports.records.replace(Root::Project, &at, text.as_bytes(), Expectation::Absent) {
+    let (at, mut attempts) = (claim_of(key), 1);
+    let text = |attempts: u32| format!("{} {now} {attempts}", pending.since);
+    let claimed = match state::replace(&at, text(1).as_bytes(), Expectation::Absent, ports) {
         // One that was left behind belongs to an earlier call under the same id, or to somebody who was killed at it.
-        Err(FileFault::Exists) => match ports.workspace.read(Root::Project, &at, state::MOST_BYTES) {
-            Ok(found) if is_held(&found, pending.since, now) => return false,
+        Err(FileFault::Exists) => match state::read(&at, state::MOST_BYTES, ports) {
             Ok(found) => {
+                match Claim::read(&found).filter(|claim| claim.since == pending.since) {
+                    Some(claim) if claim.is_held(now) => return None,
+                    Some(claim) => attempts = claim.attempts.saturating_add(1),
+                    None => {}
+                }
                 let expected = Expectation::Digest(Digest::of(&found));
-                ports.records.replace(Root::Project, &at, text.as_bytes(), expected)
+                state::replace(&at, text(attempts).as_bytes(), expected, ports)
             }
             Err(fault) => Err(fault),
         },
         claimed => claimed,
     };
     // Gone or changed meanwhile, it was somebody else's. Any other fault is our own, and a line too many is better than none.
-    !matches!(claimed, Err(FileFault::Exists | FileFault::Changed | FileFault::Missing))
+    let is_lost = matches!(claimed, Err(FileFault::Exists | FileFault::Changed | FileFault::Missing));
+    (!is_lost).then_some(attempts)
 }
 
-/// Whether somebody is settling just this call.
-fn is_held(claim: &[u8], since: u64, now: u64) -> bool {
-    let numbers = String::from_utf8_lossy(claim);
-    let held = numbers.split_once(' ').and_then(|(since, at)| Some((since.parse().ok()?, at.parse().ok()?)));
-    held.is_some_and(|(other, at): (u64, u64)| other == since && now.abs_diff(at) < CLAIM_MS)
+/// Who settles a call.
+struct Claim {
+    /// When the call was ruled on.
+    since: u64,
+    /// When it was begun to be settled.
+    at: u64,
+    /// How often.
+    attempts: u32,
+}
+
+impl Claim {
+    fn read(text: &[u8]) -> Option<Self> {
+        let text = String::from_utf8_lossy(text);
+        let mut numbers = text.split(' ');
+        let mut next = || numbers.next()?.parse().ok();
+        let (since, at) = (next()?, next()?);
+        Some(Self { since, at, attempts: next().and_then(|attempts| u32::try_from(attempts).ok()).unwrap_or(1) })
+    }
+
+    /// Whether somebody is still at it.
+    fn is_held(&self, now: u64) -> bool {
+        now.abs_diff(self.at) < CLAIM_MS
+    }
+}
+
+/// How many calls under way are looked at.
+const MAX_LEFT: u32 = 10_000;
+
+/// Old calls are looked for only once there are so many, because most processes end before they could matter.
+const MANY: usize = 256;
+
+/// Calls whose end nobody will tell any more: those that somebody began to settle and did not, those of a session that is over, and,
+/// where there are many, those that are a day old.
+pub fn left_behind(over: Option<&str>, now: Timestamp, ports: &Ports) -> Vec<(String, Pending)> {
+    const DAY_MS: u64 = 86_400_000;
+    let folder = "calls";
+    let listing = state::list(folder, MAX_LEFT, ports);
+    let names: Vec<String> = listing.map(|found| found.entries.into_iter().map(|entry| entry.path).collect()).unwrap_or_default();
+    let is_many = names.len() >= MANY;
+    let mut left = Vec::new();
+    for name in names.iter().filter(|name| !name.ends_with(SETTLING)) {
+        let key = format!("{folder}/{name}");
+        let claim = claim_of(name);
+        let is_claimed = names.contains(&claim);
+        if !is_claimed && !is_many && over.is_none() {
+            continue;
+        }
+        let Some(pending) = recall(&key, ports) else {
+            if is_many {
+                forget(&key, ports);
+            }
+            continue;
+        };
+        let is_abandoned = || {
+            let claim = state::read(&format!("{folder}/{claim}"), state::MOST_BYTES, ports).ok();
+            claim.and_then(|text| Claim::read(&text)).is_some_and(|claim| !claim.is_held(now.0))
+        };
+        let is_over = over.is_some_and(|session| pending.caller.session == session);
+        if is_over || pending.since.saturating_add(DAY_MS) < now.0 || is_claimed && is_abandoned() {
+            left.push((key, pending));
+        }
+    }
+    left
 }
 
 /// Gives back what [`claim`] took. The call must be forgotten before.
@@ -109,30 +193,24 @@ pub fn unclaim(key: &str, ports: &Ports) {
     forget(&claim_of(key), ports);
 }
 
+/// How the name of a claim ends.
+const SETTLING: &str = ".settling.json";
+
 fn claim_of(key: &str) -> String {
-    key.replace(".json", ".settling.json")
+    key.replace(".json", SETTLING)
 }
 
 /// Forgets a settled call.
 pub fn forget(key: &str, ports: &Ports) {
-    match ports.records.remove(Root::Project, key) {
+    match state::remove(key, ports) {
         Ok(()) | Err(FileFault::Missing) => {}
         Err(fault) => ports.warn(&format!("`{key}` cannot be removed: {fault}")),
     }
 }
 
-/// Forgets calls that were never settled: their hosts died, or do not tell how a call ended.
-pub fn sweep(now: Timestamp, ports: &Ports) {
-    const DAY_MS: u64 = 86_400_000;
-    let is_over = |content: &[u8]| json::parse::<Pending>(content).map_or(true, |pending| pending.since + DAY_MS < now.0);
-    for key in state::sweep("calls", is_over, ports) {
-        let _ = ports.records.remove(Root::Project, &snapshot_of(&key));
-    }
-}
-
 /// Where the snapshot stands that was taken before a call.
 pub fn snapshot_of(key: &str) -> String {
-    key.replace("/calls/", "/snapshots/")
+    key.replace("calls/", "snapshots/")
 }
 
 /// The file that remembers a call.

@@ -6,6 +6,7 @@ use super::mutation::MutationClass;
 use super::reading::{self, Filter};
 use crate::digest::Digest;
 use crate::ports::{FileFault, Kind, Ports, Question, Root};
+use crate::state;
 
 /// Read in one go while looking for an entry.
 const AT_ONCE: u64 = 4 << 20;
@@ -69,7 +70,7 @@ pub struct Plan {
     pub now: Option<Digest>,
     /// What stands there afterwards; none where that is not known.
     pub want: Option<Digest>,
-    /// Where that content was kept; none where git must have it.
+    /// Where in the state that content was kept; none where git must have it.
     pub image: Option<String>,
     /// The change.
     pub entry: Entry,
@@ -82,7 +83,7 @@ pub fn plan(id: &str, ports: &Ports) -> Result<Plan, RevertFault> {
     let path = file.relative_path;
     let action = if entry.mutation_class == MutationClass::FileCreation { Action::Remove } else { Action::Restore };
     let mut questions = vec![hashed(&path)];
-    questions.extend(file.pre_hash.iter().map(|digest| Question::project(images::path(digest))));
+    questions.extend(file.pre_hash.iter().map(|digest| state::question(images::path(digest))));
     let facts = ports.workspace.inspect(&questions);
     let stands = facts.first().is_some_and(|facts| facts.kind != Kind::Missing);
     let now = facts.first().and_then(|facts| facts.digest);

@@ -4,7 +4,7 @@
 //! before, so the first one takes time and the others do not. What programs make in folders that git ignores is nobody's
 //! work and is left out, and so are git's own files, except those that make git run something.
 
-use super::{ARCHIVE, PATH as LEDGER, images, map};
+use super::{ARCHIVE, PATH as LEDGER, map};
 use crate::digest::Digest;
 use crate::glob::Glob;
 use crate::intents::control::Control;
@@ -24,12 +24,12 @@ const MOST_HASHED_AT_ONCE: u64 = 256 << 20;
 const AT_ONCE: usize = 512;
 
 /// The snapshot before this one, for the digests that are known already.
-const LATEST: &str = ".tollgate/state/snapshot";
+const LATEST: &str = "snapshot";
 
 const MOST_BYTES: u64 = 16 << 20;
 
 /// Folders that are listed and never entered, whatever git says.
-const SKIPPED: &[&str] = &[".git", "node_modules", "target", images::NAME];
+const SKIPPED: &[&str] = &[".git", "node_modules", "target"];
 
 /// What makes git run something.
 const GIT_HOOKS: &str = ".git/hooks";
@@ -72,10 +72,10 @@ impl Snapshot {
             return Err(SnapshotFault::TooMany);
         }
         let mut files = Self::default();
-        files.add("", listing, ignored);
+        files.add("", listing, ignored, state::in_workspace(ports).as_deref());
         let reach = Reach { depth: 1, limit: 200, skip: Vec::new() };
         if let Ok(hooks) = ports.workspace.list(Root::Project, GIT_HOOKS, &reach) {
-            files.add(&format!("{GIT_HOOKS}/"), hooks, &Ignored::default());
+            files.add(&format!("{GIT_HOOKS}/"), hooks, &Ignored::default(), None);
         }
         if let Some(config) = ports.workspace.inspect(&[Question::project(GIT_CONFIG)]).pop()
             && config.kind == Kind::File
@@ -104,10 +104,16 @@ impl Snapshot {
         self.0.get(at).map(|(_, look)| look)
     }
 
-    fn add(&mut self, folder: &str, listing: Listing, ignored: &Ignored) {
+    fn add(&mut self, folder: &str, listing: Listing, ignored: &Ignored, state: Option<&str>) {
+        let is_state = |path: &str| state.is_some_and(|state| is_in(path, state));
         for entry in listing.entries {
             let path = format!("{folder}{}", entry.path);
-            if entry.kind != Kind::Directory && !is_ours(&path) && !ignored.covers(&path) && !path.contains('\n') {
+            if entry.kind != Kind::Directory
+                && !is_ours(&path)
+                && !is_state(&path)
+                && !ignored.covers(&path)
+                && !path.contains('\n')
+            {
                 self.0.push((path, Look { stamp: entry.stamp, size: entry.size, digest: None }));
             }
         }
@@ -187,12 +193,12 @@ impl Snapshot {
 
     /// One that was kept.
     pub fn kept(at: &str, ports: &Ports) -> Option<Self> {
-        ports.workspace.read(Root::Project, at, MOST_BYTES).map(|bytes| Self::parse(&bytes)).ok()
+        state::read(at, MOST_BYTES, ports).map(|bytes| Self::parse(&bytes)).ok()
     }
 
     /// Keeps it.
     pub fn keep(&self, at: &str, ports: &Ports) -> Result<(), FileFault> {
-        ports.records.replace(Root::Project, at, self.text().as_bytes(), Expectation::Anything)
+        state::replace(at, self.text().as_bytes(), Expectation::Anything, ports)
     }
 
     /// Keeps it as the latest; without it the next look takes longer, and that is all.
@@ -205,9 +211,11 @@ impl Snapshot {
 
 /// What the gate itself writes while a program runs.
 fn is_ours(path: &str) -> bool {
-    [state::FOLDER, ".tollgate/logs", LEDGER, ARCHIVE, map::PATH]
-        .iter()
-        .any(|ours| path.strip_prefix(ours).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')))
+    [".tollgate/logs", LEDGER, ARCHIVE, map::PATH].iter().any(|ours| is_in(path, ours))
+}
+
+fn is_in(path: &str, place: &str) -> bool {
+    path.strip_prefix(place).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 /// The folders that git ignores, by `.gitignore` at the root. A single file that is ignored, such as `.env`, is watched.
@@ -313,9 +321,9 @@ mod tests {
         let ignored = Ignored::default();
         let mut before = Snapshot::look(&Snapshot::default(), &ignored, &ports).unwrap();
         assert_eq!(before.hash(None, &ports), ["a", "b", "c d"]);
-        before.keep("./.tollgate/state/x", &ports).unwrap();
-        assert_eq!(Snapshot::kept("./.tollgate/state/x", &ports), Some(before.clone()));
-        assert_eq!(Snapshot::kept("./.tollgate/state/y", &ports), None);
+        before.keep("x", &ports).unwrap();
+        assert_eq!(Snapshot::kept("x", &ports), Some(before.clone()));
+        assert_eq!(Snapshot::kept("y", &ports), None);
         world.write("b", "new");
         world.delete("a");
         world.write("e", "e");

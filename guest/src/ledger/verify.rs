@@ -8,6 +8,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::archive::{self, Archived};
 use super::chain::{Tie, WINDOW, behind_torn};
+use super::checkpoint::Checkpoint;
 use super::{ARCHIVE, PATH, reading};
 use crate::digest::Digest;
 use crate::ports::{FileFault, Ports, Root};
@@ -69,6 +70,8 @@ pub struct Verification {
     /// Files still to be read, the next one last.
     ahead: Vec<(String, Option<Archived>)>,
     expected: Option<Digest>,
+    /// The lines that were the last when this machine last wrote to the ledger.
+    kept: Vec<Digest>,
     file: Option<File>,
     /// Hashes that a line names and that its file does not have, and what to say unless another part has them.
     missed: Vec<(Digest, Remark)>,
@@ -94,12 +97,14 @@ struct File {
 }
 
 impl Verification {
-    /// Begins with the current ledger.
-    pub fn new(expected: Option<Digest>) -> Self {
+    /// Begins with the current ledger. A line is `expected` in it where somebody kept its hash; the lines of the checkpoint are in
+    /// any case.
+    pub fn new(expected: Option<Digest>, checkpoint: Option<Checkpoint>) -> Self {
         Self {
             report: Report::default(),
             ahead: vec![(PATH.to_owned(), None)],
             expected,
+            kept: checkpoint.map(|checkpoint| checkpoint.heads).unwrap_or_default(),
             file: None,
             missed: Vec::new(),
             parts: Vec::new(),
@@ -237,10 +242,17 @@ impl Verification {
                 self.report.faults.insert(at, remark);
             }
         }
-        if let Some(expected) =
-            self.expected.filter(|expected| !self.parts.iter().any(|(_, hashes)| hashes.contains(&expected.short())))
-        {
+        let is_missing = |line: &Digest| !self.parts.iter().any(|(_, hashes)| hashes.contains(&line.short()));
+        let expected = self.expected.filter(is_missing);
+        let kept: Vec<Digest> = self.kept.iter().copied().filter(|line| expected != Some(*line) && is_missing(line)).collect();
+        if let Some(expected) = expected {
             self.fault(PATH, None, &format!("the line {expected} is not there: the ledger was cut off or replaced"));
+        }
+        for line in kept {
+            let what = format!(
+                "the line {line}, which was the last when this machine wrote to the ledger, is not there: it was cut off, emptied or replaced"
+            );
+            self.fault(PATH, None, &what);
         }
         for name in archive::names(ports) {
             let path = format!("{ARCHIVE}/{name}");

@@ -2,6 +2,7 @@
 
 use super::PATH;
 use super::chain::{self, End};
+use super::checkpoint;
 use super::entry::Entry;
 use crate::digest::Digest;
 use crate::json;
@@ -13,8 +14,16 @@ const MOST_AT_ONCE: usize = 24 << 10;
 /// So often a line is entered again that came to stand behind a torn one.
 const MOST_TIMES: usize = 4;
 
-/// Enters entries. Their lines stand in `lines` as they are entered, also where that ends half-way.
-pub fn enter(entries: &[Entry], lines: &mut Vec<String>, ports: &Ports) -> Result<(), FileFault> {
+/// Enters entries. Their lines stand in `lines` as they are entered, also where that ends half-way. Returns what there is to say
+/// about the ledger itself.
+pub fn enter(entries: &[Entry], lines: &mut Vec<String>, ports: &Ports) -> Result<Option<String>, FileFault> {
+    let tail = enter_unchecked(entries, lines, ports)?;
+    Ok(tail.and_then(|tail| checkpoint::advance(&tail, ports)))
+}
+
+/// Enters entries and returns the end of the ledger then; none where there was nothing to enter.
+pub(super) fn enter_unchecked(entries: &[Entry], lines: &mut Vec<String>, ports: &Ports) -> Result<Option<Tail>, FileFault> {
+    let mut tail = None;
     while lines.len() < entries.len() {
         let end = end(ports)?;
         let mut batch: Vec<String> = Vec::new();
@@ -32,19 +41,22 @@ pub fn enter(entries: &[Entry], lines: &mut Vec<String>, ports: &Ports) -> Resul
             }
             batch.push(line);
         }
-        if let Err(fault) = append(&batch, ports) {
-            // Of a write that ran out of room, the first lines may stand.
-            lines.extend(standing(batch, ports));
-            return Err(fault);
+        match append(&batch, ports) {
+            Ok(end) => tail = Some(end),
+            Err(fault) => {
+                // Of a write that ran out of room, the first lines may stand.
+                lines.extend(standing(batch, ports));
+                return Err(fault);
+            }
         }
         lines.append(&mut batch);
     }
-    Ok(())
+    Ok(tail)
 }
 
 fn standing(batch: Vec<String>, ports: &Ports) -> Vec<String> {
     let length: usize = batch.iter().map(|line| line.len() + 1).sum();
-    let tail = tail(length as u64 + chain::READ, ports).unwrap_or(Tail { offset: 0, bytes: Vec::new() });
+    let tail = end_of_file(length as u64 + chain::READ, ports).unwrap_or(Tail { offset: 0, bytes: Vec::new() });
     let mut whole: Vec<&[u8]> = tail.bytes.split(|byte| *byte == b'\n').collect();
     // The last one has no end yet.
     whole.pop();
@@ -55,29 +67,32 @@ fn standing(batch: Vec<String>, ports: &Ports) -> Vec<String> {
 pub fn enter_line(make: impl FnOnce(&[Digest]) -> String, ports: &Ports) -> Result<String, FileFault> {
     let end = end(ports)?;
     let batch = [make(&end.heads)];
-    append(&batch, ports)?;
+    let tail = append(&batch, ports)?;
+    checkpoint::advance(&tail, ports);
     let [line] = batch;
     Ok(line)
 }
 
 /// Appends lines in one write. A writer that was stopped may have left a line without an end, before our look or after it,
 /// and what looks like one may be a write under way; so nothing is put between, but the first line is entered again where
-/// it came to stand behind something torn. What is not on a line of its own is not entered.
-fn append(batch: &[String], ports: &Ports) -> Result<(), FileFault> {
+/// it came to stand behind something torn. What is not on a line of its own is not entered. Returns the end of the ledger then.
+fn append(batch: &[String], ports: &Ports) -> Result<Tail, FileFault> {
     let mut text = String::new();
     for line in batch {
         text.push_str(line);
         text.push('\n');
     }
-    let Some(first) = batch.first() else { return Ok(()) };
+    let mut tail = Tail { offset: 0, bytes: Vec::new() };
+    let Some(first) = batch.first() else { return Ok(tail) };
     for _ in 0..MOST_TIMES {
         ports.records.append(Root::Project, PATH, text.as_bytes())?;
-        if !is_glued(first, &tail(text.len() as u64 + chain::READ, ports)?) {
+        tail = end_of_file(text.len() as u64 + chain::READ, ports)?;
+        if !is_glued(first, &tail) {
             break;
         }
         text = format!("{first}\n");
     }
-    Ok(())
+    Ok(tail)
 }
 
 fn is_glued(line: &str, tail: &Tail) -> bool {
@@ -92,10 +107,11 @@ fn is_glued(line: &str, tail: &Tail) -> bool {
 }
 
 fn end(ports: &Ports) -> Result<End, FileFault> {
-    Ok(End::of(&tail(chain::READ, ports)?))
+    Ok(End::of(&end_of_file(chain::READ, ports)?))
 }
 
-fn tail(length: u64, ports: &Ports) -> Result<Tail, FileFault> {
+/// The last bytes of the ledger; nothing where there is none.
+pub(super) fn end_of_file(length: u64, ports: &Ports) -> Result<Tail, FileFault> {
     match ports.workspace.read_tail(Root::Project, PATH, length) {
         Err(FileFault::Missing) => Ok(Tail { offset: 0, bytes: Vec::new() }),
         read => read,

@@ -76,6 +76,7 @@ fn happened(gate: &mut Gate, mut fields: Map<String, Value>) -> Value {
     let text = |key: &str| fields.get(key).and_then(Value::as_str).map(Rc::<str>::from);
     let (name, session) = (text("event").unwrap_or_default(), text("session"));
     let data = fields.remove("data").filter(Value::is_object).unwrap_or_else(|| Value::Object(Map::new()));
+    gate.hear(&name, session.as_deref());
     let event = Event { name, session, data: Rc::new(data) };
     match gate.hooks().0.put(event.clone()) {
         Some(number) => object(&mut [("waiting", number.into())]),
@@ -96,12 +97,19 @@ fn of_one(hooks: &mut Hooks, ports: &Ports, what: &str, id: &str, asked: &Value)
     };
     match what {
         "show" => {
-            let mut shown = shown(hooks, &registered, ports);
+            // Looked at once, so that the digest is that of what is shown.
             let examined = hooks.examine(&registered, ports);
+            let mut shown = shown(&registered, &examined);
             if let Some(fields) = shown.as_object_mut() {
                 let (shows, before) = match examined {
-                    Ok((Deed { shows, .. }, Some(Trust::Changed(before)))) => (shows, before),
-                    Ok((Deed { shows, .. }, _)) => (shows, Value::Null),
+                    Ok((deed, Some(trust))) => {
+                        if let Some(notice) = trust.notice() {
+                            fields.insert("notice".to_owned(), notice.into());
+                        }
+                        (deed.told(ports), trust.before())
+                    }
+                    // Nobody is asked about it, and it runs where it stands.
+                    Ok((deed, None)) => (deed.told_of_user(ports), Value::Null),
                     Err(_) => (object(&mut [("declaration", registered.hook.written.clone())]), Value::Null),
                 };
                 fields.insert("shows".to_owned(), shows);
@@ -144,12 +152,12 @@ fn list(hooks: &mut Hooks, ports: &Ports) -> Value {
     };
     let faults: Vec<Value> = hooks.registry.faults().map(fault).collect();
     let all = hooks.registry.all().to_vec();
-    let listed: Vec<Value> = all.iter().map(|registered| shown(hooks, registered, ports)).collect();
+    let listed: Vec<Value> = all.iter().map(|registered| shown(registered, &hooks.examine(registered, ports))).collect();
     object(&mut [("hooks", listed.into()), ("faults", faults.into())])
 }
 
 /// A hook in a few words.
-fn shown(hooks: &mut Hooks, registered: &Registered, ports: &Ports) -> Value {
+fn shown(registered: &Registered, examined: &Result<(Deed, Option<Trust>), String>) -> Value {
     let Registered { hook, source, file, disabled } = registered;
     let mut fields = vec![
         ("id", Value::from(hook.id.as_str())),
@@ -162,19 +170,19 @@ fn shown(hooks: &mut Hooks, registered: &Registered, ports: &Ports) -> Value {
     if let Some(why) = disabled {
         fields.push(("disabled_reason", why.as_str().into()));
     }
-    for key in ["pattern", "prompt", "command", "args", "shell", "component"] {
+    for key in ["pattern", "prompt", "command", "args", "shell", "component", "files"] {
         if let Some(written) = hook.written.get(key) {
             fields.push((key, written.clone()));
         }
     }
-    match hooks.examine(registered, ports) {
+    match examined {
         Ok((deed, trust)) => {
             fields.push(("trust", trust.as_ref().map_or("trusted", Trust::as_str).into()));
             fields.push(("digest", deed.digest.to_string().into()));
         }
         Err(why) => {
             fields.push(("trust", if *source == Source::Workspace { "new" } else { "trusted" }.into()));
-            fields.push(("problem", why.into()));
+            fields.push(("problem", why.as_str().into()));
         }
     }
     object(&mut fields)

@@ -18,6 +18,7 @@ use serde_json::{Map, Value, json};
 use super::{Fault, checked};
 use crate::gate::Gate;
 use crate::json;
+use crate::ledger::checkpoint::Checkpoint;
 use crate::ledger::reading::{self, Files, Filter};
 use crate::ledger::revert::Action;
 use crate::ledger::verify::{Remark, Verification};
@@ -107,7 +108,8 @@ fn verify(gate: &mut Gate, asked: &Asked) -> Result<Value, Fault> {
         Some(verification) => verification,
         None => {
             let expected = asked.text("expect").map(|text| text.parse());
-            Verification::new(expected.transpose().map_err(|fault| invalid("verify", "expect", format!("{fault}")))?)
+            let expected = expected.transpose().map_err(|fault| invalid("verify", "expect", format!("{fault}")))?;
+            Verification::new(expected, Checkpoint::kept(gate.ports()))
         }
     };
     match verification.step(gate.ports()) {

@@ -16,12 +16,14 @@ use super::{
     Timestamp, Workspace,
 };
 use crate::digest::Digest;
-use path::{folder, join, may_write, parent_of, reported, walk_from};
+use path::{folder, join, may_read, may_write, parent_of, reported, walk_from};
 
 /// Where the workspace stands in a world in memory.
 pub const PROJECT: &str = "/workspace";
 /// Where the home folder stands in a world in memory.
 pub const HOME: &str = "/home/user";
+/// Where the gate's state stands in a world in memory.
+pub const STATE: &str = "/home/user/.local/state/tollgate/workspace";
 
 /// Links followed before a path counts as a circle; the kernel's own limit.
 const MOST_LINKS: u32 = 40;
@@ -130,9 +132,10 @@ impl Memory {
         self.nodes.borrow_mut().retain(|name, _| *name != path && !name.starts_with(&below));
     }
 
-    /// The content of a file of the workspace.
+    /// The content of a file of the workspace, or of any other whose absolute path is given.
     pub fn content(&self, path: &str) -> Option<Vec<u8>> {
-        self.read(Root::Project, path, u64::MAX).ok()
+        let real = self.walk(Root::Project, path).real?;
+        self.file_at(&real).ok().map(|content| content.bytes)
     }
 
     /// Has somebody else append to a file of the workspace just before the gate does next.
@@ -226,7 +229,14 @@ impl Memory {
 
     fn file(&self, root: Root, path: &str) -> Result<Content, FileFault> {
         let real = self.walk(root, path).real.ok_or(FileFault::Other)?;
-        match self.node(&real) {
+        if !may_read(root, &real) {
+            return Err(FileFault::Denied);
+        }
+        self.file_at(&real)
+    }
+
+    fn file_at(&self, real: &str) -> Result<Content, FileFault> {
+        match self.node(real) {
             Some(Node::File { identity }) => self.contents.borrow().get(&identity).cloned().ok_or(FileFault::Missing),
             None => Err(FileFault::Missing),
             _ => Err(FileFault::Other),

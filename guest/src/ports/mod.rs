@@ -20,6 +20,8 @@ pub enum Root {
     Project,
     /// The user's home folder.
     Home,
+    /// What the gate keeps between calls; see [`state`](crate::state).
+    State,
 }
 
 /// What stands at a path.

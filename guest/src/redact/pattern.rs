@@ -1,538 +1,180 @@
-//! Patterns that people configure, matched in linear time.
+//! Patterns of secrets that people configure: read when the settings are, built when there is text to search.
 //!
-//! A small language: text, `.`, classes, groups, alternatives, repetition, `^`, `$` and `\b`. What needs to look ahead or
-//! back is refused by name. A pattern is run over the text once, all its ways at the same time, so that no pattern and no
-//! text make it slow. Hidden is whatever any match covers: a wider net than a search that takes one match after the other.
+//! The syntax is that of the `regex` crate: no look-around and no references back to a group, because those take more than linear
+//! time. `\d`, `\s`, `\w` and `\b` know ASCII alone: a letter such as `ä` before a key does not hide the edge of the key.
+//!
+//! Hidden is whatever any match covers. That is more than a search finds that takes one match after the other: of `aba` in
+//! `ababa` all five characters are hidden.
 
+use std::cell::{OnceCell, RefCell};
 use std::fmt;
 use std::ops::Range;
+use std::rc::Rc;
+
+use regex_syntax::ast::{self, Ast};
+use regex_syntax::hir::translate::Translator;
+use regex_syntax::hir::{Class, Hir, HirKind};
+
+use super::search::{Budget, Exhausted, Search};
 
 /// Longer patterns are a mistake.
-const LONGEST: usize = 1_000;
-/// Repetition makes patterns larger than they look.
-const MOST_STEPS: usize = 2_000;
+const MAX_BYTES: usize = 1_000;
 /// Groups in groups.
-const DEEPEST: usize = 40;
+const MAX_DEPTH: u32 = 40;
+/// How large a pattern may become when its repetitions are written out, in states of an automaton.
+const MAX_SIZE: usize = 32_000;
 
-/// A pattern, ready to be looked for.
+/// A pattern, ready to be looked for. A clone shares what was built.
 #[derive(Debug, Clone)]
 pub struct Pattern {
-    steps: Vec<Step>,
-    classes: Vec<Class>,
-}
-
-/// What a pattern does next. Jumps are relative, so that a part can be repeated.
-#[derive(Debug, Clone, Copy)]
-enum Step {
-    /// One character of a class.
-    Take(usize),
-    /// Goes on here and there.
-    Fork(isize, isize),
-    /// Goes on there.
-    Jump(isize),
-    /// Goes on at the start of the text.
-    Start,
-    /// Goes on at the end of the text.
-    End,
-    /// Goes on at the edge of a word, or anywhere else.
-    Edge(bool),
-}
-
-#[derive(Debug, Clone, Default)]
-struct Class {
-    ranges: Vec<(char, char)>,
-    negated: bool,
-    any_case: bool,
-}
-
-impl Class {
-    fn has(&self, wanted: char) -> bool {
-        let within = |wanted: char| self.ranges.iter().any(|(first, last)| (*first..=*last).contains(&wanted));
-        let found =
-            within(wanted) || self.any_case && (within(wanted.to_ascii_lowercase()) || within(wanted.to_ascii_uppercase()));
-        found != self.negated
-    }
+    tree: Rc<Hir>,
+    size: usize,
+    /// Built at the first text: most processes end without having had one to search.
+    search: Rc<OnceCell<Option<RefCell<Search>>>>,
 }
 
 /// Why a pattern cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PatternFault(&'static str);
+pub struct PatternFault(String);
 
 impl fmt::Display for PatternFault {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(self.0)
+        out.write_str(&self.0)
     }
-}
-
-type Steps = Result<Vec<Step>, PatternFault>;
-
-struct Reader<'p> {
-    rest: &'p str,
-    classes: Vec<Class>,
-    any_case: bool,
 }
 
 impl Pattern {
     /// Reads a pattern.
     pub fn compile(text: &str) -> Result<Self, PatternFault> {
-        if text.len() > LONGEST {
-            return Err(PatternFault("it is longer than 1,000 bytes"));
+        if text.len() > MAX_BYTES {
+            return Err(PatternFault(format!("it is longer than {MAX_BYTES} bytes")));
         }
-        let mut reader = Reader { rest: text, classes: Vec::new(), any_case: false };
-        let steps = reader.alternatives(0)?;
-        match reader.next() {
-            Some(_) => Err(PatternFault("a `)` closes nothing; write `\\)` for the character")),
-            None => Ok(Self { steps, classes: reader.classes }),
+        let parsed = ast::parse::ParserBuilder::new().nest_limit(MAX_DEPTH).build().parse(text);
+        let mut tree = parsed.map_err(|fault| explain(fault.kind().to_string(), text, fault.span()))?;
+        keep_to_ascii(&mut tree)
+            .map_err(|place| explain("Unicode classes are not supported, write the characters".to_owned(), text, &place))?;
+        let tree = Translator::new().translate(text, &tree);
+        let tree = tree.map_err(|fault| explain(fault.kind().to_string(), text, fault.span()))?;
+        let size = size_of(&tree);
+        if size > MAX_SIZE {
+            return Err(PatternFault(format!("its repetitions make it too large ({size} states, at most {MAX_SIZE})")));
         }
+        Ok(Self { tree: Rc::new(tree), size, search: Rc::default() })
     }
 
-    /// How much work it is for every character.
+    /// How large it is once it is built, in states of an automaton.
     pub fn size(&self) -> usize {
-        self.steps.len()
+        self.size
     }
 
-    /// Everything that a match covers, in order, as ranges of bytes.
-    pub fn covers(&self, text: &str) -> Vec<Range<usize>> {
-        let mut covered: Vec<Range<usize>> = Vec::new();
-        let mut here = Ways::new(self.steps.len());
-        let mut there = Ways::new(self.steps.len());
-        let mut before = None;
-        let ends = text.chars().map(Some).chain([None]);
-        let mut at = 0;
-        for next in ends {
-            let edge = is_word(before) != is_word(next);
-            here.go(self, 0, at, (at == 0, next.is_none(), edge));
-            if let Some(start) = here.matched.take().filter(|start| *start < at) {
-                // What this one covers swallows what was covered before and overlaps.
-                while covered.last().is_some_and(|last| last.start >= start) {
-                    covered.pop();
-                }
-                match covered.last_mut() {
-                    Some(last) if last.end >= start => last.end = at,
-                    _ => covered.push(start..at),
-                }
-            }
-            let Some(taken) = next else { break };
-            let after = text.get(at..).and_then(|rest| rest.chars().nth(1));
-            let around = (false, after.is_none(), is_word(next) != is_word(after));
-            at += taken.len_utf8();
-            there.clear();
-            for place in std::mem::take(&mut here.places) {
-                let start = here.starts.get(place).copied().unwrap_or(NOWHERE);
-                if let Some(Step::Take(class)) = self.steps.get(place)
-                    && self.classes.get(*class).is_some_and(|class| class.has(taken))
-                {
-                    there.go(self, place + 1, start, around);
-                }
-            }
-            here.clear();
-            std::mem::swap(&mut here, &mut there);
-            before = next;
+    /// Adds everything that a match covers, as ranges of bytes.
+    pub(super) fn cover(&self, text: &str, covered: &mut Vec<Range<usize>>, budget: &mut Budget) -> Result<(), Exhausted> {
+        if text.is_empty() {
+            return Ok(());
         }
-        covered
-    }
-}
-
-fn is_word(character: Option<char>) -> bool {
-    character.is_some_and(|character| character.is_ascii_alphanumeric() || character == '_')
-}
-
-const NOWHERE: usize = usize::MAX;
-
-/// Where a pattern is at one place of the text: for every step the earliest start of a match that got there.
-struct Ways {
-    starts: Vec<usize>,
-    places: Vec<usize>,
-    seen: Vec<usize>,
-    matched: Option<usize>,
-}
-
-impl Ways {
-    fn new(steps: usize) -> Self {
-        Self { starts: vec![NOWHERE; steps], places: Vec::new(), seen: Vec::new(), matched: None }
-    }
-
-    fn clear(&mut self) {
-        for place in self.seen.drain(..) {
-            if let Some(start) = self.starts.get_mut(place) {
-                *start = NOWHERE;
-            }
-        }
-        self.places.clear();
-        self.matched = None;
-    }
-
-    /// Goes on from a step to all that can be reached without taking a character.
-    fn go(&mut self, pattern: &Pattern, from: usize, start: usize, (first, last, edge): (bool, bool, bool)) {
-        let mut ahead = vec![from];
-        while let Some(place) = ahead.pop() {
-            let Some(step) = pattern.steps.get(place) else {
-                self.matched = Some(self.matched.map_or(start, |other| other.min(start)));
-                continue;
-            };
-            match self.starts.get_mut(place) {
-                Some(known) if *known > start => {
-                    if *known == NOWHERE {
-                        self.seen.push(place);
-                        if matches!(step, Step::Take(_)) {
-                            self.places.push(place);
-                        }
-                    }
-                    *known = start;
-                }
-                _ => continue,
-            }
-            let holds = match step {
-                Step::Take(_) => false,
-                Step::Fork(one, other) => {
-                    ahead.extend([place.wrapping_add_signed(*one), place.wrapping_add_signed(*other)]);
-                    false
-                }
-                Step::Jump(to) => {
-                    ahead.push(place.wrapping_add_signed(*to));
-                    false
-                }
-                Step::Start => first,
-                Step::End => last,
-                Step::Edge(wanted) => edge == *wanted,
-            };
-            if holds {
-                ahead.push(place + 1);
-            }
+        match self.search.get_or_init(|| Search::new(&self.tree).map(RefCell::new)) {
+            Some(search) => search.borrow_mut().cover(text, covered, budget),
+            // It cannot be searched for, so nothing is known to be free of it.
+            None => Err(Exhausted),
         }
     }
 }
 
-impl Reader<'_> {
-    fn next(&mut self) -> Option<char> {
-        let next = self.rest.chars().next()?;
-        self.rest = self.rest.get(next.len_utf8()..).unwrap_or_default();
-        Some(next)
-    }
+/// A fault in the library's words, with the place.
+fn explain(why: String, text: &str, place: &ast::Span) -> PatternFault {
+    let part = text.get(place.start.offset..place.end.offset).filter(|part| !part.is_empty() && part.len() <= 40);
+    let part = part.map_or_else(String::new, |part| format!(" at `{part}`"));
+    PatternFault(format!("{why}{part}, column {}", place.start.column))
+}
 
-    fn eat(&mut self, text: &str) -> bool {
-        let eaten = self.rest.strip_prefix(text);
-        self.rest = eaten.unwrap_or(self.rest);
-        eaten.is_some()
-    }
-
-    fn alternatives(&mut self, depth: usize) -> Steps {
-        if depth > DEEPEST {
-            return Err(PatternFault("its groups are nested too deeply"));
+/// `\d`, `\s` and `\w` become the ASCII classes, in which the negated ones still hold every other character; `\b` becomes the edge
+/// of an ASCII word. `\<` and `\>` are the characters, as a sign behind a `\` always is. Returns a class such as `\p{Greek}`, for which
+/// the tables are not there.
+fn keep_to_ascii(tree: &mut Ast) -> Result<(), ast::Span> {
+    match tree {
+        Ast::ClassPerl(class) => {
+            let item = ast::ClassSetItem::Ascii(ascii(class));
+            let (span, kind) = (class.span, ast::ClassSet::Item(item));
+            *tree = Ast::class_bracketed(ast::ClassBracketed { span, negated: false, kind });
         }
-        let mut steps = self.sequence(depth)?;
-        while self.eat("|") {
-            let other = self.sequence(depth)?;
-            let mut both = vec![Step::Fork(1, ahead(steps.len()) + 2)];
-            both.append(&mut steps);
-            both.push(Step::Jump(ahead(other.len()) + 1));
-            both.extend(other);
-            steps = both;
-            if steps.len() > MOST_STEPS {
-                return Err(PatternFault("its repetitions make it too large"));
-            }
-        }
-        Ok(steps)
+        Ast::ClassUnicode(class) => return Err(class.span),
+        Ast::ClassBracketed(class) => keep_set_to_ascii(&mut class.kind)?,
+        Ast::Assertion(edge) => *tree = on_ascii(edge),
+        Ast::Repetition(repetition) => keep_to_ascii(&mut repetition.ast)?,
+        Ast::Group(group) => keep_to_ascii(&mut group.ast)?,
+        Ast::Alternation(parts) => parts.asts.iter_mut().try_for_each(keep_to_ascii)?,
+        Ast::Concat(parts) => parts.asts.iter_mut().try_for_each(keep_to_ascii)?,
+        Ast::Empty(_) | Ast::Flags(_) | Ast::Literal(_) | Ast::Dot(_) => {}
     }
+    Ok(())
+}
 
-    fn sequence(&mut self, depth: usize) -> Steps {
-        let mut steps = Vec::new();
-        while !self.rest.is_empty() && !self.rest.starts_with(['|', ')']) {
-            let part = self.part(depth)?;
-            let part = self.repeated(part)?;
-            steps.extend(part);
-            if steps.len() > MOST_STEPS {
-                return Err(PatternFault("its repetitions make it too large"));
-            }
+fn on_ascii(edge: &ast::Assertion) -> Ast {
+    use ast::AssertionKind as Kind;
+    let span = edge.span;
+    let sign = |c| Ast::literal(ast::Literal { span, kind: ast::LiteralKind::Superfluous, c });
+    match edge.kind {
+        Kind::StartLine | Kind::EndLine | Kind::StartText | Kind::EndText => Ast::assertion(edge.clone()),
+        Kind::WordBoundaryStartAngle => sign('<'),
+        Kind::WordBoundaryEndAngle => sign('>'),
+        _ => {
+            let item = |kind| ast::FlagsItem { span, kind };
+            let items = vec![item(ast::FlagsItemKind::Negation), item(ast::FlagsItemKind::Flag(ast::Flag::Unicode))];
+            let kind = ast::GroupKind::NonCapturing(ast::Flags { span, items });
+            Ast::group(ast::Group { span, kind, ast: Box::new(Ast::assertion(edge.clone())) })
         }
-        Ok(steps)
-    }
-
-    fn part(&mut self, depth: usize) -> Steps {
-        let class = match self.next() {
-            Some('(') => return self.group(depth),
-            Some('^') => return Ok(vec![Step::Start]),
-            Some('$') => return Ok(vec![Step::End]),
-            Some('*' | '+' | '?' | '{') => return Err(PatternFault("a repetition stands behind nothing")),
-            Some('.') => Class { ranges: vec![('\n', '\n')], negated: true, any_case: false },
-            Some('[') => self.class()?,
-            Some('\\') => match self.next() {
-                Some('b') => return Ok(vec![Step::Edge(true)]),
-                Some('B') => return Ok(vec![Step::Edge(false)]),
-                Some('A') => return Ok(vec![Step::Start]),
-                Some('z' | 'Z') => return Ok(vec![Step::End]),
-                Some(letter) => escaped(letter)?,
-                None => return Err(PatternFault("it ends with a `\\`")),
-            },
-            Some(character) => one(character),
-            None => return Ok(Vec::new()),
-        };
-        Ok(vec![self.take(class)])
-    }
-
-    fn take(&mut self, class: Class) -> Step {
-        self.classes.push(Class { any_case: self.any_case, ..class });
-        Step::Take(self.classes.len() - 1)
-    }
-
-    fn group(&mut self, depth: usize) -> Steps {
-        let outer = self.any_case;
-        if self.eat("?") {
-            if self.eat("i)") {
-                // For what follows in the group around it.
-                self.any_case = true;
-                return Ok(Vec::new());
-            }
-            if self.eat("i:") {
-                self.any_case = true;
-            } else if self.eat("P<") || self.rest.starts_with('<') && !self.rest.starts_with("<=") && !self.rest.starts_with("<!")
-            {
-                while self.next().is_some_and(|character| character != '>') {}
-            } else if !self.eat(":") {
-                return Err(PatternFault(
-                    "it looks ahead or back, or sets a flag other than `i`, which takes more than linear time",
-                ));
-            }
-        }
-        let steps = self.alternatives(depth + 1)?;
-        self.any_case = outer;
-        if self.eat(")") { Ok(steps) } else { Err(PatternFault("a `(` is not closed; write `\\(` for the character")) }
-    }
-
-    fn class(&mut self) -> Result<Class, PatternFault> {
-        let mut class = Class { negated: self.eat("^"), ..Class::default() };
-        let unclosed = PatternFault("a `[` is not closed; write `\\[` for the character");
-        let mut first = true;
-        loop {
-            let Some(mut character) = self.next() else { return Err(unclosed) };
-            if character == ']' && !first {
-                return Ok(class);
-            }
-            first = false;
-            if character == '[' && self.rest.starts_with(':') {
-                return Err(PatternFault("names such as `[:alpha:]` are not known; write `a-zA-Z`"));
-            }
-            if character == '\\' {
-                let Some(letter) = self.next() else { return Err(unclosed) };
-                let meant = escaped(letter)?;
-                match meant.ranges.as_slice() {
-                    [(only, same)] if only == same && !meant.negated => character = *only,
-                    _ if meant.negated => return Err(PatternFault("`\\D`, `\\S` and `\\W` cannot stand in a class")),
-                    ranges => {
-                        class.ranges.extend_from_slice(ranges);
-                        continue;
-                    }
-                }
-            }
-            let mut last = character;
-            if self.rest.starts_with('-') && !self.rest.starts_with("-]") {
-                self.next();
-                last = match self.next() {
-                    Some('\\') => match self.next().map(escaped).transpose()?.as_ref().and_then(|class| class.ranges.first()) {
-                        Some((last, _)) => *last,
-                        None => return Err(unclosed),
-                    },
-                    Some(last) => last,
-                    None => return Err(unclosed),
-                };
-            }
-            if last < character {
-                return Err(PatternFault("a range ends before it starts"));
-            }
-            class.ranges.push((character, last));
-        }
-    }
-
-    fn repeated(&mut self, part: Vec<Step>) -> Steps {
-        let mut part = part;
-        loop {
-            let (least, most) = match self.rest.chars().next() {
-                Some('*') => (0, None),
-                Some('+') => (1, None),
-                Some('?') => (0, Some(1)),
-                Some('{') => match self.counts()? {
-                    Some(counts) => counts,
-                    None => return Err(PatternFault("a `{` is no repetition such as `{2,5}`; write `\\{` for the character")),
-                },
-                _ => return Ok(part),
-            };
-            self.next();
-            // Lazy or not, the same is covered.
-            self.eat("?");
-            let copies = most.unwrap_or(least + 1).max(least);
-            if part.len().saturating_mul(copies + 1) > MOST_STEPS {
-                return Err(PatternFault("its repetitions make it too large"));
-            }
-            let length = ahead(part.len());
-            let mut steps = Vec::new();
-            for _ in 0..least {
-                steps.extend_from_slice(&part);
-            }
-            match most {
-                None => {
-                    steps.push(Step::Fork(1, length + 2));
-                    steps.append(&mut part);
-                    steps.push(Step::Jump(-length - 1));
-                }
-                Some(most) => {
-                    for _ in least..most {
-                        steps.push(Step::Fork(1, length + 1));
-                        steps.extend_from_slice(&part);
-                    }
-                }
-            }
-            part = steps;
-        }
-    }
-
-    /// `{2}`, `{2,}` or `{2,5}`, up to the closing brace.
-    fn counts(&mut self) -> Result<Option<(usize, Option<usize>)>, PatternFault> {
-        let Some((counts, _)) = self.rest.get(1..).unwrap_or_default().split_once('}') else { return Ok(None) };
-        let number = |text: &str| text.parse::<usize>().ok().filter(|number| *number <= MOST_STEPS);
-        let found = match counts.split_once(',') {
-            None => number(counts).map(|count| (count, Some(count))),
-            Some((least, "")) => number(least).map(|least| (least, None)),
-            Some((least, most)) => number(least).zip(number(most)).map(|(least, most)| (least, Some(most))),
-        };
-        if found.is_some_and(|(least, most)| most.is_some_and(|most| most < least)) {
-            return Err(PatternFault("a repetition such as `{5,2}` ends before it starts"));
-        }
-        if found.is_some() {
-            self.rest = self.rest.get(1 + counts.len()..).unwrap_or_default();
-        }
-        Ok(found)
     }
 }
 
-/// No pattern is so long that it would not fit.
-fn ahead(steps: usize) -> isize {
-    isize::try_from(steps).unwrap_or(isize::MAX)
+fn keep_set_to_ascii(set: &mut ast::ClassSet) -> Result<(), ast::Span> {
+    match set {
+        ast::ClassSet::Item(item) => keep_item_to_ascii(item),
+        ast::ClassSet::BinaryOp(both) => {
+            keep_set_to_ascii(&mut both.lhs)?;
+            keep_set_to_ascii(&mut both.rhs)
+        }
+    }
 }
 
-fn one(character: char) -> Class {
-    Class { ranges: vec![(character, character)], ..Class::default() }
+fn keep_item_to_ascii(item: &mut ast::ClassSetItem) -> Result<(), ast::Span> {
+    match item {
+        ast::ClassSetItem::Perl(class) => *item = ast::ClassSetItem::Ascii(ascii(class)),
+        ast::ClassSetItem::Unicode(class) => return Err(class.span),
+        ast::ClassSetItem::Bracketed(class) => keep_set_to_ascii(&mut class.kind)?,
+        ast::ClassSetItem::Union(union) => union.items.iter_mut().try_for_each(keep_item_to_ascii)?,
+        _ => {}
+    }
+    Ok(())
 }
 
-fn escaped(letter: char) -> Result<Class, PatternFault> {
-    let (ranges, negated): (&[(char, char)], bool) = match letter {
-        'd' => (&[('0', '9')], false),
-        'D' => (&[('0', '9')], true),
-        'w' => (&[('a', 'z'), ('A', 'Z'), ('0', '9'), ('_', '_')], false),
-        'W' => (&[('a', 'z'), ('A', 'Z'), ('0', '9'), ('_', '_')], true),
-        's' => (&[(' ', ' '), ('\t', '\r')], false),
-        'S' => (&[(' ', ' '), ('\t', '\r')], true),
-        'n' => (&[('\n', '\n')], false),
-        'r' => (&[('\r', '\r')], false),
-        't' => (&[('\t', '\t')], false),
-        '1'..='9' => return Err(PatternFault("it refers back to a group, which takes more than linear time")),
-        letter if letter.is_ascii_alphanumeric() => return Err(PatternFault("a letter behind a `\\` means nothing here")),
-        sign => return Ok(one(sign)),
+fn ascii(class: &ast::ClassPerl) -> ast::ClassAscii {
+    let kind = match class.kind {
+        ast::ClassPerlKind::Digit => ast::ClassAsciiKind::Digit,
+        ast::ClassPerlKind::Space => ast::ClassAsciiKind::Space,
+        ast::ClassPerlKind::Word => ast::ClassAsciiKind::Word,
     };
-    Ok(Class { ranges: ranges.to_vec(), negated, any_case: false })
+    ast::ClassAscii { span: class.span, kind, negated: class.negated }
+}
+
+/// How many states of an automaton a pattern needs at most, told from the pattern alone.
+fn size_of(tree: &Hir) -> usize {
+    // A character beyond ASCII is a sequence of bytes, and a range of them up to nine.
+    let range = |is_ascii: bool| if is_ascii { 1 } else { 9 };
+    match tree.kind() {
+        HirKind::Empty | HirKind::Look(_) => 1,
+        HirKind::Literal(literal) => literal.0.len(),
+        HirKind::Class(Class::Unicode(class)) => class.ranges().iter().map(|part| range(part.end().is_ascii())).sum(),
+        HirKind::Class(Class::Bytes(class)) => class.ranges().len(),
+        HirKind::Capture(group) => size_of(&group.sub).saturating_add(2),
+        HirKind::Concat(parts) | HirKind::Alternation(parts) => {
+            parts.iter().map(size_of).fold(1, |sum, part| sum.saturating_add(part))
+        }
+        HirKind::Repetition(repetition) => {
+            let copies = repetition.max.unwrap_or(repetition.min.saturating_add(1)).max(repetition.min);
+            size_of(&repetition.sub).saturating_add(1).saturating_mul(usize::try_from(copies).unwrap_or(usize::MAX))
+        }
+    }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// What some match covers, by trying every part of the text with a full engine.
-    fn tried(pattern: &str, text: &str) -> Vec<bool> {
-        // Our classes know ASCII alone.
-        let pattern = pattern.replace("[\\w-]", "[0-9A-Za-z_-]").replace("\\w", "[0-9A-Za-z_]").replace("\\d", "[0-9]");
-        let search = regex::Regex::new(&pattern).unwrap();
-        let whole = regex::Regex::new(&format!("^(?:{pattern})$")).unwrap();
-        // What looks around cannot be tried on a part of the text; one search after the other has to do.
-        let looks_around = pattern.contains("\\b") || pattern.starts_with('^') || pattern.ends_with('$');
-        let mut covered = vec![false; text.len()];
-        if looks_around {
-            search.find_iter(text).for_each(|found| covered[found.range()].fill(true));
-            return covered;
-        }
-        for start in (0..text.len()).filter(|at| text.is_char_boundary(*at)) {
-            for end in (start + 1..=text.len()).filter(|at| text.is_char_boundary(*at)) {
-                if whole.is_match(text.get(start..end).unwrap()) {
-                    covered[start..end].fill(true);
-                }
-            }
-        }
-        covered
-    }
-
-    #[test]
-    fn covers_what_a_full_engine_finds() {
-        let texts = ["", "a", "aab ab_b", "key-1234-zZ", "x=ab12;y=AB99\nab", "äöü-ß12", "((a))", "aaaaaaaaab", "1.2.3"];
-        for pattern in [
-            "a",
-            "ab",
-            "a*b",
-            "a+",
-            "(ab|a)b?",
-            "[a-z]+\\d{2}",
-            "(?i)ab\\d+",
-            "[^a-z]",
-            ".",
-            "a.b",
-            "\\w+-\\d+",
-            "ä|ß",
-            "a{2,3}",
-            "a{2,}b",
-            "(?:a|b)*b",
-            "[\\w-]+",
-            "\\.",
-            "\\d(\\.\\d)+",
-            "[]a]",
-            "[a-]",
-            "x=(?P<v>\\w+)",
-            "\\bab\\b",
-            "^a",
-            "b$",
-            "\\(+a",
-            "a??b",
-            "(?i:k)ey",
-        ] {
-            let compiled = Pattern::compile(pattern).unwrap_or_else(|fault| panic!("{pattern}: {fault}"));
-            for text in texts {
-                let mut covered = vec![false; text.len()];
-                for range in compiled.covers(text) {
-                    covered[range].fill(true);
-                }
-                assert_eq!(covered, tried(pattern, text), "{pattern} in {text:?}");
-            }
-        }
-    }
-
-    #[test]
-    fn what_cannot_be_used_is_said() {
-        for (pattern, said) in [
-            ("(a", "not closed"),
-            ("a)", "closes nothing"),
-            ("[a", "not closed"),
-            ("*a", "behind nothing"),
-            ("(?=a)b", "looks ahead"),
-            ("(?<!a)b", "looks ahead or back"),
-            ("(a)\\1", "refers back"),
-            ("a{5,2}", "ends before"),
-            ("[z-a]", "ends before"),
-            ("a{x}", "no repetition"),
-            ("\\", "ends with"),
-            ("\\q", "means nothing"),
-            ("((a{99}){99}){99}", "too large"),
-            ("[[:alpha:]]", "not known"),
-        ] {
-            let fault = Pattern::compile(pattern).unwrap_err().to_string();
-            assert!(fault.contains(said), "{pattern}: {fault}");
-        }
-        assert!(Pattern::compile(&"(".repeat(500)).is_err());
-        assert!(Pattern::compile(&"a".repeat(1_001)).is_err());
-    }
-
-    /// Patterns on which searches that go back take for ever.
-    #[test]
-    fn no_pattern_is_slow() {
-        let text = format!("{}!", "a".repeat(20_000));
-        for pattern in ["(a+)+b", "(a|aa)*c", "(a*)*b", "a.*b|a"] {
-            let covered = Pattern::compile(pattern).unwrap().covers(&text);
-            assert!(covered.len() <= 1, "{pattern}: {covered:?}");
-        }
-    }
-}
+mod tests;

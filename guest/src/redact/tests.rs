@@ -256,3 +256,60 @@ fn hostile_text_takes_linear_time() {
         assert!(took < limit, "{piece:?} took {took:?}");
     }
 }
+
+fn secrets(patterns: &[&str]) -> Secrets {
+    let secrets = Secrets::default();
+    secrets.set(patterns.iter().map(|text| Pattern::compile(text).unwrap()).collect());
+    secrets
+}
+
+/// Letters `a` and `b` in no order.
+fn shuffled(length: usize) -> String {
+    let mut seed = 0x2545_f491_4f6c_dd1d_u64;
+    let letter = |_| {
+        seed ^= seed << 13;
+        seed ^= seed >> 7;
+        seed ^= seed << 17;
+        if seed >> 40 & 1 == 0 { 'a' } else { 'b' }
+    };
+    (0..length).map(letter).collect()
+}
+
+#[test]
+fn what_takes_too_long_to_search_is_withheld() {
+    let million = "a".repeat(1_000_000);
+    let line = format!("{}\n", "a".repeat(5_000)).repeat(200);
+    let (long, short) = (shuffled(1_000_000), shuffled(1_000));
+    for (patterns, text, expected) in [
+        // One match after the other from every place, and each as long as the text.
+        (&["(.*a){20}"; 6][..], &million, WITHHELD),
+        (&["(.*a){20}"; 6], &line, WITHHELD),
+        // As many states as there are numbers of 21 bits.
+        (&["(a|b)*a(a|b){20}c"], &long, WITHHELD),
+        (&["(a|b)*a(a|b){20}c"], &short, &short),
+        (&["a.{0,500}b"; 6], &long, WITHHELD),
+        // Slow for engines that go back, and nothing special here.
+        (&["(a+)+b", "(a|aa)*c", "(a*)*b"], &million, &million),
+        (&["(a+)+", "(a|aa)*", "(a*)*"], &million, MARK),
+        (&["(.*a){20}"], &"a".repeat(10_000), MARK),
+    ] {
+        let shown = secrets(patterns).redact(text).into_owned();
+        assert!(shown == expected, "{patterns:?}: {} bytes, {:.40}", shown.len(), shown);
+    }
+}
+
+#[test]
+fn the_texts_of_a_value_share_a_budget() {
+    let secrets = secrets(&["(a|b)*a(a|b){20}c"; 20]);
+    let text = shuffled(50_000);
+    let mut value = serde_json::json!({"a": [text, text], "b": "ghp_0123456789abcdef0123456789"});
+    secrets.redact_value(&mut value, &[]);
+    assert_eq!(value, serde_json::json!({"a": [WITHHELD, WITHHELD], "b": WITHHELD}));
+}
+
+#[test]
+fn what_one_text_cost_does_not_count_for_the_next() {
+    let secrets = secrets(&["(a|b)*a(a|b){20}c"]);
+    assert_eq!(secrets.redact(&shuffled(1_000_000)), WITHHELD);
+    assert_eq!(secrets.redact("a word"), "a word");
+}

@@ -35,11 +35,14 @@ pub(crate) struct Options {
     /// The folder with the user's own .tollgate/ [default: the user's home]
     #[arg(long, value_name = "DIR")]
     home: Option<PathBuf>,
+    /// The folder for what the gate keeps between calls [default: $XDG_STATE_HOME/tollgate, or .local/state/tollgate of --home]
+    #[arg(long, value_name = "DIR")]
+    state: Option<PathBuf>,
 }
 
 /// Answers every line in order, to the end of input.
 pub(crate) fn run(options: &Options) -> ExitCode {
-    let mut gate = match open(&options.workspace, options.home.as_deref()) {
+    let mut gate = match open(&options.workspace, options.home.as_deref(), options.state.as_deref()) {
         Ok(gate) => gate,
         Err(stop) => return stop.exit(),
     };

@@ -24,6 +24,9 @@ pub(crate) struct Place {
     /// The folder with the user's own .tollgate/ [default: the user's home]
     #[arg(long, value_name = "DIR", global = true, help_heading = HEADING)]
     home: Option<PathBuf>,
+    /// The folder for what the gate keeps between calls [default: $XDG_STATE_HOME/tollgate, or .local/state/tollgate of --home]
+    #[arg(long, value_name = "DIR", global = true, help_heading = HEADING)]
+    state: Option<PathBuf>,
     /// Print the gate's answer as one JSON object, for programs
     #[arg(long, global = true, help_heading = HEADING)]
     pub(super) json: bool,
@@ -85,7 +88,7 @@ impl Place {
             }
         };
         let root = named.canonicalize().map_err(|why| Stop::Fault(cannot_open(&named, &why)))?;
-        Ok(Folders { root, home, home_named: self.home.is_some() })
+        Ok(Folders { root, home, home_named: self.home.clone(), state: self.state.clone() })
     }
 
     /// Opens the gate, for a command that prints by itself.
@@ -98,7 +101,7 @@ impl Place {
                 nearest(&here, home.as_deref()).ok_or_else(|| nowhere(&here))?
             }
         };
-        let gate = open(&root, self.home.as_deref())?;
+        let gate = open(&root, self.home.as_deref(), self.state.as_deref())?;
         if let Some(home) = self.home.as_deref().filter(|home| !home.is_dir()) {
             say(&format!("warn: there is no folder `{}`, so --home adds nothing", home.display()));
         }
@@ -111,8 +114,27 @@ impl Place {
 pub(crate) struct Folders {
     pub(super) root: PathBuf,
     pub(super) home: Option<PathBuf>,
-    /// Whether it was named on the command line, and so stands for everything that is the user's.
-    pub(super) home_named: bool,
+    /// The same where it was named on the command line, and so stands for everything that is the user's.
+    pub(super) home_named: Option<PathBuf>,
+    /// Where the state of all workspaces stands, as named on the command line.
+    pub(super) state: Option<PathBuf>,
+}
+
+impl Folders {
+    /// How a gate onto them is opened.
+    pub(super) fn gate(&self) -> tollgate::Builder {
+        builder(&self.root, self.home_named.as_deref(), self.state.as_deref())
+    }
+
+    /// The folder for what is kept of this workspace.
+    pub(super) fn state_folder(&self) -> Result<PathBuf, Stop> {
+        tollgate::state_of(&self.root, self.home_named.as_deref(), self.state.as_deref()).map_err(Stop::fault)
+    }
+
+    /// Makes that folder, where nobody but the user may look.
+    pub(super) fn make_state_folder(&self) -> Result<(), Stop> {
+        tollgate::make_state_of(&self.root, self.home_named.as_deref(), self.state.as_deref()).map_err(Stop::fault)
+    }
 }
 
 fn here() -> Result<PathBuf, Stop> {
@@ -121,15 +143,22 @@ fn here() -> Result<PathBuf, Stop> {
 }
 
 /// Opens a gate whose log goes to standard error.
-pub(super) fn open(workspace: &Path, home: Option<&Path>) -> Result<Tollgate, Stop> {
-    let mut builder = Tollgate::builder().workspace(workspace).log(log);
-    if let Some(home) = home {
-        builder = builder.home(home);
-    }
-    builder.open().map_err(|fault| match fault {
+pub(super) fn open(workspace: &Path, home: Option<&Path>, state: Option<&Path>) -> Result<Tollgate, Stop> {
+    builder(workspace, home, state).log(log).open().map_err(|fault| match fault {
         Error::Workspace { path, why } => Stop::Fault(cannot_open(&path, &why)),
         fault => Stop::fault(fault),
     })
+}
+
+fn builder(workspace: &Path, home: Option<&Path>, state: Option<&Path>) -> tollgate::Builder {
+    let mut builder = Tollgate::builder().workspace(workspace);
+    if let Some(home) = home {
+        builder = builder.home(home);
+    }
+    if let Some(state) = state {
+        builder = builder.state(state);
+    }
+    builder
 }
 
 fn cannot_open(path: &Path, why: &io::Error) -> String {

@@ -246,7 +246,7 @@ impl At {
             Self::Workspace(path) => Some(folders.root.join(path)),
             Self::Home(path) => Some(folders.home.as_ref()?.join(path)),
             Self::CodexHome(path) => {
-                let own = std::env::var_os("CODEX_HOME").filter(|own| !own.is_empty() && !folders.home_named);
+                let own = std::env::var_os("CODEX_HOME").filter(|own| !own.is_empty() && folders.home_named.is_none());
                 let home = own.map(PathBuf::from).or_else(|| Some(folders.home.as_ref()?.join(".codex")))?;
                 Some(if path.is_empty() { home } else { home.join(path) })
             }

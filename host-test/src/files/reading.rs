@@ -53,13 +53,12 @@ impl Files {
 
     /// The handle and the path below it through which a place may be read.
     pub(super) fn readable<'a>(&'a self, root: Root, real: &'a Names) -> Result<(&'a Dir, &'a [String]), FileError> {
-        let lent = self.lent(root).ok_or(Fault::Missing)?;
-        let below = real.below(&lent.real).ok_or(Fault::Denied)?;
+        let below = real.below(self.real(root).ok_or(Fault::Missing)?).ok_or(Fault::Denied)?;
         let of_home = || below.first().is_some_and(|first| LENT_OF_HOME.contains(&first.as_str()));
         if root == Root::Home && !of_home() {
             return Err(Fault::Denied.into());
         }
-        Ok((&lent.dir, below))
+        Ok((self.dir(root)?, below))
     }
 }
 

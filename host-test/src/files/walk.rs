@@ -4,7 +4,7 @@ use std::path::{Component, Path, PathBuf};
 
 use cap_std::fs::Metadata;
 
-use super::{Files, Lent};
+use super::Files;
 use crate::bindings::tollgate::hooks::workspace::Root;
 
 /// Links followed before a path counts as a circle; Linux's own limit.
@@ -42,7 +42,7 @@ impl Names {
         self.0.strip_prefix(folder.0.as_slice())
     }
 
-    fn absolute(&self) -> String {
+    pub(super) fn absolute(&self) -> String {
         let joined = self.0.join("/");
         if cfg!(windows) { joined } else { format!("/{joined}") }
     }
@@ -71,11 +71,11 @@ impl Files {
     /// Walks a path of the guest from one of the roots.
     pub(super) fn walk(&self, root: Root, path: &str) -> Walked {
         let nowhere = || Walked { real: None, entry: None, link: None, found: Look::Missing };
-        let Some(lent) = self.lent(root) else { return nowhere() };
+        let Some(from) = self.real(root) else { return nowhere() };
         if path.contains('\0') {
             return nowhere();
         }
-        let (mut at, mut ahead) = start(lent, path);
+        let (mut at, mut ahead) = start(from, path);
         let (mut links, mut entry, mut link, mut found) = (0, None, None, None);
         while let Some(name) = ahead.pop() {
             if name == ".." {
@@ -157,9 +157,9 @@ pub(super) fn joined(names: &[String]) -> PathBuf {
     names.iter().collect()
 }
 
-fn start(lent: &Lent, path: &str) -> (Names, Vec<String>) {
+fn start(from: &Names, path: &str) -> (Names, Vec<String>) {
     let (onto, ahead) = split(path);
-    (onto.unwrap_or_else(|| lent.real.clone()), ahead)
+    (onto.unwrap_or_else(|| from.clone()), ahead)
 }
 
 /// Where an absolute path begins, and the names ahead, last one first.

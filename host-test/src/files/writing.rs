@@ -3,7 +3,7 @@
 use std::io::Write as _;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use cap_std::fs::{Dir, File, OpenOptions};
+use cap_std::fs::{Dir, DirBuilder, File, OpenOptions};
 
 use super::walk::{Look, Names, joined};
 use super::{FileError, Files};
@@ -13,14 +13,12 @@ use crate::bindings::tollgate::hooks::workspace::{Fault, Root};
 /// Below these folders of the workspace the gate writes.
 const OWN_OF_PROJECT: &[&str] = &[".orchestration", ".tollgate"];
 
-/// Below this folder of the workspace stand copies of files, whoever may read those.
-const OWN_AND_PRIVATE: [&str; 2] = [".tollgate", "state"];
-
 /// Below these folders of the home folder.
 const OWN_OF_HOME: &[&str] = &[".tollgate"];
 
 /// A place that may be written: the handle, the folder below it, the name in that.
 struct Spot<'a> {
+    root: Root,
     dir: &'a Dir,
     folder: &'a [String],
     name: &'a str,
@@ -43,7 +41,7 @@ impl Files {
         let at = joined(spot.folder).join(spot.name);
         let mut file = match spot.dir.open_with(&at, &options) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                spot.dir.create_dir_all(joined(spot.folder))?;
+                spot.make_folder()?;
                 spot.dir.open_with(&at, &options)?
             }
             opened => opened?,
@@ -93,18 +91,19 @@ impl Files {
     /// Where a place may be written; `denied` for all but the gate's own folders of the root that was named, wherever the links
     /// led: a link in the workspace must not lead to what the user keeps at home.
     fn spot<'a>(&'a self, root: Root, real: &'a Names) -> Result<Spot<'a>, FileError> {
-        let own = match root {
-            Root::Project => OWN_OF_PROJECT,
-            Root::Home => OWN_OF_HOME,
+        let own = |folder: &[String]| match (root, folder.first()) {
+            (Root::State, _) => true,
+            (Root::Project, Some(first)) => OWN_OF_PROJECT.contains(&first.as_str()),
+            (Root::Home, Some(first)) => OWN_OF_HOME.contains(&first.as_str()),
+            (_, None) => false,
         };
-        if let Some(lent) = self.lent(root)
-            && let Some([folder @ .., name]) = real.below(&lent.real)
-            && folder.first().is_some_and(|first| own.contains(&first.as_str()))
+        if let Some(lent) = self.real(root)
+            && let Some([folder @ .., name]) = real.below(lent)
+            && own(folder)
         {
             // The workspace may be the home folder itself.
-            let at_home = self.home.as_ref().is_some_and(|home| home.real == lent.real);
-            let kept = folder.iter().map(String::as_str).take(OWN_AND_PRIVATE.len()).eq(OWN_AND_PRIVATE);
-            return Ok(Spot { dir: &lent.dir, folder, name, private: at_home || kept });
+            let at_home = self.home.as_ref().is_some_and(|home| home.real == *lent);
+            return Ok(Spot { root, dir: self.dir_to_write(root)?, folder, name, private: at_home || root == Root::State });
         }
         Err(Fault::Denied.into())
     }
@@ -113,11 +112,24 @@ impl Files {
         let folder = joined(spot.folder);
         match spot.dir.open_dir(&folder) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                spot.dir.create_dir_all(&folder)?;
+                spot.make_folder()?;
                 Ok(spot.dir.open_dir(&folder)?)
             }
             opened => Ok(opened?),
         }
+    }
+}
+
+impl Spot<'_> {
+    /// Makes the folder; in the state, one that nobody else may look into.
+    fn make_folder(&self) -> std::io::Result<()> {
+        let mut builder = DirBuilder::new();
+        #[cfg(unix)]
+        if self.root == Root::State {
+            use cap_std::fs::DirBuilderExt as _;
+            builder.mode(0o700);
+        }
+        self.dir.create_dir_with(joined(self.folder), builder.recursive(true))
     }
 }
 

@@ -286,7 +286,8 @@ impl<G: BorrowMut<Tollgate>> Hooks<G> {
         let folders = std::env::split_paths(&path).filter(|folder| folder.is_absolute());
         let folders: Vec<String> = folders.filter_map(|folder| folder.into_os_string().into_string().ok()).collect();
         let workspace = self.gate.borrow_mut().files().workspace().to_string_lossy().into_owned();
-        json!({"type": "hello", "workspace": workspace, "path": folders, "prompts": self.options.prompt.is_some()})
+        let temp = std::env::temp_dir().to_string_lossy().into_owned();
+        json!({"type": "hello", "workspace": workspace, "path": folders, "temp": temp, "prompts": self.options.prompt.is_some()})
     }
 
     fn now(&self) -> u64 {

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::options::{Options, Prompt};
 use super::remote::{Message, Remote};
-use super::script::{Script, Unusable};
+use super::script::{Copy, Unusable};
 use crate::files::Files;
 use crate::process::{self, Canceler, Ending, MOST_OUTPUT, Program};
 
@@ -109,16 +109,13 @@ fn carry_out(run: process::Run, body: &Value, prompt: Option<&str>, files: &File
     let texts = |name: &str| body.get(name).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
     let mut argv: Vec<String> = texts("argv").map(str::to_owned).collect();
     // The copy stays until the program has ended.
-    let script = match script(body, files) {
-        Ok(script) => script,
-        Err(ending) => return ending,
+    let order = body.get("script").filter(|order| !order.is_null());
+    let copied = order.map(|order| Copy::ordered(order, files).and_then(|copy| copy.redirect(&mut argv).map(|()| copy)));
+    let _copy = match copied.transpose() {
+        Ok(copy) => copy,
+        Err(Unusable::Changed(path)) => return json!({"changed": path}),
+        Err(Unusable::Failed(why)) => return json!({"failed": why}),
     };
-    if let Some((arg, script)) = &script {
-        let (Some(word), Some(path)) = (argv.get_mut(*arg), script.path.to_str()) else {
-            return json!({"failed": "the script has no place among the arguments"});
-        };
-        path.clone_into(word);
-    }
     let inherit: Vec<&str> = texts("env").collect();
     let set = body.get("set").and_then(Value::as_object).into_iter().flat_map(Map::iter);
     let set: Vec<(&str, &str)> = set.filter_map(|(name, value)| Some((name.as_str(), value.as_str()?))).collect();
@@ -141,17 +138,5 @@ fn carry_out(run: process::Run, body: &Value, prompt: Option<&str>, files: &File
         Ending::Missing => json!({"missing": true}),
         Ending::Canceled | Ending::Late => json!({"canceled": true}),
         Ending::Failed(fault) => json!({"failed": fault.to_string()}),
-    }
-}
-
-/// The checked copy of a script and its place among the arguments, where there is one.
-fn script(body: &Value, files: &Files) -> Result<Option<(usize, Script)>, Value> {
-    let Some(script) = body.get("script").filter(|script| !script.is_null()) else { return Ok(None) };
-    let text = |name: &str| script.get(name).and_then(Value::as_str).unwrap_or_default();
-    let arg = script.get("arg").and_then(Value::as_u64).and_then(|arg| usize::try_from(arg).ok()).unwrap_or_default();
-    match Script::checked(files, text("path"), text("digest")) {
-        Ok(checked) => Ok(Some((arg, checked))),
-        Err(Unusable::Changed) => Err(json!({"changed": text("path")})),
-        Err(Unusable::Failed(why)) => Err(json!({"failed": why})),
     }
 }

@@ -1,76 +1,152 @@
-//! A script of the workspace, run as the bytes that were checked.
+//! A script of the workspace with the files that it needs, run as the bytes that were checked.
+//!
+//! Which files those are, the digest that each must have and where the copy may lie, the gate says.
 
-use std::path::{Path, PathBuf};
+use std::io;
+use std::path::{Component, Path, PathBuf};
+use std::time::Duration;
 
+use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 use tempfile::TempDir;
 
 use crate::bindings::tollgate::hooks::workspace::Root;
 use crate::files::{Files, hexed};
 
-/// Longer than any script anybody writes.
-const LONGEST: u64 = 64 << 20;
+/// More than the gate lets anybody approve.
+const MAX_BYTES: u64 = 64 << 20;
 
-/// A copy that nobody else can change. It goes when this goes.
-pub(super) struct Script {
-    _folder: TempDir,
-    pub(super) path: PathBuf,
+/// What the folders of copies are called.
+const PREFIX: &str = "tollgate-run-";
+
+/// No run takes longer; a folder that is older was left behind by a process that was killed.
+const LEFT_BEHIND: Duration = Duration::from_secs(2 * 86_400);
+
+/// A copy in a folder that is the user's alone. It goes when this goes.
+#[derive(Debug)]
+pub(super) struct Copy {
+    folder: TempDir,
+    /// The words that name files of the copy.
+    words: Vec<(usize, String)>,
 }
 
 /// Why there is no copy.
 #[derive(Debug)]
 pub(super) enum Unusable {
-    /// It is not what somebody approved.
-    Changed,
+    /// This file is not what somebody approved.
+    Changed(String),
     /// It cannot be copied.
     Failed(String),
 }
 
-impl Script {
-    /// Reads a file of the workspace, and copies it to a private folder if its digest is this one.
-    pub(super) fn checked(files: &Files, path: &str, digest: &str) -> Result<Self, Unusable> {
-        // What cannot be read is not what was approved either.
-        let bytes = files.read(Root::Project, path, LONGEST).map_err(|_| Unusable::Changed)?;
-        if hexed(&Sha256::digest(&bytes)) != digest {
-            return Err(Unusable::Changed);
+impl Copy {
+    /// Copies what a command `run` orders. Each file is read once, and the bytes that were hashed are the bytes that are
+    /// written.
+    pub(super) fn ordered(order: &Value, files: &Files) -> Result<Self, Unusable> {
+        let list = |name: &str| order.get(name).and_then(Value::as_array).into_iter().flatten();
+        let text = |value: &Value, name: &str| value.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let folder = fresh_folder(list("folders").filter_map(Value::as_str))?;
+        let mut left = MAX_BYTES;
+        for file in list("files") {
+            let path = text(file, "path");
+            // What cannot be read is not what was approved either.
+            let bytes = files.read(Root::Project, &path, left).map_err(|_| Unusable::Changed(path.clone()))?;
+            left = left.saturating_sub(bytes.len() as u64);
+            if hexed(&Sha256::digest(&bytes)) != text(file, "digest") {
+                return Err(Unusable::Changed(path));
+            }
+            write(folder.path(), &path, &bytes)
+                .map_err(|why| Unusable::Failed(format!("`{path}` cannot be copied to `{}`: {why}", folder.path().display())))?;
         }
-        let name = Path::new(path).file_name().unwrap_or("script".as_ref());
-        copied(name.as_ref(), &bytes).map_err(|why| {
-            let folder = std::env::temp_dir();
-            Unusable::Failed(format!(
-                "the script `{path}` cannot be copied to `{}`: {why}; TMPDIR names another",
-                folder.display()
-            ))
-        })
+        let word = |word: &Value| {
+            let arg = word.get("arg").and_then(Value::as_u64).and_then(|arg| usize::try_from(arg).ok());
+            arg.map(|arg| (arg, text(word, "path")))
+        };
+        Ok(Self { words: list("words").filter_map(word).collect(), folder })
+    }
+
+    /// Makes the words lead to the copy.
+    pub(super) fn redirect(&self, argv: &mut [String]) -> Result<(), Unusable> {
+        for (arg, path) in &self.words {
+            let copied = self.folder.path().join(path);
+            let (Some(word), Some(copied)) = (argv.get_mut(*arg), copied.to_str()) else {
+                return Err(Unusable::Failed("the script has no place among the arguments".to_owned()));
+            };
+            copied.clone_into(word);
+        }
+        Ok(())
     }
 }
 
-fn copied(name: &Path, bytes: &[u8]) -> std::io::Result<Script> {
-    let mut builder = tempfile::Builder::new();
-    builder.prefix("tollgate-");
+/// A fresh folder that nobody else can enter, in the first folder where one can be had.
+fn fresh_folder<'f>(folders: impl Iterator<Item = &'f str>) -> Result<TempDir, Unusable> {
+    let mut why = "the gate named no folder for it".to_owned();
+    for folder in folders {
+        let made = make_private(Path::new(folder)).and_then(|()| {
+            sweep(Path::new(folder));
+            let mut builder = tempfile::Builder::new();
+            builder.prefix(PREFIX);
+            #[cfg(unix)]
+            builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
+            builder.tempdir_in(folder)
+        });
+        match made {
+            Ok(made) => return Ok(made),
+            Err(fault) => why = format!("`{folder}` cannot be used for it: {fault}"),
+        }
+    }
+    Err(Unusable::Failed(format!("the script cannot be copied: {why}; TMPDIR names another folder")))
+}
+
+fn make_private(folder: &Path) -> io::Result<()> {
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true);
     #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700));
-    let folder = builder.tempdir()?;
-    let path = folder.path().join(name);
-    write(&path, bytes)?;
-    Ok(Script { _folder: folder, path })
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)
+}
+
+/// Takes away what killed processes left behind.
+fn sweep(folder: &Path) {
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let is_copy = entry.file_name().to_str().is_some_and(|name| name.starts_with(PREFIX));
+        let age = || entry.metadata().and_then(|metadata| metadata.modified()).ok().and_then(|at| at.elapsed().ok());
+        if is_copy && age().is_some_and(|age| age > LEFT_BEHIND) {
+            let _ = std::fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
+/// Writes a file at its path below the copy's folder, and nowhere else.
+fn write(folder: &Path, path: &str, bytes: &[u8]) -> io::Result<()> {
+    let below = Path::new(path);
+    if path.is_empty() || !below.components().all(|part| matches!(part, Component::Normal(_))) {
+        return Err(io::Error::other("its path leads out of the copy"));
+    }
+    let target: PathBuf = folder.join(below);
+    if let Some(parent) = target.parent() {
+        make_private(parent)?;
+    }
+    create(&target, bytes)
 }
 
 #[cfg(unix)]
-fn write(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+fn create(path: &Path, bytes: &[u8]) -> io::Result<()> {
     use std::io::Write as _;
     use std::os::unix::fs::OpenOptionsExt as _;
     std::fs::OpenOptions::new().write(true).create_new(true).mode(0o500).open(path)?.write_all(bytes)
 }
 
 #[cfg(not(unix))]
-fn write(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+fn create(path: &Path, bytes: &[u8]) -> io::Result<()> {
     std::fs::write(path, bytes)
 }
 
 #[cfg(test)]
 mod tests {
     use std::fs;
+
+    use serde_json::json;
 
     use super::*;
 
@@ -79,24 +155,54 @@ mod tests {
         let (temp, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let text = b"#!/bin/sh\n";
         let digest = hexed(&Sha256::digest(text));
-        fs::create_dir(temp.path().join("hooks")).unwrap();
+        fs::create_dir_all(temp.path().join("hooks/lib")).unwrap();
         fs::write(temp.path().join("hooks/a.sh"), text).unwrap();
+        fs::write(temp.path().join("hooks/lib/b.sh"), text).unwrap();
         fs::write(outside.path().join("b.sh"), text).unwrap();
         std::os::unix::fs::symlink(outside.path().join("b.sh"), temp.path().join("out.sh")).unwrap();
-        std::os::unix::fs::symlink("hooks/a.sh", temp.path().join("in.sh")).unwrap();
-        let files = Files::open(temp.path(), None).unwrap();
-        for path in ["hooks/a.sh", "in.sh"] {
-            let script = Script::checked(&files, path, &digest).unwrap();
-            assert_eq!(fs::read(&script.path).unwrap(), text);
-            assert_eq!(script.path.file_name(), Path::new(path).file_name());
-            let mode = |path: &Path| std::os::unix::fs::PermissionsExt::mode(&fs::metadata(path).unwrap().permissions()) & 0o777;
-            assert_eq!((mode(&script.path), mode(script.path.parent().unwrap())), (0o500, 0o700));
-            let path = script.path.clone();
-            drop(script);
-            assert!(!path.parent().unwrap().exists());
+        let files = Files::open(temp.path(), None, None).unwrap();
+        let folder = outside.path().join("not/there/yet");
+        let order = |paths: &[(&str, &str)]| {
+            let paths: Vec<Value> = paths.iter().map(|(path, digest)| json!({"path": path, "digest": digest})).collect();
+            json!({"files": paths, "words": [{"arg": 1, "path": "hooks/a.sh"}], "folders": ["/dev/null/x", folder]})
+        };
+        let copy = Copy::ordered(&order(&[("hooks/a.sh", &digest), ("hooks/lib/b.sh", &digest)]), &files).unwrap();
+        let mut argv = ["sh", "hooks/a.sh", "x"].map(str::to_owned);
+        copy.redirect(&mut argv).unwrap();
+        let script = Path::new(&argv[1]);
+        assert!(script.starts_with(&folder) && script.ends_with("hooks/a.sh"), "{argv:?}");
+        let beside = script.with_file_name("lib").join("b.sh");
+        assert_eq!((fs::read(script).unwrap(), fs::read(&beside).unwrap()), (text.to_vec(), text.to_vec()));
+        let mode = |path: &Path| std::os::unix::fs::PermissionsExt::mode(&fs::metadata(path).unwrap().permissions()) & 0o777;
+        let top = copy.folder.path();
+        assert_eq!([script, top, &folder, &top.join("hooks/lib")].map(mode), [0o500, 0o700, 0o700, 0o700]);
+        assert!(copy.redirect(&mut argv[..1]).is_err());
+        drop(copy);
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 0);
+
+        for (path, digest) in [("hooks/lib/b.sh", "sha256:00"), ("out.sh", &digest), ("../x", &digest), ("none.sh", &digest)] {
+            let made = Copy::ordered(&order(&[("hooks/a.sh", &hexed(&Sha256::digest(text))), (path, digest)]), &files);
+            assert!(matches!(made, Err(Unusable::Changed(changed)) if changed == path), "{path}");
+            assert_eq!(fs::read_dir(&folder).unwrap().count(), 0, "nothing is left of {path}");
         }
-        for (path, digest) in [("hooks/a.sh", "sha256:00"), ("out.sh", &digest), ("../x", &digest), ("none.sh", &digest)] {
-            assert!(matches!(Script::checked(&files, path, digest), Err(Unusable::Changed)), "{path}");
+        let nowhere = json!({"files": [], "words": [], "folders": ["/dev/null/x"]});
+        assert!(matches!(Copy::ordered(&nowhere, &files), Err(Unusable::Failed(why)) if why.contains("TMPDIR")));
+    }
+
+    #[test]
+    fn what_was_left_behind_is_swept() {
+        let folder = tempfile::tempdir().unwrap();
+        let old = std::time::SystemTime::now() - LEFT_BEHIND - Duration::from_secs(60);
+        for (name, is_old) in [("tollgate-run-1", true), ("tollgate-run-2", false), ("other", true)] {
+            let path = folder.path().join(name);
+            fs::create_dir(&path).unwrap();
+            if is_old {
+                fs::File::open(&path).unwrap().set_modified(old).unwrap();
+            }
         }
+        sweep(folder.path());
+        let mut left: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        left.sort();
+        assert_eq!(left, ["other", "tollgate-run-2"]);
     }
 }

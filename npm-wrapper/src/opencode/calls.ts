@@ -95,7 +95,10 @@ export class Calls {
   #ruling(call: ToolCall): { governed: boolean; refused: string | undefined } {
     try {
       const { verdict, code, reason } = this.#gate.preTool(call);
-      return { governed: code !== 'ungoverned', refused: verdict === 'allow' ? undefined : reason };
+      if (verdict !== 'allow') return { governed: true, refused: reason };
+      // What is amiss though the call may run, the model should know.
+      if (reason !== '') this.#prompts.tell(call.session, reason);
+      return { governed: code !== 'ungoverned', refused: undefined };
     } catch (error) {
       return { governed: false, refused: this.#faults.met(`ruling on \`${call.tool}\``, error) };
     }

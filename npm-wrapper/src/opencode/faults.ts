@@ -1,23 +1,22 @@
-import * as fs from 'node:fs';
-import * as path from 'node:path';
 import { TollgateError } from '../index.js';
+import { isGoverned, letsFaultsPass } from '../on_fault.js';
 import type { Log } from './log.js';
 
 /**
  * What becomes of a call when the gate itself fails.
  *
- * A gate that answers says so itself, with the code `gate_fault`. This is for a gate that does not answer at all: the call
- * runs, unless the workspace is governed and its settings are strict.
+ * A gate that answers says so itself, with the code `gate_fault`. This is for a gate that does not answer at all: in a governed
+ * workspace the call does not run, because OpenCode has nobody ask a person, unless the user lets faults pass.
  */
 export class Faults {
   readonly #workspace: string;
+  readonly #home: string | undefined;
   readonly #log: Log;
-  #strict = false;
 
-  constructor(workspace: string, log: Log) {
+  constructor(workspace: string, home: string | undefined, log: Log) {
     this.#workspace = workspace;
+    this.#home = home;
     this.#log = log;
-    this.#look();
   }
 
   /** Writes a fault down. */
@@ -28,20 +27,9 @@ export class Faults {
   /** Writes a fault down, and says why the call must not run, where it must not. */
   met(doing: string, error: unknown): string | undefined {
     this.note(doing, error);
-    this.#look();
-    if (!this.#strict || !fs.existsSync(path.join(this.#workspace, '.orchestration'))) return undefined;
-    const remedy = 'try again, or have a person look at the log';
-    return `${doing} failed (${codeOf(error)}); the settings are strict, so the call does not run; ${remedy}`;
-  }
-
-  /** Settings that cannot be used leave the last good ones in force. */
-  #look(): void {
-    try {
-      const text = fs.readFileSync(path.join(this.#workspace, '.tollgate', 'config.json'), 'utf8');
-      this.#strict = (JSON.parse(text) as { strict?: unknown } | null)?.strict === true;
-    } catch (error) {
-      if (error instanceof Error && 'code' in error && error.code === 'ENOENT') this.#strict = false;
-    }
+    if (!isGoverned(this.#workspace) || letsFaultsPass(this.#workspace, this.#home)) return undefined;
+    const remedy = 'nobody can be asked here, so it does not run: try again, or let a person run it';
+    return `${doing} failed (${codeOf(error)}); so nothing is known about the call; ${remedy}`;
   }
 }
 
@@ -51,5 +39,5 @@ function codeOf(error: unknown): string {
 
 /** A fault in words. Causes are left out: they may quote what the call said. */
 function told(error: unknown): string {
-  return error instanceof Error ? `${codeOf(error)}: ${error.message}` : 'something that is no error was thrown';
+  return error instanceof Error ? `${codeOf(error)}: ${error.message}` : 'something that is not an error was thrown';
 }

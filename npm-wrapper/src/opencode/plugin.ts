@@ -1,9 +1,9 @@
 import { createTollgate, digest, type HookApproval, Hooks, type Tollgate, version } from '../index.js';
 import type { PluginInput, PluginOptions } from '../opencode.js';
-import { Calls } from './calls.js';
+import { Calls, type Place } from './calls.js';
 import { Faults } from './faults.js';
 import { fields, textIn, type ToolInput } from './host.js';
-import { hostLog } from './log.js';
+import { hostLog, type Log } from './log.js';
 import { workspaceOf } from './place.js';
 import { Prompts } from './prompts.js';
 import { Sessions } from './sessions.js';
@@ -13,31 +13,36 @@ import { intentTools } from './tools.js';
 export function start({ client, directory }: PluginInput, options: PluginOptions | undefined): object {
   const log = hostLog(client, options?.debug === true);
   const home = textIn(options?.home);
+  const state = textIn(options?.state);
   const workspace = workspaceOf(directory, home);
-  const faults = new Faults(workspace, log);
-  let gate: Tollgate;
-  let governed: boolean;
+  const faults = new Faults(workspace, home, log);
   try {
-    gate = createTollgate({ workspace, home, log });
-    governed = gate.perform({ op: 'list-intents' }).governed === true;
+    const gate = createTollgate({ workspace, home, state, log });
+    const governed = gate.perform({ op: 'list-intents' }).governed === true;
+    return gated(gate, governed, faults, { workspace, directory }, log);
   } catch (error) {
     return gateless(faults, error);
   }
+}
+
+function gated(gate: Tollgate, governed: boolean, faults: Faults, place: Place, log: Log): object {
+  const { workspace } = place;
   const standing = governed ? 'governed' : 'not governed: it has no .orchestration/';
   log('info', `Tollgate ${version} (${digest}) is live; \`${workspace}\` is ${standing}`);
   const prompts = new Prompts();
   const hooks = new Hooks(gate, { onApproval: (approval) => log('warn', wanting(approval)) });
-  const calls = new Calls(gate, hooks, prompts, faults, { workspace, directory });
+  const calls = new Calls(gate, hooks, prompts, faults, place);
   const sessions = new Sessions(calls, gate, hooks, prompts, faults);
   // Where nothing is governed there is nothing to select, and the model is spared the tools.
   return { ...callbacks(calls, sessions), ...(governed ? { tool: intentTools(gate) } : {}) };
 }
 
-function wanting({ hook, why }: HookApproval): string {
-  return `the hook \`${hook}\` is ${why} and does not run; look at it with \`tollgate hooks show ${hook}\`, then approve it`;
+function wanting({ hook, why, notice }: HookApproval): string {
+  const stands = notice === undefined ? `is ${why} and does not run` : `does not run: ${notice}`;
+  return `the hook \`${hook}\` ${stands}; look at it with \`tollgate hooks show ${hook}\`, then approve it`;
 }
 
-/** OpenCode drops a plugin that throws and goes on without it, so one without a gate stays and follows the settings. */
+/** OpenCode drops a plugin that throws and goes on without it, so one without a gate stays and keeps calls from running. */
 function gateless(faults: Faults, error: unknown): object {
   faults.note('starting the gate', error);
   const refuse = async () => {

@@ -8,6 +8,9 @@ import type { Pages } from './pages.js';
 /** A dialog that is taller than the window shows no buttons. */
 const LONGEST = 2_000;
 
+/** So many files are listed; what is said behind them has to be seen too. */
+const MOST_FILES = 8;
+
 /** `sha256:` and what a person can compare. */
 const DIGEST_CHARS = 7 + 12;
 
@@ -27,10 +30,11 @@ export class Approvals {
         await folder.perform({ op: 'hooks', do: 'approve', id: hook, digest });
         return true;
       case 'look': {
-        await this.#show(folder, hook, shows);
+        await this.#show(hook, shows);
         const again = 'Review';
         const picked = await vscode.window.showInformationMessage(`The hook "${hook}" waits for your approval.`, again);
-        return picked === again ? this.review(folder, hook) : false;
+        // The same question again: what was read is what may be approved, whatever the files have become meanwhile.
+        return picked === again ? this.ask(folder, approval) : false;
       }
       default:
         return false;
@@ -39,31 +43,44 @@ export class Approvals {
 
   /** Asks about a hook as it stands now, on a person's own request. @returns whether it is approved */
   async review(folder: Folder, id: string): Promise<boolean> {
-    const hook = await folder.perform<HookDetails & { shows: Shows; before: Shows['before']; problem?: string }>({
+    const hook = await folder.perform<HookDetails & { shows: Shows; before: Shows['before']; problem?: string; notice?: string }>({
       op: 'hooks',
       do: 'show',
       id,
     });
     if (hook.problem !== undefined) throw new TollgateError('not_done', `the hook \`${id}\` cannot run: ${hook.problem}`);
     if (hook.trust !== 'new' && hook.trust !== 'changed') return true;
-    return this.ask(folder, { hook: id, digest: hook.digest ?? '', why: hook.trust, shows: { ...hook.shows, before: hook.before } });
+    const { digest, trust: why, notice, shows, before } = hook;
+    return this.ask(folder, { hook: id, digest: digest ?? '', why, notice, shows: { ...shows, before } });
   }
 
-  /** Opens the script, beside what was approved of it, or the declaration where there is no script. */
-  async #show(folder: Folder, hook: string, { script, before }: Shows): Promise<void> {
-    const declared = folder.hooks.find(({ id }) => id === hook)?.file ?? '.tollgate/hooks.json';
-    const uri = folder.uri(script ? script[0] : declared);
-    const approved = before?.script_text;
-    if (script && typeof approved === 'string') {
-      const title = `${script[0]}: approved \u2194 now`;
-      await vscode.commands.executeCommand('vscode.diff', this.pages.page(`approved/${script[0]}`, approved), uri, title);
+  /**
+   * Opens what would be approved, beside what was approved before: the declaration, or the texts of the script and its files. They
+   * are the gate's, which are the bytes of the digest; the files themselves may be others by now.
+   */
+  async #show(hook: string, { before, ...shows }: Shows): Promise<void> {
+    const name = shows.script?.[0] ?? `${hook}.json`;
+    const now = this.pages.page(`now/${name}`, textOf(shows));
+    if (before === null) {
+      await vscode.window.showTextDocument(now);
     } else {
-      await vscode.window.showTextDocument(uri);
+      const approved = this.pages.page(`approved/${name}`, textOf(before));
+      await vscode.commands.executeCommand('vscode.diff', approved, now, `${name}: approved \u2194 now`);
     }
   }
 }
 
-async function question(folder: Folder, { hook, why, shows }: HookApproval): Promise<'approve' | 'look' | undefined> {
+/** What a person reads of a hook: its script and the files beside it, or its declaration where it has no script. */
+function textOf({ declaration, script, script_text: text, texts = [], not_shown: hidden = [] }: Partial<Shows>): string {
+  if (!script) return `${JSON.stringify(declaration, null, 2)}\n`;
+  if (texts.length === 0 && hidden.length === 0) return text ?? '';
+  const shown: [string, string][] = text === undefined ? texts : [[script[0], text], ...texts];
+  const parts = shown.map(([path, content]) => `==> ${path} <==\n${content}\n`);
+  if (hidden.length > 0) parts.push(`==> not shown, because too long or not text <==\n${hidden.join('\n')}\n`);
+  return parts.join('\n');
+}
+
+async function question(folder: Folder, { hook, why, notice, shows }: HookApproval): Promise<'approve' | 'look' | undefined> {
   const approve: vscode.MessageItem = { title: 'Approve' };
   const look: vscode.MessageItem = { title: shows.script ? 'Show Script' : 'Show Declaration' };
   const later: vscode.MessageItem = { title: 'Not now', isCloseAffordance: true };
@@ -72,18 +89,21 @@ async function question(folder: Folder, { hook, why, shows }: HookApproval): Pro
       ? `The workspace "${folder.name}" wants to run the hook "${hook}".`
       : `The hook "${hook}" of the workspace "${folder.name}" has changed since you approved it.`;
   // The question may come while a person types, and the first button takes the Enter key: it must not be the one that approves.
-  const answer = await vscode.window.showWarningMessage(text, { modal: true, detail: details(shows) }, look, approve, later);
+  const answer = await vscode.window.showWarningMessage(text, { modal: true, detail: details(shows, notice) }, look, approve, later);
   return answer === approve ? 'approve' : answer === look ? 'look' : undefined;
 }
 
 type Shows = HookApproval['shows'];
 
 /** What would run, as a person reads it. */
-export function details(shows: Shows): string {
-  const lines: string[] = [];
+export function details(shows: Shows, notice?: string): string {
+  const lines: string[] = notice === undefined ? [] : [notice, ''];
   const facts = factsOf(shows);
   const before = shows.before === null ? undefined : factsOf(shows.before as Partial<Shows>);
-  for (const [name, fact] of facts) if (!name.startsWith('declared ')) lines.push(`${name}: ${fact}`);
+  const listed = [...facts].filter(([name]) => !name.startsWith('declared '));
+  const [files, others] = [listed.filter(([name]) => name.startsWith('File ')), listed.filter(([name]) => !name.startsWith('File '))];
+  for (const [name, fact] of [...others, ...files.slice(0, MOST_FILES)]) lines.push(`${name}: ${fact}`);
+  if (files.length > MOST_FILES) lines.push(`and ${files.length - MOST_FILES} more files`);
   if (before !== undefined) {
     lines.push('', 'What changed:');
     for (const name of new Set([...before.keys(), ...facts.keys()])) {
@@ -98,14 +118,15 @@ export function details(shows: Shows): string {
 }
 
 /** Everything that decides what runs, under a name for each. */
-function factsOf({ declaration, runs, interpreter, script, files, unchecked }: Partial<Shows>): Map<string, string> {
+function factsOf({ declaration, runs, interpreter, script, files, in_place: inPlace, unchecked, note }: Partial<Shows>): Map<string, string> {
   const facts = new Map<string, string>();
   if (runs !== undefined) facts.set('Runs', runs.map(quoted).join(' '));
   if (typeof declaration?.prompt === 'string') facts.set('Asks the language model', JSON.stringify(declaration.prompt));
   if (interpreter !== undefined) facts.set('Program', interpreter);
   if (script) facts.set('Script', file(script));
   for (const named of files ?? []) facts.set(`File ${named[0]}`, named[1].slice(0, DIGEST_CHARS));
-  if (unchecked === true) facts.set('Not checked', 'it decides itself what else it reads and runs; changes of that are not asked about again');
+  for (const named of inPlace ?? []) facts.set(`File in place ${named[0]}`, named[1].slice(0, DIGEST_CHARS));
+  if (note !== undefined) facts.set(unchecked === true ? 'Not checked' : 'Checked', note);
   for (const [key, value] of Object.entries(declaration ?? {})) facts.set(`declared ${key}`, JSON.stringify(value));
   return facts;
 }

@@ -1,6 +1,6 @@
 import * as path from 'node:path';
 import * as vscode from 'vscode';
-import type { Intent } from '../calls.js';
+import type { Intent, Ruling, ToolCall } from '../calls.js';
 import { type ErrorCode, TollgateError } from '../error.js';
 import type { Entry, HookDetails, HookFault, HookList, IntentList, TracePage } from './answers.js';
 import type { GateThread } from './thread.js';
@@ -48,6 +48,10 @@ export class Folder {
 
   call<T>(method: string, ...args: unknown[]): Promise<T> {
     return this.thread.call<T>(this.key, method, ...args);
+  }
+
+  rule(call: ToolCall): Promise<Ruling> {
+    return this.thread.rule(this.key, call);
   }
 
   /** Answers a JSON operation, or throws what the gate answers instead. */

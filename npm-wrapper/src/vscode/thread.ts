@@ -1,5 +1,7 @@
 import { Worker } from 'node:worker_threads';
+import type { Ruling, ToolCall } from '../calls.js';
 import { type ErrorCode, TollgateError } from '../error.js';
+import { isGoverned, letsFaultsPass } from '../on_fault.js';
 import type { Opening, Order, Report } from './messages.js';
 
 /** What the thread says by itself. */
@@ -7,6 +9,9 @@ export type News = Exclude<Report, { type: 'answer' | 'refusal' }>;
 
 /** Less than editors give an extension for its end. */
 const MOST_FOR_CLOSING_MS = 2_000;
+
+/** A ruling takes milliseconds; a thread that has not answered after this long is stuck. */
+const MAX_RULING_MS = 15_000;
 
 interface Waiting {
   resolve: (value: unknown) => void;
@@ -48,6 +53,36 @@ export class GateThread {
   call<T>(folder: string, method: string, ...args: unknown[]): Promise<T> {
     if (this.#worker === undefined) this.#start();
     return this.#answer((id) => ({ type: 'call', id, folder, method, args })) as Promise<T>;
+  }
+
+  /**
+   * Rules on a call. Where the gate does not answer, nobody but the host is left to decide: in a governed folder a person is asked,
+   * unless the user lets faults pass.
+   */
+  async rule(folder: string, call: ToolCall, patienceMs = MAX_RULING_MS): Promise<Ruling> {
+    const opening = this.#openings.get(folder);
+    if (opening === undefined) throw new TollgateError('workspace_missing', `\`${folder}\` has no gate; open the folder first`);
+    try {
+      return await this.#inTime(this.call<Ruling>(folder, 'preTool', call), patienceMs);
+    } catch (error) {
+      const unknown = { effects: [], preHashes: [] };
+      if (!isGoverned(opening.workspace)) return { verdict: 'allow', code: 'ungoverned', reason: '', ...unknown };
+      const why = error instanceof Error ? error.message : String(error);
+      this.#heard({ type: 'log', folder, level: 'error', message: why });
+      const passes = letsFaultsPass(opening.workspace, opening.home);
+      const rest = passes ? '' : '; so nothing is known about the call, and a person has to decide whether it may run';
+      return { verdict: passes ? 'allow' : 'ask', code: 'gate_fault', reason: `${why}${rest}`, ...unknown };
+    }
+  }
+
+  /** Waits for an answer. A thread that does not give it is ended, and replaced by the next call. */
+  async #inTime<T>(answer: Promise<T>, patienceMs: number): Promise<T> {
+    const timer = setTimeout(() => {
+      const worker = this.#worker;
+      this.#gone(`the gate has not answered for ${patienceMs} ms and is restarted by the next call`);
+      void worker?.terminate();
+    }, patienceMs);
+    return answer.finally(() => clearTimeout(timer));
   }
 
   /** Tells how a prompt ended. */

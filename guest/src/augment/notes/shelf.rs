@@ -214,15 +214,14 @@ impl Folder {
 
     /// Where the index is kept, and beside it when the folder was last seen.
     fn places(&self) -> [String; 2] {
-        let place = format!("{}/{}", state::drawer("notes"), Digest::of(self.path.as_bytes()).short_hex());
+        let place = format!("notes/{}", Digest::of(self.path.as_bytes()).short_hex());
         [format!("{place}.index"), format!("{place}.seen")]
     }
 
     fn pack(&self, changed: bool, ports: &Ports) -> Result<(), FileFault> {
         let [index, seen] = self.places();
-        let replace = |path: &str, bytes: &[u8]| ports.records.replace(Root::Project, path, bytes, Expectation::Anything);
+        let replace = |path: &str, bytes: &[u8]| state::replace(path, bytes, Expectation::Anything, ports);
         if changed {
-            state::mark(ports)?;
             replace(&index, self.index.text())?;
         }
         let mut text = format!("{:x}\n", self.listed_ms);
@@ -233,8 +232,7 @@ impl Folder {
     }
 
     fn unpack(&mut self, ports: &Ports) {
-        let [index, seen] =
-            self.places().map(|place| ports.workspace.read(Root::Project, &place, MOST_INDEX).unwrap_or_default());
+        let [index, seen] = self.places().map(|place| state::read(&place, MOST_INDEX, ports).unwrap_or_default());
         let Some(index) = Index::open(index) else { return };
         let seen = String::from_utf8_lossy(&seen);
         let (listed, stamps) = seen.split_once('\n').unwrap_or_default();

@@ -15,8 +15,9 @@ mod quoted;
 pub mod targets;
 pub mod unified;
 
+use std::collections::BTreeSet;
+
 use super::effect::Deed;
-use crate::named::Seen;
 pub use envelope::Dialect;
 pub use targets::{Strip, every_target};
 
@@ -136,13 +137,13 @@ pub fn changes(text: &str, dialect: Dialect) -> Result<Vec<Change>, PatchFault> 
 #[derive(Debug, Default)]
 struct Changes {
     ordered: Vec<Change>,
-    seen: Seen,
+    seen: BTreeSet<(String, Deed)>,
 }
 
 impl Changes {
     fn add(&mut self, path: impl Into<String>, deed: Deed) -> Result<(), PatchFault> {
         let path = path.into();
-        if self.seen.insert(&path, deed as u32) {
+        if self.seen.insert((path.clone(), deed)) {
             if self.ordered.len() == MOST_CHANGES {
                 return Err(PatchFault::TooMany);
             }

@@ -13,10 +13,11 @@ mod search;
 mod tests;
 mod trees;
 
+use std::collections::BTreeSet;
+
 use super::effect::{Deed, Effect, Extent, Footprint, Operation, Touch};
 use super::path::{Location, WorkspacePath, below_home};
 use super::{CallFault, ToolCall};
-use crate::named::Seen;
 use crate::ports::{Facts, Kind, Question, Root, Workspace};
 use trees::{MAX_JUDGED, MAX_SEARCHED, Trees};
 
@@ -64,7 +65,7 @@ pub fn effects(
         workspace,
         owns,
         effects: Effects::default(),
-        seen: Seen::default(),
+        seen: BTreeSet::new(),
         trees: Trees::new(workspace),
         ways_out: 0,
     };
@@ -88,7 +89,7 @@ struct Resolving<'a> {
     workspace: &'a dyn Workspace,
     owns: &'a dyn Fn(&WorkspacePath, Extent) -> bool,
     effects: Effects,
-    seen: Seen,
+    seen: BTreeSet<(String, Operation, Extent)>,
     trees: Trees<'a>,
     /// How often something leads out of what is owned.
     ways_out: usize,
@@ -165,7 +166,7 @@ impl Resolving<'_> {
     }
 
     fn add_via(&mut self, location: Location, operation: Operation, extent: Extent, facts: &Facts, via: Option<String>) {
-        if self.seen.insert(location.as_str(), operation as u32 * 4 + extent as u32) {
+        if self.seen.insert((location.as_str().to_owned(), operation, extent)) {
             let (pre_hash, stamp) = (facts.digest, facts.stamp);
             self.effects.known.push(Effect { location, operation, extent, pre_hash, stamp, via });
         }

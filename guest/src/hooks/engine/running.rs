@@ -4,23 +4,30 @@ use std::rc::Rc;
 
 use serde_json::Value;
 
+use super::super::bundle::Checked;
 use super::super::declaration::{Action, Hook};
 use super::super::event;
 use super::super::outcome::Outcome;
-use super::super::program::Program;
+use super::super::program::{Copied, Program};
 use super::super::registry::Source;
 use super::super::run::{Run, Stage, Status};
 use super::super::schedule::Key;
 use super::super::trust::{self, Trust};
 use super::Hooks;
 use crate::json::object;
-use crate::ports::Ports;
+use crate::ports::{Ports, Question, Root};
 
 /// What a program inherits of the environment. Secrets in the rest are none of its business.
 const ENVIRONMENT: &[&str] = &["HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR", "TEMP", "SystemRoot"];
 
 /// Of a program's output the host keeps so much.
 const OUTPUT_BYTES: u64 = 1 << 20;
+
+/// At most this many runs of hooks that nobody has ever approved are looked at in one step: each may mean reading a folder.
+const MAX_EXAMINED: usize = 256;
+
+/// Where copies of scripts lie while they run, below the home folder.
+const COPIES: &str = ".tollgate/run";
 
 /// How long commands of lifecycle events may take, and everything else.
 const LIFECYCLE_MS: u64 = 30_000;
@@ -69,36 +76,44 @@ impl Hooks {
         if source != Source::Workspace {
             return Ok(None);
         }
-        let deed = trust::deed(hook, &self.machine, ports)
+        let id = &hook.id;
+        let skipped = |why: &str| {
+            let remedy = format!("look at it with `tollgate hooks show {id}`, then `tollgate hooks approve {id}`");
+            Outcome::boxed(Status::Skipped, &format!("{why}; {remedy}"))
+        };
+        // Those do not run whatever they are, so a flood of them need not be looked at, and takes nobody else's turn.
+        if !self.approvals.knows(id, &self.machine, ports) {
+            self.examined += 1;
+            if self.examined > MAX_EXAMINED {
+                return Err(skipped(Trust::New.reason()));
+            }
+        }
+        let deed = trust::deed(hook, false, &self.machine, ports)
             .map_err(|why| Outcome::boxed(Status::Failed, &ports.secrets.redact_with(&why, &hook.secrets)))?;
         let trust = self.approvals.trust(hook, &deed, &self.machine, ports);
-        let (why, before) = match trust {
+        let (name, why, notice, before) = match trust {
             Trust::Approved => return Ok(deed.program),
-            Trust::New => ("nobody has approved it yet", Value::Null),
-            Trust::Changed(before) => ("it is no longer what was approved", before),
+            trust => (trust.as_str(), trust.reason(), trust.notice(), trust.before()),
         };
-        let id = &hook.id;
-        let outcome = Outcome::boxed(
-            Status::Skipped,
-            &format!("{why}; look at it with `tollgate hooks show {id}`, then `tollgate hooks approve {id}`"),
-        );
+        let outcome = skipped(why);
         let digest = deed.digest.to_string();
         if !self.asked.iter().any(|(known, asked)| known == id && *asked == digest) {
             self.asked.retain(|(known, _)| known != id);
             self.asked.push((id.clone(), digest));
             ports.warn(&format!("the hook `{id}` of this workspace does not run: {why}; `tollgate hooks show {id}` shows it"));
-            let name = if before.is_null() { "new" } else { "changed" };
-            let mut shows = deed.shows;
+            let mut shows = deed.told(ports);
             if let Some(fields) = shows.as_object_mut() {
                 fields.insert("before".to_owned(), before);
             }
-            self.command(&mut [
+            let mut body = vec![
                 ("type", "approval".into()),
                 ("hook", id.as_str().into()),
                 ("digest", deed.digest.to_string().into()),
                 ("why", name.into()),
                 ("shows", shows),
-            ]);
+            ];
+            body.extend(notice.map(|notice| ("notice", notice.into())));
+            self.command(&mut body);
         }
         Err(outcome)
     }
@@ -112,20 +127,16 @@ impl Hooks {
         let mut event = object(&mut event);
         match &run.hook.action {
             Action::Command { words, shell } => {
-                let script = program.as_ref().and_then(|program| program.script.clone()).map(|(arg, path, digest)| {
-                    object(&mut [("arg", arg.into()), ("path", path.into()), ("digest", digest.to_string().into())])
-                });
+                let script = match program.as_ref().and_then(|program| program.copied.as_ref()) {
+                    Some(copied) => self.copy_order(copied, ports)?,
+                    None => Value::Null,
+                };
                 let argv = match program {
                     Some(program) => program.argv,
                     None if *shell => ["sh", "-c"].into_iter().map(str::to_owned).chain(words.iter().cloned()).collect(),
                     None => words.clone(),
                 };
-                Ok(vec![
-                    ("type", "run".into()),
-                    ("argv", argv.into()),
-                    ("stdin", event.to_string().into()),
-                    ("script", script.unwrap_or_default()),
-                ])
+                Ok(vec![("type", "run".into()), ("argv", argv.into()), ("stdin", event.to_string().into()), ("script", script)])
             }
             Action::Prompt(prompt) => {
                 let runner = self.registry.of_user().prompt_runner.clone().filter(|_| !self.prompts_by_host);
@@ -142,6 +153,34 @@ impl Hooks {
             }
             Action::Component(_) => Err(Outcome::boxed(Status::Skipped, "hooks that are components do not run in this version")),
         }
+    }
+
+    /// Which files the host copies, the digest that each must have, the words that become paths of the copy, and the
+    /// folders that the copy may lie in, best first.
+    fn copy_order(&self, copied: &Copied, ports: &Ports) -> Result<Value, Box<Outcome>> {
+        let file =
+            |(path, digest): &Checked| object(&mut [("path", path.as_str().into()), ("digest", digest.to_string().into())]);
+        let word = |(at, path): &(usize, String)| object(&mut [("arg", (*at).into()), ("path", path.as_str().into())]);
+        let folders = self.copy_folders(ports);
+        if folders.is_empty() {
+            let why = "its script cannot be copied: your home folder and the folder for temporary files lie in the workspace; set TMPDIR to another";
+            return Err(Outcome::boxed(Status::Failed, why));
+        }
+        Ok(object(&mut [
+            ("files", copied.files.iter().map(file).collect()),
+            ("words", copied.words.iter().map(word).collect()),
+            ("folders", folders.into()),
+        ]))
+    }
+
+    /// The user's own folder is better than the one for temporary files, where interpreters may find files of others in
+    /// the folders above. Neither counts where the workspace holds it, because whoever writes there could exchange the copy.
+    fn copy_folders(&self, ports: &Ports) -> Vec<String> {
+        let home = Question { root: Root::Home, path: COPIES.to_owned(), digest: false };
+        let temp = self.machine.temp.as_ref().map(Question::project);
+        let looked_at = ports.workspace.inspect(&std::iter::once(home).chain(temp).collect::<Vec<_>>());
+        let paths = looked_at.into_iter().filter_map(|facts| facts.real_path);
+        paths.filter(|path| self.machine.is_absolute(path)).collect()
     }
 
     pub(super) fn stop(&mut self, key: Key, status: Status) {

@@ -1,6 +1,6 @@
 //! Paths of a world in memory.
 
-use super::{HOME, PROJECT};
+use super::{HOME, PROJECT, STATE};
 use crate::ports::Root;
 
 /// The names of a path that are still ahead, last one first.
@@ -24,6 +24,7 @@ pub(super) fn folder(root: Root) -> &'static str {
     match root {
         Root::Project => PROJECT,
         Root::Home => HOME,
+        Root::State => STATE,
     }
 }
 
@@ -48,6 +49,12 @@ pub(super) fn may_write(root: Root, path: &str) -> bool {
     let own: &[&str] = match root {
         Root::Project => &[".orchestration", ".tollgate"],
         Root::Home => &[".tollgate"],
+        Root::State => return path.starts_with(&format!("{STATE}/")),
     };
     own.iter().any(|own| path.starts_with(&format!("{}/{own}/", folder(root))))
+}
+
+/// Whether what stands at a path is lent to somebody who asks about that root.
+pub(super) fn may_read(root: Root, path: &str) -> bool {
+    path.strip_prefix(folder(root)).is_some_and(|below| below.is_empty() || below.starts_with('/'))
 }

@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex};
 
 use clap::Args;
 use serde_json::{Value, json};
-use tollgate::{DIGEST, Level, Tollgate, VERSION};
+use tollgate::{DIGEST, Level, VERSION};
 
 use super::ask::{ask, is, list, text};
 use super::place::{Folders, Place};
@@ -225,11 +225,7 @@ fn workspace(folders: &Folders) -> Result<(Value, Vec<String>), Stop> {
             heard.push(message.to_owned());
         }
     };
-    let mut builder = Tollgate::builder().workspace(&folders.root).log(log);
-    if let Some(home) = &folders.home {
-        builder = builder.home(home);
-    }
-    let mut gate = builder.open().map_err(Stop::fault)?;
+    let mut gate = folders.gate().log(log).open().map_err(Stop::fault)?;
     let intents = ask(&mut gate, &json!({"op": "list-intents"}))?;
     let governed = is(&intents, "governed");
     let mut faults = Vec::new();

@@ -2,8 +2,8 @@
 //!
 //! The adapter in `hosts/` reads and writes the host's words; the gate decides. This file only carries one to the other, and
 //! says what becomes of faults. A hook that crashes lets the tool run, in every host, so nothing here may: what goes wrong is
-//! answered. A fault of our own lets the call run, with a message, unless the workspace is strict; a call that cannot be
-//! understood is denied.
+//! answered. Where the gate does not answer before a tool runs, a person is asked; where nobody can be asked, or the call cannot be
+//! understood, it is denied.
 
 mod ground;
 mod knowledge;
@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use serde_json::json;
-use tollgate::{Error, Outcome as Ending, Ruling, Tollgate, ToolCall, Verdict};
+use tollgate::{Error, Outcome as Ending, Tollgate, ToolCall, Verdict};
 
 use super::{log, say};
 use crate::hosts::{self, Answer, Call, Event, Host, Moment, cut, salvage};
@@ -52,9 +52,22 @@ impl Options {
     }
 }
 
+/// The exit code that keeps a tool from running where the answer cannot be told in the host's own words.
+const BLOCKED: i32 = 2;
+
 /// Answers one event.
 pub(crate) fn run(options: &Options) -> ExitCode {
     let Some(host) = hosts::named(&options.host) else { return super::failed("there is no such host") };
+    let code = catch_unwind(AssertUnwindSafe(|| told(host, options))).unwrap_or_else(|_| {
+        say("error: the hook failed; whether the call may run is not known, so it does not");
+        BLOCKED
+    });
+    // The operating system clears away what is left, faster than we would.
+    std::process::exit(code)
+}
+
+/// Reads one event, tells the host the answer, and returns the exit code.
+fn told(host: &dyn Host, options: &Options) -> i32 {
     let mut payload = Vec::new();
     let read = io::stdin().lock().take(MOST_BYTES + 1).read_to_end(&mut payload);
     let named = options.event.as_deref();
@@ -77,19 +90,28 @@ pub(crate) fn run(options: &Options) -> ExitCode {
         (Moment::Other, _) | (_, None) => None,
         (moment, Some(root)) => answered(host, &event, &root, moment, &mut gate),
     };
+    let refused = match &answer {
+        Some(Answer::Deny(reason) | Answer::Ask(reason)) => Some(reason.clone()),
+        _ => None,
+    };
     let text = answer
         .and_then(|answer| host.answer(&event, answer))
         .map_or_else(|| host.silence().to_owned(), |answer| answer.to_string());
     let mut out = io::stdout().lock();
+    let mut code = 0;
     if !text.is_empty() && writeln!(out, "{text}").and_then(|()| out.flush()).is_err() {
         say("error: the answer could not be written");
+        // Silence would let the tool run.
+        if let Some(reason) = refused {
+            say(&reason);
+            code = BLOCKED;
+        }
     }
     // What could not be entered is tried again; the host has its answer.
     if let Some(Err(fault)) = gate.as_mut().map(finish) {
         say(&format!("error: {fault}"));
     }
-    // The operating system clears away what is left, faster than we would.
-    std::process::exit(0)
+    code
 }
 
 /// Waits for what the gate wants to try again.
@@ -118,19 +140,23 @@ fn answered(host: &dyn Host, event: &Event, root: &Path, moment: Moment, gate: &
     }));
     match responded {
         Ok(Ok(answer)) => Some(answer),
-        Ok(Err(fault)) => fault_of_our_own(root, moment, &fault.to_string()),
-        Err(_) => fault_of_our_own(root, moment, "the hook failed"),
+        Ok(Err(fault)) => fault_of_our_own(host, event, root, &fault.to_string()),
+        Err(_) => fault_of_our_own(host, event, root, "the hook failed"),
     }
 }
 
-/// A fault of our own lets work go on, unless the workspace wants it otherwise.
-fn fault_of_our_own(root: &Path, moment: Moment, why: &str) -> Option<Answer> {
+/// What is answered where the gate has not answered: before a tool runs a person decides, unless the user lets faults pass.
+fn fault_of_our_own(host: &dyn Host, event: &Event, root: &Path, why: &str) -> Option<Answer> {
     say(&format!("error: {why}"));
-    if moment == Moment::BeforeTool && ground::is_strict(root) {
-        let reason = format!("{why}; the settings are strict, so nothing runs until a person has put it right");
-        return Some(Answer::Deny(worded(&reason, "gate_fault")));
+    if event.moment() != Moment::BeforeTool || ground::lets_faults_pass(root) {
+        return None;
     }
-    None
+    let why = format!("{why}; so nothing is known about the call");
+    Some(if host.asks(event) {
+        Answer::Ask(worded(&format!("{why}, and a person has to decide whether it may run"), "gate_fault"))
+    } else {
+        Answer::Deny(worded(&unaskable(&why), "gate_fault"))
+    })
 }
 
 /// A reason as a model and a person read it, between the words of others.
@@ -181,20 +207,18 @@ impl Hook<'_> {
             return Ok(Answer::Deny(worded(&ruling.reason, &ruling.code)));
         }
         if ruling.verdict == Verdict::Ask && !self.host.asks(self.event) {
-            return self.withdraw(&asked, unaskable(&ruling));
+            return self.withdraw(&asked, worded(&unaskable(&ruling.reason), &ruling.code));
         }
         let session = &self.event.session;
         let said =
             lifecycle(self.gate, "before_tool", session, &json!({"tool_name": call.tool, "call_id": call.id, "args": call.args}));
         let said = match said {
             Ok(said) => said,
-            Err(fault) => {
-                let refused = fault_of_our_own(self.root, Moment::BeforeTool, &fault.to_string());
-                if let Some(Answer::Deny(reason)) = refused {
-                    return self.withdraw(&asked, reason);
-                }
-                lifecycle::Word::default()
-            }
+            Err(fault) => match fault_of_our_own(self.host, self.event, self.root, &fault.to_string()) {
+                Some(Answer::Deny(reason)) => return self.withdraw(&asked, reason),
+                Some(answer) => return Ok(answer),
+                None => lifecycle::Word::default(),
+            },
         };
         if !said.goes_on {
             let reason = said.message.unwrap_or_else(|| "a hook stopped the call and did not say why".to_owned());
@@ -207,10 +231,12 @@ impl Hook<'_> {
         if ruling.verdict == Verdict::Ask {
             return Ok(Answer::Ask(worded(&ruling.reason, &ruling.code)));
         }
-        if !ruling.reason.is_empty() {
-            say(&format!("warn: {}", ruling.reason));
+        // What is amiss though the call may run, a person and the model should know.
+        let amiss = Some(ruling.reason).filter(|reason| !reason.is_empty());
+        if let Some(reason) = &amiss {
+            say(&format!("warn: {reason}"));
         }
-        let mut told = said.message.into_iter().collect::<Vec<_>>();
+        let mut told: Vec<String> = said.message.into_iter().chain(amiss.map(|reason| format!("Tollgate: {reason}"))).collect();
         let known = knowledge::about(self.gate, &asked, self.root);
         let args = match known {
             Some(known) if known.args.is_some() && self.host.rewrites(self.event) => known.args,
@@ -302,7 +328,6 @@ impl Hook<'_> {
 }
 
 /// Why a call is denied that a person should decide on.
-fn unaskable(ruling: &Ruling) -> String {
-    let reason = format!("{}; nobody can be asked here, so it does not run: let a person run it", ruling.reason);
-    worded(&reason, &ruling.code)
+fn unaskable(why: &str) -> String {
+    format!("{why}; nobody can be asked here, so it does not run: let a person run it")
 }

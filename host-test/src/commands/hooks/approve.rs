@@ -1,7 +1,5 @@
 //! `tollgate hooks show`, `approve` and `revoke`: a person's word.
 
-use std::path::Path;
-
 use clap::Args;
 use serde_json::{Value, json};
 
@@ -22,37 +20,30 @@ pub(super) struct Options {
     yes: bool,
 }
 
-pub(super) fn show(gate: &mut dyn Gate, root: &Path, id: &str, json: bool, screen: &mut Screen<'_>) -> Result<Outcome, Stop> {
+pub(super) fn show(gate: &mut dyn Gate, id: &str, json: bool, screen: &mut Screen<'_>) -> Result<Outcome, Stop> {
     let hook = ask(gate, &json!({"op": "hooks", "do": "show", "id": id}))?;
     if json {
         screen.json(&hook)?;
     } else {
-        deed::lines(&hook, root, screen).iter().try_for_each(|line| screen.line(line))?;
+        deed::lines(&hook, screen).iter().try_for_each(|line| screen.line(line))?;
     }
     Ok(Outcome::Done)
 }
 
-pub(super) fn run(
-    gate: &mut dyn Gate,
-    root: &Path,
-    options: &Options,
-    json: bool,
-    screen: &mut Screen<'_>,
-) -> Result<Outcome, Stop> {
+pub(super) fn run(gate: &mut dyn Gate, options: &Options, json: bool, screen: &mut Screen<'_>) -> Result<Outcome, Stop> {
     let ask_person = |question: &str| if options.yes { Word::Yes } else { ask_on_terminal(question) };
-    approve(gate, root, &options.id, ask_person, json, screen)
+    approve(gate, &options.id, ask_person, json, screen)
 }
 
 fn approve(
     gate: &mut dyn Gate,
-    root: &Path,
     id: &str,
     ask_person: impl FnOnce(&str) -> Word,
     json: bool,
     screen: &mut Screen<'_>,
 ) -> Result<Outcome, Stop> {
     let hook = ask(gate, &json!({"op": "hooks", "do": "show", "id": id}))?;
-    let shown = deed::lines(&hook, root, screen);
+    let shown = deed::lines(&hook, screen);
     if json {
         shown.iter().for_each(|line| drop(writeln!(screen.err, "{line}")));
     } else {
@@ -122,7 +113,7 @@ mod tests {
             ("new", Word::Nobody, vec![shown("new")], Err("--yes")),
         ] {
             let mut gate = Script::new(exchanges);
-            let (came_to, out, _) = printed(|screen| approve(&mut gate, Path::new("/"), "a", |_| word, false, screen));
+            let (came_to, out, _) = printed(|screen| approve(&mut gate, "a", |_| word, false, screen));
             gate.end();
             assert!(out.contains("  runs         /bin/true\n"), "{trust}: {out}");
             match (came_to, expected) {
@@ -139,7 +130,7 @@ mod tests {
     #[test]
     fn programs_get_one_object() {
         let mut gate = Script::new([shown("new"), approved()]);
-        let (_, out, err) = printed(|screen| approve(&mut gate, Path::new("/"), "a", |_| Word::Yes, true, screen));
+        let (_, out, err) = printed(|screen| approve(&mut gate, "a", |_| Word::Yes, true, screen));
         assert_eq!(out, "{\"id\":\"a\",\"digest\":\"sha256:1\"}\n");
         assert!(err.starts_with("a (workspace hook, f)"), "{err}");
     }

@@ -1,8 +1,5 @@
 //! What a hook would do, as a person sees it before agreeing.
 
-use std::io::Read as _;
-use std::path::Path;
-
 use serde_json::Value;
 use similar::{ChangeTag, TextDiff};
 
@@ -12,14 +9,14 @@ use super::super::screen::{Screen, Style, plain};
 /// So many lines of a script are shown; the rest is in its file.
 const MOST_LINES: usize = 20;
 
-/// So much of a script is compared, as much as the gate keeps of an approved one.
-const MOST_BYTES: u64 = 16 << 10;
+/// So many other files are named; `--json` names all.
+const MOST_FILES: usize = 20;
 
 /// Lines around a difference.
 const AROUND: usize = 2;
 
 /// The hook, what it runs and what was approved before, in lines.
-pub(super) fn lines(hook: &Value, root: &Path, screen: &Screen<'_>) -> Vec<String> {
+pub(super) fn lines(hook: &Value, screen: &Screen<'_>) -> Vec<String> {
     let nothing = Value::Null;
     let shows = hook.get("shows").unwrap_or(&nothing);
     let mut shown = vec![title(hook, screen)];
@@ -36,21 +33,28 @@ pub(super) fn lines(hook: &Value, root: &Path, screen: &Screen<'_>) -> Vec<Strin
     row("interpreter", text(shows, "/interpreter"));
     let script = script(shows);
     row("script", &script.join(" "));
-    for file in list(shows, "files") {
-        let file: Vec<&str> = file.as_array().into_iter().flatten().filter_map(Value::as_str).collect();
-        row("reads", &file.join(" "));
+    for (name, label) in [("files", "file"), ("in_place", "in place")] {
+        let files = list(shows, name);
+        for file in files.iter().take(MOST_FILES) {
+            let file: Vec<&str> = file.as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+            row(label, &file.join(" "));
+        }
+        if files.len() > MOST_FILES {
+            row(label, &format!("… {} more; `--json` names all", files.len() - MOST_FILES));
+        }
     }
-    if shows.get("unchecked") == Some(&Value::Bool(true)) {
-        row("not checked", "it decides itself what else it reads and runs; changes of that are not asked about again");
-    }
+    let is_unchecked = shows.get("unchecked") == Some(&Value::Bool(true));
+    row(if is_unchecked { "not checked" } else { "checked" }, text(shows, "/note"));
     row("digest", text(hook, "/digest"));
     row("problem", text(hook, "/problem"));
     row("off", text(hook, "/disabled_reason"));
-    let now = script.first().map(|path| script_text(root, path)).unwrap_or_default();
+    let hidden = texts(shows, "not_shown");
+    row("not shown", &hidden.iter().take(MOST_FILES).copied().collect::<Vec<_>>().join(" "));
+    let now = text(shows, "/script_text");
     match hook.get("before").filter(|before| !before.is_null()) {
         Some(before) => {
             shown.push("  since it was approved:".to_owned());
-            shown.extend(differences(&all(before, text(before, "/script_text")), &all(shows, &now), screen));
+            shown.extend(differences(&all(before), &all(shows), screen));
         }
         None if !now.is_empty() => {
             let count = now.lines().count();
@@ -66,6 +70,7 @@ pub(super) fn lines(hook: &Value, root: &Path, screen: &Screen<'_>) -> Vec<Strin
 
 fn title(hook: &Value, screen: &Screen<'_>) -> String {
     let trust = match text(hook, "/trust") {
+        _ if !text(hook, "/notice").is_empty() => text(hook, "/notice"),
         "new" => "nobody has approved it yet",
         "changed" => "it is no longer what was approved",
         "approved" => "approved",
@@ -73,7 +78,7 @@ fn title(hook: &Value, screen: &Screen<'_>) -> String {
     };
     let (id, source, file) = (text(hook, "/id"), text(hook, "/source"), text(hook, "/file"));
     let file = if file.is_empty() { String::new() } else { format!(", {}", plain(file)) };
-    format!("{} ({} hook{file}): {trust}", screen.paint(Style::Bold, &plain(id)), plain(source))
+    format!("{} ({} hook{file}): {}", screen.paint(Style::Bold, &plain(id)), plain(source), plain(trust))
 }
 
 /// The script's path, and its digest where that is told.
@@ -92,20 +97,16 @@ fn command(words: &[&str]) -> String {
     words.iter().map(quoted).collect::<Vec<_>>().join(" ")
 }
 
-/// The beginning of a script, as far as it is text.
-fn script_text(root: &Path, path: &str) -> String {
-    let mut bytes = Vec::new();
-    if let Ok(file) = std::fs::File::open(root.join(path)) {
-        let _ = file.take(MOST_BYTES).read_to_end(&mut bytes);
-    }
-    String::from_utf8(bytes).unwrap_or_default()
-}
-
-/// Everything that decides what runs, a line each.
-fn all(shows: &Value, script: &str) -> String {
+/// Everything that decides what runs, a line each, and the texts of the files that were checked.
+fn all(shows: &Value) -> String {
     let mut decides = shows.as_object().cloned().unwrap_or_default();
-    decides.retain(|name, _| !matches!(name.as_str(), "script_text" | "before"));
-    format!("{:#}\n{script}", Value::Object(decides))
+    decides.retain(|name, _| !matches!(name.as_str(), "script_text" | "texts" | "not_shown" | "note" | "format" | "before"));
+    let mut all = format!("{:#}\n{}", Value::Object(decides), text(shows, "/script_text"));
+    for file in list(shows, "texts") {
+        let part = |at: usize| file.get(at).and_then(Value::as_str).unwrap_or_default();
+        all.push_str(&format!("\n{}:\n{}", part(0), part(1)));
+    }
+    all
 }
 
 fn differences(before: &str, now: &str, screen: &Screen<'_>) -> Vec<String> {
@@ -135,18 +136,17 @@ mod tests {
     use super::super::super::screen::tests::printed;
     use super::*;
 
-    fn shown(hook: &Value, root: &Path) -> String {
-        printed(|screen| lines(hook, root, screen)).0.join("\n")
+    fn shown(hook: &Value) -> String {
+        printed(|screen| lines(hook, screen)).0.join("\n")
     }
 
     #[test]
     fn what_would_run_is_shown_before_anybody_agrees() {
-        let temp = tempfile::tempdir().unwrap();
-        std::fs::write(temp.path().join("a.sh"), format!("#!/bin/sh\necho \u{1b}[2J\n{}", "x\n".repeat(30))).unwrap();
         let hook = json!({
             "id": "lint", "source": "workspace", "file": ".tollgate/hooks.json", "trigger": "t", "trust": "new", "digest": "sha256:1",
             "shows": {"declaration": {}, "runs": ["/bin/sh", "a.sh", "it's"], "interpreter": "/bin/dash", "script": ["a.sh", "sha256:2"],
-                      "files": [["b", "sha256:3"]]},
+                      "files": [["b", "sha256:3"]], "in_place": [["c", "sha256:4"]], "unchecked": true, "note": "a reason",
+                      "script_text": format!("#!/bin/sh\necho \u{1b}[2J\n{}", "x\n".repeat(30)), "not_shown": ["b"]},
             "before": null,
         });
         let expected = "\
@@ -155,28 +155,41 @@ lint (workspace hook, .tollgate/hooks.json): nobody has approved it yet
   runs         /bin/sh a.sh 'it'\\''s'
   interpreter  /bin/dash
   script       a.sh sha256:2
-  reads        b sha256:3
+  file         b sha256:3
+  in place     c sha256:4
+  not checked  a reason
   digest       sha256:1
+  not shown    b
   | #!/bin/sh
   | echo \\u{1b}[2J
 ";
-        let shown = shown(&hook, temp.path());
+        let shown = shown(&hook);
         assert!(shown.starts_with(expected), "{shown}");
         assert!(shown.ends_with("  | x\n  | … 12 more lines"), "{shown}");
     }
 
     #[test]
     fn what_has_changed_is_shown_as_differences() {
-        let temp = tempfile::tempdir().unwrap();
-        std::fs::write(temp.path().join("a.sh"), "one\ntwo\nthree\nfour\nfive\n").unwrap();
-        let shows = |digest: &str| json!({"declaration": {"id": "a"}, "runs": ["a.sh"], "script": ["a.sh", digest]});
-        let mut before = shows("sha256:old");
-        before["script_text"] = "one\nTWO\nthree\nfour\nfive\n".into();
-        let hook = json!({"id": "a", "source": "workspace", "trust": "changed", "shows": shows("sha256:new"), "before": before});
-        let shown = shown(&hook, temp.path());
-        for line in
-            ["  since it was approved:", "  -     \"sha256:old\"", "  +     \"sha256:new\"", "  - TWO", "  + two", "    one"]
-        {
+        let shows = |digest: &str, text: &str, beside: &str| {
+            json!({"declaration": {"id": "a"}, "runs": ["a.sh"], "script": ["a.sh", digest], "script_text": text,
+                   "texts": [["lib.sh", beside]], "note": digest})
+        };
+        let before = shows("sha256:old", "one\nTWO\nthree\nfour\nfive\nsix\n", "left");
+        let now = shows("sha256:new", "one\ntwo\nthree\nfour\nfive\nsix\n", "right");
+        let hook = json!({"id": "a", "source": "workspace", "trust": "changed", "notice": "why", "shows": now, "before": before});
+        let shown = shown(&hook);
+        for line in [
+            "a (workspace hook): why",
+            "  since it was approved:",
+            "  -     \"sha256:old\"",
+            "  +     \"sha256:new\"",
+            "  - TWO",
+            "  + two",
+            "    one",
+            "    lib.sh:",
+            "  - left",
+            "  + right",
+        ] {
             assert!(shown.lines().any(|shown| shown == line), "{line}\n{shown}");
         }
         assert!(!shown.contains("five"), "{shown}");

@@ -50,12 +50,11 @@ struct One {
 pub(crate) fn run(options: &Options) -> ExitCode {
     let json = options.place.json;
     options.place.run(|opened, screen| {
-        let root = &opened.root;
         let mut hooks = Hooks::new(&mut opened.gate, HookOptions::new());
         match &options.command {
             Command::List => list::show(&mut hooks, json, screen),
-            Command::Show(one) => approve::show(&mut hooks, root, &one.id, json, screen),
-            Command::Approve(options) => approve::run(&mut hooks, root, options, json, screen),
+            Command::Show(one) => approve::show(&mut hooks, &one.id, json, screen),
+            Command::Approve(options) => approve::run(&mut hooks, options, json, screen),
             Command::Revoke(one) => approve::revoke(&mut hooks, &one.id, json, screen),
             Command::Run(options) => {
                 run::end_with_us(hooks.remote());

@@ -72,7 +72,8 @@ fn init(folders: &Folders, options: &Options, screen: &mut Screen<'_>) -> Result
     if let Some(outcome) = refused(options, &count(&changes, "write"), screen)? {
         return Ok(outcome);
     }
-    let mut receipt = Receipt::read(&folders.root)?;
+    let state = folders.state_folder()?;
+    let mut receipt = Receipt::read(&folders.root, &state)?;
     let all: Vec<Change> = changes.iter().map(|(_, change)| change.clone()).collect();
     let mut written: Vec<Change> = Vec::new();
     for (host, change) in &changes {
@@ -86,7 +87,8 @@ fn init(folders: &Folders, options: &Options, screen: &mut Screen<'_>) -> Result
     }
     written.extend(all);
     receipt.folders.extend(missing_folders(&written));
-    written.extend(receipt.changes(&folders.root)?);
+    folders.make_state_folder()?;
+    written.push(receipt.change(&folders.root, &state)?);
     change::write_all(&written)?;
     tell(
         json,
@@ -199,7 +201,8 @@ enum Return {
 }
 
 fn undo(folders: &Folders, options: &Options, screen: &mut Screen<'_>) -> Result<Outcome, Stop> {
-    let receipt = Receipt::read(&folders.root)?;
+    let state = folders.state_folder()?;
+    let receipt = Receipt::read(&folders.root, &state)?;
     if receipt.files.is_empty() {
         screen.note("there is nothing to take back: `tollgate init` has not been run here");
         return Ok(Outcome::Done);
@@ -236,7 +239,7 @@ fn undo(folders: &Folders, options: &Options, screen: &mut Screen<'_>) -> Result
                 .map_err(|fault| Stop::Fault(format!("`{}` cannot be removed: {fault}", file.path.display())))?;
         }
     }
-    receipt.forget(&folders.root);
+    receipt.forget(&folders.root, &state);
     for (_, _, what) in &returns {
         if let Return::Leave(why) = what
             && !why.is_empty()

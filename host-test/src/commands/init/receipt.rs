@@ -1,4 +1,5 @@
-//! What `tollgate init` did, so that it can be taken back: `.tollgate/state/init.json`, which is nothing to commit.
+//! What `tollgate init` did, so that it can be taken back: `init.json` in the workspace's state folder, where no repository can
+//! put one that takes back something else.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,9 +9,7 @@ use serde_json::{Value, json};
 use super::super::Stop;
 use super::change::{self, Change, backup_of, digest};
 
-const FOLDER: &str = ".tollgate/state";
-const FILE: &str = ".tollgate/state/init.json";
-const IGNORE: &str = ".tollgate/state/.gitignore";
+const FILE: &str = "init.json";
 
 /// A file that was written.
 #[derive(Debug, Clone)]
@@ -33,10 +32,11 @@ pub(super) struct Receipt {
 }
 
 impl Receipt {
-    pub(super) fn read(root: &Path) -> Result<Self, Stop> {
-        let Some(text) = change::read(&root.join(FILE))? else { return Ok(Self::default()) };
+    pub(super) fn read(root: &Path, state: &Path) -> Result<Self, Stop> {
+        let file = state.join(FILE);
+        let Some(text) = change::read(&file)? else { return Ok(Self::default()) };
         let value: Value = serde_json::from_str(&text)
-            .map_err(|why| Stop::Fault(format!("`{FILE}` cannot be read: {why}; take the hooks away by hand")))?;
+            .map_err(|why| Stop::Fault(format!("`{}` cannot be read: {why}; take the hooks away by hand", file.display())))?;
         let text = |value: &Value, name: &str| value.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
         let list = |name: &str| value.get(name).and_then(Value::as_array).cloned().unwrap_or_default();
         let written = |file: &Value| Written {
@@ -65,36 +65,26 @@ impl Receipt {
         self.files.push(Written { path, host, made: change.before.is_none(), digest: after });
     }
 
-    /// The changes that keep it.
-    pub(super) fn changes(&self, root: &Path) -> Result<Vec<Change>, Stop> {
+    /// The change that keeps it.
+    pub(super) fn change(&self, root: &Path, state: &Path) -> Result<Change, Stop> {
         let within = |path: &Path| path.strip_prefix(root).unwrap_or(path).display().to_string();
         let file =
             |file: &Written| json!({"path": within(&file.path), "host": file.host, "made": file.made, "digest": file.digest});
         let files: Vec<Value> = self.files.iter().map(file).collect();
         let folders: Vec<String> = self.folders.iter().map(|folder| within(folder)).collect();
         let after = format!("{:#}\n", json!({"files": files, "folders": folders}));
-        let path = root.join(FILE);
-        let mut changes = vec![Change { before: change::read(&path)?, path, after }];
-        let ignore = root.join(IGNORE);
-        if !ignore.exists() {
-            changes.push(Change { path: ignore, before: None, after: "*\n".to_owned() });
-        }
-        Ok(changes)
+        let path = state.join(FILE);
+        Ok(Change { before: change::read(&path)?, path, after })
     }
 
     /// Takes the receipt itself away, and folders in which nothing is left.
-    pub(super) fn forget(&self, root: &Path) {
+    pub(super) fn forget(&self, root: &Path, state: &Path) {
         for file in &self.files {
             let _ = fs::remove_file(backup_of(&file.path));
         }
-        let _ = fs::remove_file(root.join(FILE));
-        let alone =
-            |folder: &Path| fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some() && entries.next().is_none());
-        if alone(&root.join(FOLDER)) {
-            let _ = fs::remove_file(root.join(IGNORE));
-        }
+        let _ = fs::remove_file(state.join(FILE));
         // Only empty ones go.
-        let own = [root.join(FOLDER), root.join(".tollgate")];
-        self.folders.iter().rev().chain(&own).for_each(|folder| drop(fs::remove_dir(folder)));
+        let own = root.join(".tollgate");
+        self.folders.iter().rev().chain([&own]).for_each(|folder| drop(fs::remove_dir(folder)));
     }
 }

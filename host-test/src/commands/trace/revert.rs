@@ -28,12 +28,13 @@ pub(super) struct Options {
 
 pub(super) fn run(opened: &mut Opened, options: &Options, json: bool, screen: &mut Screen<'_>) -> Result<Outcome, Stop> {
     let ask_person = |question: &str| if options.yes { Word::Yes } else { ask_on_terminal(question) };
-    revert(&mut opened.gate, &opened.root, &options.entry, ask_person, json, screen)
+    let state = opened.gate.state_folder().map(Path::to_owned).unwrap_or_default();
+    revert(&mut opened.gate, (&opened.root, &state), &options.entry, ask_person, json, screen)
 }
 
 fn revert(
     gate: &mut dyn Gate,
-    root: &Path,
+    (root, state): (&Path, &Path),
     entry: &str,
     ask_person: impl FnOnce(&str) -> Word,
     json: bool,
@@ -44,7 +45,7 @@ fn revert(
     let path = text(&plan, "/path").to_owned();
     let version = match text(&plan, "/action") {
         "remove" => None,
-        "restore" => Some(earlier(&plan, root, &path)?),
+        "restore" => Some(earlier(&plan, root, state, &path)?),
         _ => return Err(strange(&json!({"op": "revert"}))),
     };
     let shown = lines(&plan, version.as_ref(), screen);
@@ -88,7 +89,7 @@ fn revert(
 }
 
 /// The content that stood there before: the gate's own copy, else git's.
-fn earlier(plan: &Value, root: &Path, path: &str) -> Result<Version, Stop> {
+fn earlier(plan: &Value, root: &Path, state: &Path, path: &str) -> Result<Version, Stop> {
     let git_said = |why: Option<String>| why.map(|why| format!(" ({why})")).unwrap_or_default();
     let Some(want) = plan.get("want").and_then(Value::as_str) else {
         return versions::of_head(root, path).map_err(|why| {
@@ -98,7 +99,7 @@ fn earlier(plan: &Value, root: &Path, path: &str) -> Result<Version, Stop> {
     };
     let image = plan.get("image").and_then(Value::as_str);
     if let Some(image) = image
-        && let Some(bytes) = restore::read(root, image).filter(|bytes| restore::digest(bytes) == want)
+        && let Some(bytes) = restore::read(state, image).filter(|bytes| restore::digest(bytes) == want)
     {
         let executable = versions::executable_in_head(root, path);
         return Ok(Version { bytes, executable, from: format!("the gate's own copy, {image}") });
@@ -159,7 +160,7 @@ mod tests {
     use super::*;
 
     const ID: &str = "11111111-1111-4111-8111-111111111111";
-    const IMAGE: &str = ".tollgate/state/images/x";
+    const IMAGE: &str = "images/x";
 
     /// A repository with `a` committed as "committed", then changed to "agent's", and the gate's copy of "copied".
     fn workspace() -> tempfile::TempDir {
@@ -170,8 +171,8 @@ mod tests {
         git_in(root, &["add", "a"]);
         git_in(root, &["commit", "-qm", "x"]);
         fs::write(root.join("a"), "agent's").unwrap();
-        fs::create_dir_all(root.join(".tollgate/state/images")).unwrap();
-        fs::write(root.join(IMAGE), "copied").unwrap();
+        fs::create_dir_all(root.join("state/images")).unwrap();
+        fs::write(root.join("state").join(IMAGE), "copied").unwrap();
         temp
     }
 
@@ -205,7 +206,8 @@ mod tests {
                 question = text.to_owned();
                 Word::Yes
             };
-            let (came_to, out, err) = printed(|screen| revert(&mut gate, temp.path(), ID, yes, false, screen));
+            let (came_to, out, err) =
+                printed(|screen| revert(&mut gate, (temp.path(), &temp.path().join("state")), ID, yes, false, screen));
             assert_eq!(came_to.unwrap(), Outcome::Done);
             gate.end();
             assert_eq!(fs::read_to_string(temp.path().join("a")).ok().as_deref(), left);
@@ -219,7 +221,8 @@ mod tests {
     fn the_plan_is_shown_before_it_is_done() {
         let temp = workspace();
         let mut gate = Script::new([planned(&plan("restore", Some("agent's"), Some("copied"), Some(IMAGE)))]);
-        let (came_to, out, err) = printed(|screen| revert(&mut gate, temp.path(), ID, |_| Word::No, false, screen));
+        let (came_to, out, err) =
+            printed(|screen| revert(&mut gate, (temp.path(), &temp.path().join("state")), ID, |_| Word::No, false, screen));
         assert_eq!(came_to.unwrap(), Outcome::No);
         let expected = format!(
             "entry 11111111: write at 2026-11-16T09:30:00.000Z in session s1, for INT-1\n  file    a\n  now     {}\n  then    {}\n  \
@@ -242,7 +245,8 @@ mod tests {
         ] {
             let temp = workspace();
             let mut gate = Script::new([planned(&plan)]);
-            let (came_to, _, _) = printed(|screen| revert(&mut gate, temp.path(), ID, |_| word, false, screen));
+            let (came_to, _, _) =
+                printed(|screen| revert(&mut gate, (temp.path(), &temp.path().join("state")), ID, |_| word, false, screen));
             let Err(Stop::Fault(why)) = came_to else { panic!("{said}: {came_to:?}") };
             assert!(why.contains(said), "{why}");
             assert_eq!(fs::read_to_string(temp.path().join("a")).unwrap(), "agent's");
@@ -254,7 +258,8 @@ mod tests {
         let temp = workspace();
         let plan = plan("restore", Some("agent's"), Some("committed"), None);
         let mut gate = Script::new([planned(&plan), recorded()]);
-        let (came_to, out, err) = printed(|screen| revert(&mut gate, temp.path(), ID, |_| Word::Yes, true, screen));
+        let (came_to, out, err) =
+            printed(|screen| revert(&mut gate, (temp.path(), &temp.path().join("state")), ID, |_| Word::Yes, true, screen));
         assert_eq!(came_to.unwrap(), Outcome::Done);
         let mut expected = plan;
         expected["source"] = "git HEAD".into();
@@ -269,7 +274,8 @@ mod tests {
         let refused = json!({"error": {"code": "workspace_fault", "message": "the disk is full"}});
         let question = json!({"op": "revert", "entry": ID, "step": "record"});
         let mut gate = Script::new([planned(&plan("remove", Some("agent's"), None, None)), (question, refused)]);
-        let (came_to, _, _) = printed(|screen| revert(&mut gate, temp.path(), ID, |_| Word::Yes, false, screen));
+        let (came_to, _, _) =
+            printed(|screen| revert(&mut gate, (temp.path(), &temp.path().join("state")), ID, |_| Word::Yes, false, screen));
         let Err(Stop::Refused { message, .. }) = came_to else { panic!() };
         assert_eq!(message, "removed a, but the ledger does not know of it: the disk is full");
     }

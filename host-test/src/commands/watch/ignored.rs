@@ -8,7 +8,10 @@ use globset::{GlobBuilder, GlobMatcher};
 const FOLDERS: &[&str] = &[".git", "node_modules", "target"];
 
 /// What the gate writes itself.
-const OWN: &[&str] = &[".tollgate/state", ".tollgate/logs"];
+const OWN: &[&str] = &[".tollgate/logs", STATE_AT_HOME];
+
+/// Where the state stands if the workspace is the home folder.
+const STATE_AT_HOME: &str = ".local/state/tollgate";
 
 /// One line of `.gitignore`.
 struct Rule {
@@ -82,7 +85,8 @@ mod tests {
             ("web/node_modules/x.js", false, true),
             ("target", true, true),
             ("src/target", false, false),
-            (".tollgate/state/x", false, true),
+            (".local/state/tollgate/x", false, true),
+            (".local/state/other", false, false),
             (".tollgate/logs/hooks.log", false, true),
             (".tollgate/hooks.json", false, false),
             ("x.log", false, true),

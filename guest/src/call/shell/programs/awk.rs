@@ -34,7 +34,8 @@ fn scan(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
         Some(text) if !only_prints(text) => {
             reader.unknown(format!("the `{}` program `{}` may write a file or run a command", call.name, display(text)));
             // What stands in plain sight can be refused with a good reason.
-            let quoted = |start: &str| text.split_once(start).and_then(|(_, rest)| rest.split_once('"')).map(|(quoted, _)| quoted);
+            let quoted =
+                |start: &str| text.split_once(start).and_then(|(_, rest)| rest.split_once('"')).map(|(quoted, _)| quoted);
             if let Some(file) = quoted("> \"") {
                 reader.touch(call.state, call.name, &Arg::known(file), Deed::Write);
             }

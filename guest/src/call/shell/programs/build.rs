@@ -139,7 +139,8 @@ pub(super) const ROWS: &[Program] = &[
         ..Program::opaque(&["make", "gmake"])
     },
     Program {
-        valued: &[("B", TREE), ("install", Role::Text), ("prefix", TREE)],
+        // Its build folder is its own affair, like any build tool's.
+        valued: &[("B", Role::Text), ("install", Role::Text), ("prefix", TREE)],
         answers: &["--version"],
         rule: Some(cmake),
         ..Program::opaque(&["cmake"])

@@ -36,7 +36,7 @@ pub(super) const ROWS: &[Program] = &[
         long: &["utc", "universal", "rfc-email", "rfc-2822", "debug", "version"],
         valued: &[("d", Role::Text), ("date", Role::Text), ("r", Role::Text), ("reference", Role::Read), ("v", Role::Text)],
         attached: &[("I", Role::Text), ("iso-8601", Role::Text), ("rfc-3339", Role::Text)],
-        operands: Operands::Rule,
+        operands: Operands::All(Role::Text),
         rule: Some(only_formats),
         ..Program::new(&["date"])
     },
@@ -55,7 +55,12 @@ pub(super) const ROWS: &[Program] = &[
     },
     Program { flags: "b", valued: &[("n", Role::Text), ("l", Role::Text), ("p", Role::Text)], ..Program::new(&["top"]) },
     // A page that is a file of the workspace goes through formatters that obey it.
-    Program { flags: "kfaw", operands: Operands::Rule, rule: Some(only_names), ..Program::new(&["man", "apropos", "whatis"]) },
+    Program {
+        flags: "kfaw",
+        operands: Operands::All(Role::Text),
+        rule: Some(only_names),
+        ..Program::new(&["man", "apropos", "whatis"])
+    },
     // Their languages have no files; what is read as input is arithmetic.
     Program {
         flags: "lqsw",

@@ -219,11 +219,15 @@ pub(super) const ROWS: &[Program] = &[
         ..Program::opaque(&["aria2c"])
     },
     Program { valued: &[("o", WRITE), ("output", WRITE)], ..Program::opaque(&["axel", "yt-dlp", "youtube-dl"]) },
-    Program::refused(
-        &["nc", "ncat", "netcat", "socat", "telnet", "ftp", "sftp", "lftp", "tftp"],
-        "moves data to and from files and programs in ways that its arguments do not show",
-    ),
+    Program {
+        // Whether a port is open, and nothing else.
+        answers: &["-z * *", "-zv * *", "-vz * *", "-z -v * *", "-z -w1 * *", "-zw1 * *"],
+        ..Program::refused(&["nc", "ncat", "netcat"], MOVES_DATA)
+    },
+    Program::refused(&["socat", "telnet", "ftp", "sftp", "lftp", "tftp"], MOVES_DATA),
 ];
+
+const MOVES_DATA: &str = "moves data to and from files and programs in ways that its arguments do not show";
 
 fn curl(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
     for output in parsed.values(&["o", "output"]) {

@@ -61,6 +61,7 @@ pub(super) const ROWS: &[Program] = &[
         ],
         attached: &[("all-repeated", Role::Text), ("group", Role::Text)],
         operands: INPUT_THEN_OUTPUT,
+        rule: Some(no_late_options),
         ..Program::new(&["uniq"])
     },
     Program {
@@ -142,6 +143,7 @@ pub(super) const ROWS: &[Program] = &[
         ],
         single_dash: true,
         operands: INPUT_THEN_OUTPUT,
+        rule: Some(no_late_options),
         ..Program::new(&["xxd"])
     },
     Program {
@@ -271,6 +273,13 @@ pub(super) const ROWS: &[Program] = &[
         ..Program::new(&["csplit"])
     },
 ];
+
+/// Behind its input, what looks like an option may be its output.
+fn no_late_options(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+    if !parsed.is_ordered() {
+        reader.unknown(format!("`{}` may take an option behind its input for its output", call.name));
+    }
+}
 
 fn no_commands(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
     let may_be_command =

@@ -165,7 +165,8 @@ fn run_text(reader: &mut Reader<'_>, call: &Call<'_>, text: Option<String>) {
 /// `flock FILE COMMAND` and `flock FILE -c TEXT`
 fn run_locked(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
     let Some((lock, command)) = parsed.operands.split_first() else { return };
-    if !lock.text().is_some_and(|text| text.bytes().all(|byte| byte.is_ascii_digit())) {
+    // Without a command, a number is a descriptor that is open already.
+    if !(command.is_empty() && lock.text().is_some_and(|text| text.bytes().all(|byte| byte.is_ascii_digit()))) {
         reader.touch(call.state, call.name, lock, Deed::Write);
     }
     match command {

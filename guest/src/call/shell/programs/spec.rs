@@ -229,6 +229,8 @@ pub(in crate::call::shell) enum Unlisted {
     NoValue(String),
     /// An argument that may be an option, or several words.
     Uncertain(String),
+    /// An option behind an operand, whose value is one more operand in versions that look for options only before them.
+    Late(String),
 }
 
 impl Unlisted {
@@ -237,6 +239,9 @@ impl Unlisted {
         match self {
             Self::Option(option) => format!("`{program}` has the option `{option}`, whose effect is not known"),
             Self::NoValue(option) => format!("`{program}` has the option `{option}` without its value"),
+            Self::Late(option) => {
+                format!("`{program}` has the option `{option}` behind its files, and may take it for one of them")
+            }
             Self::Uncertain(arg) => format!("`{program}` has the argument `{arg}`, which is only known when it runs"),
         }
     }
@@ -278,10 +283,15 @@ impl Program {
                     break;
                 }
                 Arg::Known(text) if text.starts_with('-') && text != "-" => {
+                    let left = rest.len();
                     match self.parse_option(text, &mut rest, &mut parsed, &mut roles) {
                         Err(Unlisted::Option(_)) if self.lenient => {}
                         Err(Unlisted::Uncertain(_)) if self.lenient && !self.opaque => {}
                         other => other?,
+                    }
+                    let is_late = rest.len() < left && !parsed.operands.is_empty() && self.may_write_operands() && !self.opaque;
+                    if is_late && !roles.last().is_some_and(|(role, _)| matches!(role, Role::Path(_))) {
+                        return Err(Unlisted::Late(text.clone()));
                     }
                     if parsed.options.last().is_some_and(|(name, _)| self.ends_behind.contains(&name.as_str())) {
                         parsed.operands.extend(rest);
@@ -358,6 +368,18 @@ impl Program {
             }
         }
         Ok(())
+    }
+
+    /// Whether one more operand might be written.
+    fn may_write_operands(&self) -> bool {
+        let writes = |role: &Role| !matches!(role, Role::Text | Role::Read);
+        let any = |operands: &Operands| match operands {
+            Operands::None => false,
+            Operands::All(role) => writes(role),
+            Operands::Then(first, rest) => first.iter().any(writes) || writes(rest),
+            Operands::Rule => true,
+        };
+        any(&self.operands) || self.modes.iter().any(|mode| any(&mode.operands))
     }
 
     /// What the operands mean, given the options.

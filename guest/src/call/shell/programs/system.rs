@@ -31,7 +31,19 @@ pub(super) const ROWS: &[Program] = &[
     Program { answers: &[""], ..Program::refused(&["atq"], LATER) },
     Program::refused(&["systemd-run", "systemd-nspawn", "daemonize", "start-stop-daemon", "supervisorctl", "pm2"], LATER),
     Program {
-        answers: &["--version", "status", "status *", "list-units", "is-active *", "is-enabled *", "show *", "cat *", "--failed"],
+        answers: &[
+            "--version",
+            "status",
+            "status *",
+            "status * --no-pager",
+            "--no-pager status *",
+            "list-units",
+            "is-active *",
+            "is-enabled *",
+            "show *",
+            "cat *",
+            "--failed",
+        ],
         ..Program::refused(&["systemctl", "service", "initctl"], "starts programs that outlive the command")
     },
     Program { answers: &["list"], ..Program::refused(&["launchctl"], "starts programs that outlive the command") },

@@ -102,6 +102,9 @@ impl Reader<'_> {
         let follow: fn(&mut Self, &Builtin<'_>) -> Option<Ways> = match name {
             ":" | "true" | "false" | "echo" | "pwd" | "type" | "times" => Self::nothing,
             "jobs" if args.is_empty() => Self::nothing,
+            "history" if args.iter().all(|arg| arg.text().is_some_and(|text| text.bytes().all(|byte| byte.is_ascii_digit()))) => {
+                Self::nothing
+            }
             "jobs" => Self::nothing_known,
             "wait" => Self::wait,
             "printf" => Self::printf,
@@ -193,11 +196,16 @@ impl Reader<'_> {
     fn cd(&mut self, call: &Builtin<'_>) -> Option<Ways> {
         let target = match call.args {
             [] => Arg::Below(Base::Home, String::new()),
+            [Arg::Known(path)] if path == "-" => {
+                let mut moved = call.state.clone();
+                return moved.go_back().then(|| Ways { ok: vec![moved], failed: vec![call.state.clone()] });
+            }
             [Arg::Known(path)] if path.is_empty() || path.starts_with('-') => return None,
             [target] => target.clone(),
             _ => return None,
         };
         let mut moved = call.state.clone();
+        moved.remember_folder();
         self.change_directory(&mut moved, &target);
         Some(Ways { ok: vec![moved], failed: vec![call.state.clone()] })
     }
@@ -298,10 +306,11 @@ impl Reader<'_> {
         while let Some(arg) = args.next() {
             match arg.text()? {
                 "-r" | "-s" | "-rs" | "-sr" => {}
-                "-p" | "-t" | "-n" | "-N" | "-d" | "-rp" | "-rd" => match args.next()? {
-                    Arg::Many(_) => return None,
-                    _ => {}
-                },
+                "-p" | "-t" | "-n" | "-N" | "-d" | "-rp" | "-rd" => {
+                    if let Arg::Many(_) = args.next()? {
+                        return None;
+                    }
+                }
                 name if !name.starts_with('-') && self.may_assign(name) => state.set(name, Value::Unknown),
                 _ => return None,
             }

@@ -36,6 +36,8 @@ pub(in crate::call::shell) struct State {
     pub(in crate::call::shell) cwd: Option<String>,
     /// Whether a link leads to the working directory, so that `cd ..` does not go where the kernel would.
     pub(in crate::call::shell) behind_link: bool,
+    /// The same before the last `cd` of the command itself.
+    previous: Option<(Option<String>, bool)>,
     variables: Rc<BTreeMap<String, Value>>,
     /// The first exported variable that may change what programs do.
     pub(in crate::call::shell) influence: Option<Rc<str>>,
@@ -51,12 +53,25 @@ impl State {
             "." => String::new(),
             folder => folder.strip_prefix("./").unwrap_or(folder).to_owned(),
         });
-        Self { cwd, behind_link: false, variables: Rc::default(), influence: None, dialect: Dialect::Bash }
+        Self { cwd, behind_link: false, previous: None, variables: Rc::default(), influence: None, dialect: Dialect::Bash }
     }
 
     /// The state of a shell that a program of this one starts: its variables are whatever the environment holds.
     pub(in crate::call::shell) fn child(&self, dialect: Dialect) -> Self {
-        Self { variables: Rc::default(), dialect, ..self.clone() }
+        Self { variables: Rc::default(), previous: None, dialect, ..self.clone() }
+    }
+
+    /// For `cd -` later on.
+    pub(in crate::call::shell) fn remember_folder(&mut self) {
+        self.previous = Some((self.cwd.clone(), self.behind_link));
+    }
+
+    /// `cd -`; false where the command itself has not been anywhere else.
+    pub(in crate::call::shell) fn go_back(&mut self) -> bool {
+        let Some(previous) = self.previous.take() else { return false };
+        self.remember_folder();
+        (self.cwd, self.behind_link) = previous;
+        true
     }
 
     pub(in crate::call::shell) fn variable(&self, name: &str) -> Option<&Value> {
@@ -77,6 +92,7 @@ impl State {
     /// Nothing about the shell is certain any more.
     pub(in crate::call::shell) fn forget(&mut self) {
         self.cwd = None;
+        self.previous = None;
         self.forget_variables();
     }
 

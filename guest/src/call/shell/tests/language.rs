@@ -171,6 +171,8 @@ fn folders() {
         ("cd src/auth && cd ../billing && rm a", "d:src/billing/a"),
         ("(cd src && rm a); rm b", "d:src/a d:b"),
         ("cd && rm a", "d:~/a"),
+        ("cd src/auth && cd - && rm a", "d:a"),
+        ("cd src && cd auth && cd - && rm a", "d:src/a"),
         ("cd ~/x && rm a", "d:~/x/a"),
         ("cd /tmp && rm a", "d:/tmp/a"),
         ("cd src || rm a", "d:a"),

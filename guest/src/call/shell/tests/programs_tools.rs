@@ -191,7 +191,7 @@ fn outputs_in_plain_sight() {
         ("ffmpeg -i a.mp4 src/billing/x.mp4", "x:. w:src/billing/x.mp4"),
         ("make --eval=x", "x:. ?"),
         ("cmake -E rm src/billing/pay.ts", "x:. ?"),
-        ("cmake -B build", "x:. W:build"),
+        ("cmake -B build", "x:."),
         ("gh pr checkout 3", "x:. ?"),
         ("gh release download v1", "x:. ?"),
         ("gh release download v1 -D out", "x:. W:out"),

@@ -7,7 +7,7 @@ use crate::call::effect::Deed;
 pub(super) const ROWS: &[Program] = &[
     // The repository alone; its hooks may do more.
     Program {
-        flags: "fnuvAN",
+        flags: "fnuvANp",
         long: &[
             "all",
             "dry-run",
@@ -15,6 +15,7 @@ pub(super) const ROWS: &[Program] = &[
             "ignore-errors",
             "intent-to-add",
             "no-all",
+            "patch",
             "refresh",
             "renormalize",
             "sparse",

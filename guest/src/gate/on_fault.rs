@@ -1,0 +1,71 @@
+//! What becomes of a call when the gate itself fails before the tool runs: `on_fault` in the user's `~/.tollgate/config.json`.
+//!
+//! `"ask"`, which is also what counts where nothing is said: a person decides, and where nobody can be asked the call does not run.
+//! `"allow"`: the call runs. It is a person's choice for all of their workspaces, so a workspace cannot make it: neither its own
+//! settings count nor a file of the user's that stands in the workspace, where a repository can ship it.
+//!
+//! A host reads the same key of the same file when the gate does not answer at all. See `docs/hosts.md`.
+
+use serde_json::Value;
+
+use crate::call::path::Location;
+use crate::ports::{Ports, Question, Root};
+
+/// The user's own settings, below the home folder.
+const PATH: &str = ".tollgate/config.json";
+
+/// A larger file is a mistake.
+const MAX_BYTES: u64 = 1 << 20;
+
+/// What becomes of a call when the gate itself fails.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum OnFault {
+    /// A person decides.
+    Ask,
+    /// It runs.
+    Allow,
+}
+
+impl OnFault {
+    /// Reads the user's choice. Faults are rare, so it is read when one happens.
+    pub(super) fn of_user(ports: &Ports) -> Self {
+        let question = Question { root: Root::Home, path: PATH.to_owned(), digest: false };
+        let facts = ports.workspace.inspect(&[question]);
+        let real = facts.first().and_then(|facts| facts.real_path.as_deref());
+        if !real.is_some_and(|real| matches!(Location::reported(real), Location::Outside(_))) {
+            return Self::Ask;
+        }
+        let text = ports.workspace.read(Root::Home, PATH, MAX_BYTES).unwrap_or_default();
+        match serde_json::from_slice::<Value>(&text) {
+            Ok(settings) if settings.get("on_fault").and_then(Value::as_str) == Some("allow") => Self::Allow,
+            _ => Self::Ask,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ports::memory::Memory;
+
+    #[test]
+    fn only_the_users_own_word_counts() {
+        for (text, expected) in [
+            (Some(r#"{"on_fault": "allow"}"#), OnFault::Allow),
+            (Some(r#"{"hooks": {}, "on_fault": "allow", "x": 1}"#), OnFault::Allow),
+            (Some(r#"{"on_fault": "ask"}"#), OnFault::Ask),
+            (Some(r#"{"on_fault": true}"#), OnFault::Ask),
+            (Some(r#"{"on_fault": "ALLOW"}"#), OnFault::Ask),
+            (Some(r#"[{"on_fault": "allow"}]"#), OnFault::Ask),
+            (Some(r#"{"on_fault": "allow""#), OnFault::Ask),
+            (None, OnFault::Ask),
+        ] {
+            let world = Memory::new();
+            world.write(PATH, r#"{"on_fault": "allow"}"#);
+            if let Some(text) = text {
+                world.write_home(PATH, text);
+            }
+            assert_eq!(OnFault::of_user(&world.ports()), expected, "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! A call that ended and that nobody remembers: it was denied and ran all the same, or its record is gone.
+//!
+//! Either is entered as FAIL and told. What only reads, what was settled before and what nothing governed has no record either,
+//! and that is as it should be.
+
+use super::entering::{Entered, Unentered};
+use super::settle::{Outcome, Settlement, claimed, hashed};
+use super::{Gate, bearings, ledger_questions};
+use crate::call::effect::{Deed, Effect, Extent, Footprint, Operation};
+use crate::call::path::WorkspacePath;
+use crate::call::{self, CallFault, ToolCall, resolve};
+use crate::intents::file::Governance;
+use crate::intents::intent::IntentId;
+use crate::ledger::entry::{Entry, FileChange, ScopeValidation};
+use crate::ledger::mutation::MutationClass;
+use crate::ledger::pending::{Change, Pending};
+use crate::ledger::rulings::{self, Denial, Past};
+use crate::ports::{Facts, Kind, Question};
+
+/// Entries for one call.
+const MAX_ENTRIES: usize = 50;
+
+/// Paths that a notice names.
+const MAX_NAMED: usize = 10;
+
+/// What a call stood on when it ended.
+pub(super) struct Ground {
+    governance: Governance,
+    /// Whether a call was ruled on here before, so that one without a record is strange.
+    is_known: bool,
+    /// What there is to say about the ledger.
+    pub(super) notice: Option<String>,
+}
+
+impl Gate {
+    /// Looks at what governs, and at the ledger.
+    pub(super) fn ground(&mut self) -> Ground {
+        let mut questions: Vec<Question> = bearings().into();
+        questions.extend(ledger_questions());
+        let facts = self.look(&questions);
+        let governance = self.governance_by(&facts);
+        if let Some(file) = facts.get(2) {
+            self.config.refresh(file, &self.ports);
+        }
+        // Whoever rules on a call keeps a checkpoint first, and a ledger that has lines is older than this call.
+        let is_known = self.compared.is_some()
+            || facts.get(3).is_some_and(|kept| kept.kind != Kind::Missing)
+            || facts.get(4).is_some_and(|ledger| ledger.size > 0);
+        let governed = !matches!(governance, Governance::None);
+        let notice = self.watch_ledger(governed, facts.get(3..5).unwrap_or_default());
+        Ground { governance, is_known, notice }
+    }
+
+    /// Remembers a call that is not to run, in case it does.
+    pub(super) fn note_denial(&self, call: &ToolCall, intent: Option<&IntentId>, code: &str, effects: &[Effect]) {
+        let effects: Vec<Effect> = effects.iter().filter(|effect| effect.mutates()).take(MAX_ENTRIES).cloned().collect();
+        let denial = Denial { code: code.to_owned(), intent: intent.cloned(), changes: self.changes(&effects) };
+        rulings::note(&call.session, &call.call, Past::Denied(denial), &self.ports);
+    }
+
+    /// The same for a call that was allowed, or asked about, and that somebody else kept from running.
+    pub(super) fn note_refusal(&self, call: &ToolCall, pending: &Pending) {
+        let mut changes: Vec<Change> = pending.changes.iter().take(MAX_ENTRIES).cloned().collect();
+        changes.iter_mut().for_each(|change| change.before = None);
+        let denial = Denial { code: "refused".to_owned(), intent: Some(pending.intent.clone()), changes };
+        rulings::note(&call.session, &call.call, Past::Denied(denial), &self.ports);
+    }
+
+    /// Enters a call that nobody remembers, where it should not have run.
+    pub(super) fn settle_unrecorded(&mut self, call: &ToolCall, outcome: &Outcome, ground: &Ground) -> Settlement {
+        let (Governance::By(intents), true, false) =
+            (&ground.governance, ground.is_known, matches!(outcome, Outcome::Refused(_)))
+        else {
+            return Settlement::default();
+        };
+        let config = self.config.last();
+        let footprint = call::footprint(call, &config, &*self.ports.workspace);
+        if !footprint.as_ref().map_or(true, may_change) {
+            return Settlement::default();
+        }
+        let (why, entries) = match rulings::last(&call.session, &call.call, &self.ports) {
+            Some(Past::Settled | Past::Passed) => return Settlement::default(),
+            Some(Past::Denied(denial)) => {
+                let why = format!("it was denied ({}) and ran all the same", denial.code);
+                let changed = self.changed_since(&denial.changes);
+                // A host may tell of a call that it kept from running as one that failed.
+                if changed.is_empty() && *outcome != Outcome::Done {
+                    return Settlement::default();
+                }
+                let entries = self.unrecorded_entries(call, outcome, denial.intent.as_ref(), changed, &why);
+                (why, entries)
+            }
+            // A folder that stands needs no making, so this may have been ruled to change nothing.
+            None if footprint.as_ref().is_ok_and(only_makes_folders) => return Settlement::default(),
+            None => {
+                let why =
+                    "the gate has no record of having allowed it: the record was removed, or the gate was not asked".to_owned();
+                let selected = self.selected(&call.session, intents).map(|intent| intent.id);
+                let changed = self.touched(call, footprint);
+                let entries = self.unrecorded_entries(call, outcome, selected.as_ref(), changed, &why);
+                (why, entries)
+            }
+        };
+        rulings::note(&call.session, &call.call, Past::Settled, &self.ports);
+        let notice = notice(&call.tool, &why, &entries);
+        self.ports.warn(&notice);
+        match self.enter(None, entries) {
+            Ok(Entered { lines, notice: about_ledger }) => {
+                let notice = about_ledger.map_or(notice.clone(), |about_ledger| format!("{about_ledger}\n{notice}"));
+                Settlement { lines, notice: Some(notice) }
+            }
+            Err(Unentered { lines, why }) => Settlement { lines, notice: Some(format!("{notice}\n{why}")) },
+        }
+    }
+
+    /// The files of a denied call that are not what they were when it was denied.
+    fn changed_since(&self, changes: &[Change]) -> Vec<(Operation, FileChange)> {
+        let questions: Vec<Question> = changes.iter().map(|change| hashed(&change.path)).collect();
+        let facts = if questions.is_empty() { Vec::new() } else { self.look(&questions) };
+        let differs = |(change, facts): (&Change, &Facts)| {
+            let stood = change.operation != Operation::Create;
+            let differs = stood != (facts.kind != Kind::Missing) || change.pre_hash != facts.digest;
+            let operation = if facts.kind == Kind::Missing { Operation::Delete } else { change.operation };
+            let (relative_path, pre_hash, post_hash) = (change.path.clone(), change.pre_hash, facts.digest);
+            differs.then(|| (operation, FileChange { relative_path, pre_hash, post_hash, line_ranges: Vec::new() }))
+        };
+        changes.iter().zip(&facts).filter_map(differs).collect()
+    }
+
+    /// The files that a call without a record says it changes, as they stand.
+    fn touched(&self, call: &ToolCall, footprint: Result<Footprint, CallFault>) -> Vec<(Operation, FileChange)> {
+        let Ok(footprint) = footprint else { return Vec::new() };
+        let questions: Vec<Question> = footprint.touches.iter().map(resolve::question).collect();
+        let facts = self.look(&questions);
+        // Nothing is searched: what it did to files that it does not name cannot be told any more.
+        let owns_nothing = |_: &WorkspacePath, _: Extent| false;
+        let effects = resolve::effects(call, &footprint, &facts, &*self.ports.workspace, &owns_nothing);
+        let Ok(effects) = effects else { return Vec::new() };
+        let file = |effect: &Effect| {
+            let relative_path = effect.changed_file()?.as_str().to_owned();
+            // What stood there before, if anything did, nobody knows.
+            let operation = if effect.operation == Operation::Delete { Operation::Delete } else { Operation::Modify };
+            Some((operation, FileChange { relative_path, pre_hash: None, post_hash: effect.pre_hash, line_ranges: Vec::new() }))
+        };
+        effects.known.iter().filter_map(file).take(MAX_ENTRIES).collect()
+    }
+
+    fn unrecorded_entries(
+        &self,
+        call: &ToolCall,
+        outcome: &Outcome,
+        intent: Option<&IntentId>,
+        changed: Vec<(Operation, FileChange)>,
+        why: &str,
+    ) -> Vec<Entry> {
+        let now = self.ports.clock.now();
+        let entry = |file: Option<FileChange>, class: MutationClass| Entry {
+            scope_validation: ScopeValidation::Fail,
+            success: *outcome == Outcome::Done,
+            error: Some(why.to_owned()),
+            ..self.entry(call, intent, now, file, class)
+        };
+        if changed.is_empty() {
+            return vec![entry(None, claimed(call).unwrap_or(MutationClass::IntentEvolution))];
+        }
+        let of_file = |(operation, file): (Operation, FileChange)| {
+            let class = MutationClass::of(operation, &file.relative_path, claimed(call));
+            entry(Some(file), class)
+        };
+        changed.into_iter().map(of_file).collect()
+    }
+}
+
+/// Whether a call may leave anything different, as its arguments say.
+pub(super) fn may_change(footprint: &Footprint) -> bool {
+    !footprint.unknowns.is_empty() || footprint.touches.iter().any(|touch| touch.deed.mutates())
+}
+
+fn only_makes_folders(footprint: &Footprint) -> bool {
+    let folder = |deed: Deed| matches!(deed, Deed::Read | Deed::MakeFolder);
+    footprint.unknowns.is_empty() && footprint.touches.iter().all(|touch| folder(touch.deed))
+}
+
+fn notice(tool: &str, why: &str, entries: &[Entry]) -> String {
+    let mut names: Vec<String> = entries.iter().take(MAX_NAMED).filter_map(Entry::path).map(|path| format!("`{path}`")).collect();
+    if entries.len() > MAX_NAMED {
+        names.push(format!("and {} more", entries.len() - MAX_NAMED));
+    }
+    let files = if names.is_empty() { String::new() } else { format!(", with {}", names.join(", ")) };
+    format!("`{tool}` ended, and {why}; it is entered as FAIL{files}; tell the person you work for")
+}

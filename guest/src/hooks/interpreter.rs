@@ -1,0 +1,205 @@
+//! Which file an interpreter runs, read from a list of what is known exactly.
+//!
+//! Known are some interpreters that run the file in their first operand and obey no file of the folder they run in, with
+//! options that load nothing. Everything else is unknown, and says why.
+
+/// How an interpreter's words are read.
+struct Known {
+    /// What it is called, without its version.
+    names: &'static [&'static str],
+    /// Options of one letter without a value, which can stand together.
+    letters: &'static str,
+    /// Options whose next word is one of these values.
+    settings: &'static [(char, &'static [&'static str])],
+    /// Whole options without a value.
+    options: &'static [&'static str],
+    /// Beginnings of options that carry their value.
+    prefixes: &'static [&'static str],
+    /// Options whose next word is a file that is loaded before the script.
+    loads: &'static [&'static str],
+}
+
+const KNOWN: &[Known] = &[
+    Known {
+        names: &["sh", "bash", "dash", "zsh", "ksh", "ash"],
+        letters: "aefuvx",
+        settings: &[('o', &["errexit", "nounset", "noglob", "pipefail", "verbose", "xtrace"])],
+        options: &[],
+        prefixes: &[],
+        loads: &[],
+    },
+    Known { names: &["fish"], letters: "", settings: &[], options: &[], prefixes: &[], loads: &[] },
+    Known {
+        names: &["node", "nodejs"],
+        letters: "",
+        settings: &[],
+        options: &[
+            "--enable-source-maps",
+            "--experimental-strip-types",
+            "--no-deprecation",
+            "--no-warnings",
+            "--throw-deprecation",
+            "--trace-deprecation",
+            "--trace-uncaught",
+            "--trace-warnings",
+        ],
+        prefixes: &["--max-old-space-size=", "--stack-trace-limit=", "--unhandled-rejections="],
+        loads: &["-r", "--require", "--import"],
+    },
+    Known { names: &["python", "pypy"], letters: "BEIOPSbqsu", settings: &[], options: &[], prefixes: &[], loads: &[] },
+    Known { names: &["ruby", "perl"], letters: "w", settings: &[], options: &[], prefixes: &[], loads: &[] },
+    Known { names: &["php"], letters: "", settings: &[], options: &[], prefixes: &[], loads: &[] },
+];
+
+/// Programs that run a file which they are given, or another program, in ways that are not known exactly.
+const LAUNCHERS: &[&str] = &[
+    "bun", "deno", "tsx", "ts-node", "lua", "luajit", "Rscript", "julia", "pwsh", "env", "nice", "nohup", "timeout", "stdbuf",
+    "time", "xargs", "npx", "make", "gmake", "just", "busybox", "sudo", "setsid", "watch",
+];
+
+/// Behind these a program finds its text in the next argument, not in a file.
+const INLINE: &[&str] = &["-c", "-e", "-E", "-p", "-pe", "-ne", "--eval", "--print", "-r", "eval"];
+
+/// What the words of an installed program mean.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Reading {
+    /// The script is this word, and these are loaded before it.
+    Script {
+        /// Which argument, from 0.
+        at: usize,
+        /// The arguments that are files too.
+        loads: Vec<usize>,
+    },
+    /// The words are only options: what they run comes from elsewhere.
+    Options,
+    /// It runs files that it is given, but which and what else is not known.
+    Launcher(String),
+    /// Nothing is known about it.
+    Unknown(String),
+}
+
+/// Reads the arguments of the program that stands at `real` and was found as `runs`.
+pub fn read(runs: &str, real: &str, arguments: &[String]) -> Reading {
+    let (called, name) = (base(runs), base(real));
+    if [runs, real].iter().any(|path| path.split(['/', '\\']).any(|folder| folder == "shims")) {
+        return Reading::Launcher(format!("`{runs}` chooses what to run by the folder it runs in"));
+    }
+    // Whatever a link calls it, it is what it leads to; but one program is many shells by its name.
+    let name = if name == "busybox" && called == "sh" { "ash".to_owned() } else { name };
+    let Some(known) = KNOWN.iter().find(|known| known.names.contains(&name.as_str())) else {
+        let runs_files = LAUNCHERS.iter().any(|launcher| [&called, &name].contains(&&base(launcher)))
+            || KNOWN.iter().any(|known| known.names.contains(&called.as_str()));
+        let why = format!("`{name}` decides itself what it reads and runs");
+        return if runs_files { Reading::Launcher(why) } else { Reading::Unknown(why) };
+    };
+    let mut loads = Vec::new();
+    let mut at = 0;
+    while let Some(argument) = arguments.get(at) {
+        if !argument.starts_with('-') || argument == "-" {
+            return Reading::Script { at, loads };
+        }
+        let next = arguments.get(at + 1).map(String::as_str);
+        match known.option(argument, next) {
+            Some(Effect::Nothing) => at += 1,
+            Some(Effect::TakesNext) => at += 2,
+            Some(Effect::Loads) => {
+                loads.push(at + 1);
+                at += 2;
+            }
+            None => return Reading::Launcher(format!("what `{argument}` means to `{name}` is not known here")),
+        }
+    }
+    Reading::Options
+}
+
+/// Whether a word says that the next one is a text to run.
+pub fn is_inline(word: &str) -> bool {
+    INLINE.contains(&word)
+}
+
+enum Effect {
+    Nothing,
+    TakesNext,
+    Loads,
+}
+
+impl Known {
+    fn option(&self, option: &str, next: Option<&str>) -> Option<Effect> {
+        if self.options.contains(&option) {
+            return Some(Effect::Nothing);
+        }
+        if self.prefixes.iter().any(|prefix| option.starts_with(prefix)) {
+            return Some(Effect::Nothing);
+        }
+        if self.loads.contains(&option) {
+            return next.filter(|next| next.starts_with("./") || next.starts_with("../")).map(|_| Effect::Loads);
+        }
+        let mut letters = option.strip_prefix('-').filter(|letters| !letters.is_empty() && !letters.starts_with('-'))?.chars();
+        let last = letters.next_back()?;
+        if !letters.all(|letter| self.letters.contains(letter)) {
+            return None;
+        }
+        if let Some((_, values)) = self.settings.iter().find(|(letter, _)| *letter == last) {
+            return next.filter(|next| values.contains(next)).map(|_| Effect::TakesNext);
+        }
+        self.letters.contains(last).then_some(Effect::Nothing)
+    }
+}
+
+/// A program's name without its folder and its version.
+fn base(path: &str) -> String {
+    let base = path.rsplit(['/', '\\']).next().unwrap_or(path);
+    let base = base.strip_suffix(".exe").unwrap_or(base);
+    base.trim_end_matches(|last: char| last.is_ascii_digit() || last == '.').to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_known_is_known_exactly() {
+        for (words, expected) in [
+            ("/bin/sh a.sh x", "0"),
+            ("/bin/dash -eu a.sh", "1"),
+            ("/bin/bash -euo pipefail a.sh", "2"),
+            ("/bin/bash -o posix a.sh", "?"),
+            ("/bin/bash -c a.sh", "?"),
+            ("/bin/bash --rcfile x a.sh", "?"),
+            ("/bin/bash -l a.sh", "?"),
+            ("/bin/bash -", "0"),
+            ("/bin/bash -e", "-"),
+            ("/usr/bin/python3.11 -Iu a.py", "1"),
+            ("/usr/bin/python3 -m a", "?"),
+            ("/usr/bin/python3 -X importtime a.py", "?"),
+            ("/usr/bin/node22 --no-warnings --max-old-space-size=100 a.js", "2"),
+            ("/usr/bin/node --require ./b.cjs -r ./c.cjs a.js", "4+1+3"),
+            ("/usr/bin/node --require b a.js", "?"),
+            ("/usr/bin/node --require", "?"),
+            ("/usr/bin/node --require=./b.cjs a.js", "?"),
+            ("/usr/bin/node --env-file=x a.js", "?"),
+            ("/usr/bin/node.exe a.js", "0"),
+            ("/home/u/.asdf/shims/node a.js", "?"),
+            ("/usr/bin/perl -w a.pl", "1"),
+            ("/usr/bin/perl -Mlib a.pl", "?"),
+            ("/usr/bin/make -f Makefile", "?"),
+            ("/usr/bin/env A=1 node a.js", "?"),
+            ("/usr/bin/bun a.ts", "?"),
+            ("/usr/bin/eslint a.js", "??"),
+        ] {
+            let mut words = words.split(' ').map(str::to_owned);
+            let program = words.next().unwrap();
+            let read = match read(&program, &program, &words.collect::<Vec<_>>()) {
+                Reading::Script { at, loads } => loads.iter().fold(at.to_string(), |shown, load| format!("{shown}+{load}")),
+                Reading::Options => "-".to_owned(),
+                Reading::Launcher(_) => "?".to_owned(),
+                Reading::Unknown(_) => "??".to_owned(),
+            };
+            assert_eq!(read, expected, "{program}");
+        }
+        // What a link calls it does not make it so.
+        assert!(matches!(read("/opt/node", "/usr/bin/make", &["a.js".to_owned()]), Reading::Launcher(_)));
+        assert!(matches!(read("/bin/sh", "/bin/busybox", &["a.sh".to_owned()]), Reading::Script { .. }));
+        assert!(matches!(read("/bin/make", "/bin/busybox", &["a.sh".to_owned()]), Reading::Launcher(_)));
+    }
+}

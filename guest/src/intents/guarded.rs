@@ -1,0 +1,154 @@
+//! What is the user's own and governs the gate and its hosts, wherever it stands: `~/.tollgate/`, the settings of agents for all
+//! workspaces, and the gate's state.
+//!
+//! The home folder mostly lies outside the workspace. It may lie in it too, or be it, and its files may be links into it, as with
+//! a repository of settings. So these places are known by where they really are, and by where they are looked for.
+
+use super::control::{self, folded};
+use crate::call::effect::Extent;
+use crate::call::path::Location;
+use crate::ports::{Facts, Ports, Question, Root};
+use crate::state;
+
+/// The places, as they were last looked up.
+#[derive(Debug, Default)]
+pub struct Guarded {
+    places: Vec<Place>,
+    /// The home folder's stamp then; it changes when a name in it comes or goes.
+    stamp: Option<u64>,
+}
+
+/// A place: a file, or a folder with everything in it.
+#[derive(Debug, PartialEq, Eq)]
+struct Place {
+    inside: bool,
+    names: Vec<String>,
+    /// Whether an intent that names it may own it.
+    may_be_owned: bool,
+}
+
+impl Place {
+    fn of(location: &Location, may_be_owned: bool) -> Self {
+        Self { inside: is_inside(location), names: names(location.as_str()), may_be_owned }
+    }
+}
+
+/// What to ask the host before [`Guarded::refresh`].
+pub fn questions() -> [Question; 2] {
+    [at_home("."), state::question(".")]
+}
+
+impl Guarded {
+    /// Looks the places up anew if they may have moved, given what the host saw of [`questions`].
+    pub fn refresh(&mut self, facts: &[Facts], ports: &Ports) {
+        let [home, state] = facts else { return };
+        if self.stamp == Some(home.stamp) {
+            return;
+        }
+        self.stamp = Some(home.stamp);
+        self.places.clear();
+        if let Some(state) = state.real_path.as_deref() {
+            // Beside it stands the state of other workspaces.
+            let all = state.rsplit_once('/').map_or(state, |(all, _)| all);
+            self.add(Place::of(&Location::reported(if all.is_empty() { state } else { all }), false));
+        }
+        let Some(home) = home.real_path.as_deref() else { return };
+        let wanted: Vec<String> = control::at_home().map(|names| names.join("/")).collect();
+        let looks = ports.workspace.inspect(&wanted.iter().map(|path| at_home(path)).collect::<Vec<_>>());
+        for (path, look) in wanted.iter().zip(looks) {
+            let expected = match home {
+                "." => path.clone(),
+                home => format!("{}/{path}", home.trim_end_matches('/')),
+            };
+            for place in [Some(expected), look.entry_path, look.real_path].into_iter().flatten() {
+                self.add(Place::of(&Location::reported(&place), true));
+            }
+        }
+    }
+
+    fn add(&mut self, place: Place) {
+        if !self.places.contains(&place) {
+            self.places.push(place);
+        }
+    }
+
+    /// Whether as much of a path as an effect is about is one of these places, lies in one or, in the workspace, has one in it,
+    /// and none of an intent's patterns names it.
+    pub fn covers<'a>(&self, location: &Location, extent: Extent, mut patterns: impl Iterator<Item = &'a str>) -> bool {
+        let (inside, names) = (is_inside(location), names(location.as_str()));
+        let found = self.places.iter().filter(|place| {
+            let is_in = names.starts_with(&place.names);
+            // A folder that is made is empty, and one whose files are listed is judged by them.
+            let has = inside && matches!(extent, Extent::Itself | Extent::Tree) && place.names.starts_with(&names);
+            place.inside == inside && (is_in || has)
+        });
+        let found: Vec<&Place> = found.collect();
+        if found.is_empty() {
+            return false;
+        }
+        let owned = |pattern: &str| {
+            let spelled: Vec<String> = pattern.split('/').filter(|name| *name != ".").map(str::to_ascii_lowercase).collect();
+            found.iter().all(|place| place.may_be_owned && place.inside && spelled.starts_with(&place.names))
+        };
+        !patterns.any(owned)
+    }
+}
+
+fn at_home(path: &str) -> Question {
+    Question { root: Root::Home, path: path.to_owned(), digest: false }
+}
+
+fn is_inside(location: &Location) -> bool {
+    matches!(location, Location::Inside(_))
+}
+
+fn names(path: &str) -> Vec<String> {
+    path.split('/').filter(|name| !matches!(*name, "" | ".")).map(folded).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ports::memory::{HOME, Memory, STATE};
+
+    fn guarded(world: &std::rc::Rc<Memory>) -> Guarded {
+        let ports = world.ports();
+        let mut guarded = Guarded::default();
+        guarded.refresh(&ports.workspace.inspect(&questions()), &ports);
+        guarded
+    }
+
+    #[test]
+    fn what_is_the_users_own() {
+        let world = Memory::new();
+        world.symlink(&format!("{HOME}/.codex"), "codex");
+        world.write("dotfiles/claude/settings.json", "{}");
+        world.symlink("/workspace/dotfiles/claude", &format!("{HOME}/.claude"));
+        let guarded = guarded(&world);
+        for (path, extent, covered) in [
+            (format!("{HOME}/.tollgate/hooks.json"), Extent::Itself, true),
+            (format!("{HOME}/.Tollgate/hooks.json"), Extent::Itself, true),
+            (format!("{HOME}/.tollgate"), Extent::Folder, true),
+            // Nothing outside the workspace is an intent's, so it does not matter what is in it.
+            (HOME.to_owned(), Extent::Tree, false),
+            (format!("{HOME}/.claude/settings.json"), Extent::Itself, true),
+            (format!("{HOME}/.claude/notes.md"), Extent::Itself, false),
+            (format!("{HOME}/.gitconfig"), Extent::Itself, true),
+            (format!("{HOME}/work/a"), Extent::Itself, false),
+            (format!("{HOME}/.tollgate-other/a"), Extent::Itself, false),
+            (format!("{STATE}/sessions/x"), Extent::Itself, true),
+            (format!("{STATE}/../other/sessions/x").replace("workspace/../", ""), Extent::Itself, true),
+            ("/workspace/dotfiles/claude/settings.json".to_owned(), Extent::Itself, false),
+            ("dotfiles/claude/settings.json".to_owned(), Extent::Itself, true),
+            ("dotfiles/claude/other.json".to_owned(), Extent::Itself, false),
+            ("dotfiles".to_owned(), Extent::Tree, true),
+            ("src".to_owned(), Extent::Tree, false),
+        ] {
+            assert_eq!(guarded.covers(&Location::reported(&path), extent, ["**"].into_iter()), covered, "{path} {extent:?}");
+        }
+        let named = |pattern: &'static str| {
+            guarded.covers(&Location::reported("dotfiles/claude/settings.json"), Extent::Itself, [pattern].into_iter())
+        };
+        assert!(!named("dotfiles/claude/settings.json") && named("dotfiles/**") && named("dotfiles/claude/*.json"));
+    }
+}

@@ -1,0 +1,283 @@
+//! How far the ledger went when this machine last wrote to it, so that one that was cut, emptied or replaced is noticed.
+//!
+//! The ledger stands in the workspace, where a program can rewrite it as a whole; a chain alone does not show that. So the
+//! state keeps its length, the digest of the bytes before that, and its heads. The file only grows, and moves as a whole when
+//! it is put aside, so those bytes stay where they are: in the ledger, or in one of its parts. Whoever writes keeps the
+//! checkpoint *after* the lines, from what then stands in the file. It may lag behind other writers, and never runs ahead of
+//! what was written, so any number of them raise no false alarm.
+//!
+//! Where the bytes are gone, a line in the ledger says so, once, and the ledger as it stands counts from then on: another
+//! branch that was checked out brings another ledger, and nobody should be held up by that for ever.
+
+use serde::{Deserialize, Serialize};
+
+use super::chain::{self, End};
+use super::entry::{self, Entry, ScopeValidation};
+use super::mutation::MutationClass;
+use super::{ARCHIVE, PATH, archive, writing};
+use crate::call::effect::Operation;
+use crate::digest::Digest;
+use crate::json;
+use crate::ports::{Expectation, FileFault, Kind, Ports, Question, Root, Tail};
+use crate::state;
+
+/// Where it is kept in the state.
+pub const KEPT: &str = "ledger.json";
+
+/// Who is telling that the ledger is another one, at this moment.
+const CLAIM: &str = "ledger-told.json";
+
+/// Nobody takes longer to tell, unless they were killed.
+const CLAIM_MS: u64 = 10_000;
+
+/// So many of the bytes before the end are compared.
+const COMPARED: u64 = 4 << 10;
+
+/// So many parts are searched, the newest first.
+const MAX_PARTS: usize = 1_000;
+
+/// Another writer may keep a checkpoint between our look and our try.
+const MAX_TRIES: usize = 4;
+
+/// Who enters that the ledger is another one: no agent's session.
+const SESSION: &str = "tollgate";
+const TOOL: &str = "ledger";
+
+/// How far the ledger went.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Checkpoint {
+    /// Its length.
+    bytes: u64,
+    /// The digest of the last bytes before that.
+    tail: Digest,
+    /// The lines at its end that no line named yet.
+    pub heads: Vec<Digest>,
+}
+
+/// Where the bytes of a checkpoint are now.
+#[derive(Debug, PartialEq, Eq)]
+enum Standing {
+    /// In the ledger.
+    Current,
+    /// In a part that was put aside.
+    Archived,
+    /// Nowhere; what became of the ledger.
+    Gone(String),
+    /// Nobody knows: the ledger cannot be read, which whoever writes to it is told.
+    Unreadable,
+}
+
+impl Checkpoint {
+    /// The ledger up to its end, by its last bytes.
+    fn of(tail: &Tail) -> Self {
+        let compared = tail.bytes.len().saturating_sub(usize::try_from(COMPARED).unwrap_or(usize::MAX));
+        Self {
+            bytes: tail.offset + tail.bytes.len() as u64,
+            tail: Digest::of(tail.bytes.get(compared..).unwrap_or_default()),
+            heads: End::of(tail).heads,
+        }
+    }
+
+    /// The one that is kept, with the text that it is kept as.
+    fn read(ports: &Ports) -> Option<(Self, Vec<u8>)> {
+        let text = match state::read(KEPT, state::MOST_BYTES, ports) {
+            Ok(text) => text,
+            Err(FileFault::Missing) => return None,
+            Err(fault) => {
+                ports.warn(&format!(
+                    "`{KEPT}` in the state folder cannot be read, so a ledger that was cut off is not noticed: {fault}"
+                ));
+                return None;
+            }
+        };
+        json::parse(&text)
+            .inspect_err(|fault| {
+                ports.warn(&format!("`{KEPT}` in the state folder cannot be parsed and counts as missing: {fault}"))
+            })
+            .ok()
+            .map(|checkpoint| (checkpoint, text))
+    }
+
+    /// The one that is kept.
+    pub fn kept(ports: &Ports) -> Option<Self> {
+        Self::read(ports).map(|(checkpoint, _)| checkpoint)
+    }
+
+    /// The ledger is looked at before its parts, so that one that is put aside at this moment is found.
+    fn standing(&self, ports: &Ports) -> Standing {
+        match self.stands_in(PATH, ports) {
+            Ok(true) => return Standing::Current,
+            Ok(false) | Err(FileFault::Missing) => {}
+            Err(_) => return Standing::Unreadable,
+        }
+        let parts = archive::names(ports);
+        let has = |name: &String| self.stands_in(&format!("{ARCHIVE}/{name}"), ports) == Ok(true);
+        if parts.iter().rev().take(MAX_PARTS).any(has) {
+            return Standing::Archived;
+        }
+        let facts = ports.workspace.inspect(&[Question::project(PATH)]).pop();
+        Standing::Gone(match facts.filter(|facts| facts.kind == Kind::File).map(|facts| facts.size) {
+            None => format!("it is gone, and was {} bytes long", self.bytes),
+            Some(size) if size < self.bytes => format!("it is {size} bytes long, and was {}", self.bytes),
+            Some(_) => format!("its first {} bytes are not what they were", self.bytes),
+        })
+    }
+
+    fn stands_in(&self, file: &str, ports: &Ports) -> Result<bool, FileFault> {
+        let compared = self.bytes.min(COMPARED);
+        if compared == 0 {
+            return Ok(true);
+        }
+        let found = ports.workspace.read_range(Root::Project, file, self.bytes - compared, compared)?;
+        Ok(found.len() as u64 == compared && Digest::of(&found) == self.tail)
+    }
+
+    fn keep(&self, expected: Expectation, ports: &Ports) -> Result<(), FileFault> {
+        state::replace(KEPT, json::line(self).as_bytes(), expected, ports)
+    }
+
+    /// What to say of a ledger that this one is not of.
+    fn complaint(&self, what: &str) -> String {
+        let ended = self.heads.last().map_or_else(String::new, |head| format!("; it ended in {head}"));
+        format!("`{PATH}` is not the ledger that this machine last wrote to: {what}{ended}")
+    }
+}
+
+/// Keeps how far the ledger goes, where nothing is kept yet.
+pub fn begin(ports: &Ports) {
+    if let Ok(tail) = writing::end_of_file(chain::READ, ports) {
+        warn_unkept(Checkpoint::of(&tail).keep(Expectation::Absent, ports), ports);
+    }
+}
+
+/// Looks whether the ledger is still the one that the checkpoint is of. Where it is not, that is entered, the ledger as it
+/// stands counts from now on, and what to say is returned.
+pub fn check(ports: &Ports) -> Option<String> {
+    let Some((kept, text)) = Checkpoint::read(ports) else {
+        begin(ports);
+        return None;
+    };
+    match kept.standing(ports) {
+        Standing::Current | Standing::Unreadable => None,
+        Standing::Archived => {
+            let now = Checkpoint::of(&writing::end_of_file(chain::READ, ports).ok()?);
+            if now.bytes > 0 {
+                warn_unkept(now.keep(Expectation::Digest(Digest::of(&text)), ports), ports);
+            }
+            None
+        }
+        Standing::Gone(what) => accept(&kept, &text, &what, ports),
+    }
+}
+
+/// Keeps how far the ledger goes, after lines were entered; `tail` is its end. Returns what there is to say.
+pub fn advance(tail: &Tail, ports: &Ports) -> Option<String> {
+    let now = Checkpoint::of(tail);
+    // A ledger that was put aside at this very moment: the lines are in the part.
+    if now.bytes == 0 {
+        return None;
+    }
+    for _ in 0..MAX_TRIES {
+        let expected = match Checkpoint::read(ports) {
+            None => Expectation::Absent,
+            Some((kept, text)) => match kept.standing(ports) {
+                Standing::Gone(what) => return accept(&kept, &text, &what, ports),
+                // Somebody who wrote later has kept theirs already.
+                Standing::Current if kept.bytes >= now.bytes => return None,
+                _ => Expectation::Digest(Digest::of(&text)),
+            },
+        };
+        match now.keep(expected, ports) {
+            Err(FileFault::Exists | FileFault::Changed) => {}
+            kept => {
+                warn_unkept(kept, ports);
+                return None;
+            }
+        }
+    }
+    // So many write at once that the next one will do.
+    None
+}
+
+/// The workspace is not governed any more. Returns what to say if it was.
+pub fn forget(ports: &Ports) -> Option<String> {
+    state::remove(KEPT, ports).ok()?;
+    Some(
+        "this workspace was governed and is not any more: `.orchestration/` is gone; calls are neither checked nor entered"
+            .to_owned(),
+    )
+}
+
+/// Enters that the ledger is another one, unless somebody else is at it, and takes the ledger as it stands.
+fn accept(gone: &Checkpoint, text: &[u8], what: &str, ports: &Ports) -> Option<String> {
+    if !claim(ports) {
+        return None;
+    }
+    let told = match state::read(KEPT, state::MOST_BYTES, ports) {
+        // Somebody else was done with it just before.
+        Ok(kept) if kept != text => None,
+        _ => Some(enter(gone.complaint(what), ports)),
+    };
+    let _ = state::remove(CLAIM, ports);
+    told
+}
+
+/// Takes the telling of what became of the ledger, and says whether nobody else has it.
+fn claim(ports: &Ports) -> bool {
+    let now = ports.clock.now().0;
+    let take = |expected| state::replace(CLAIM, now.to_string().as_bytes(), expected, ports);
+    let taken = match take(Expectation::Absent) {
+        Err(FileFault::Exists) => {
+            let found = state::read(CLAIM, state::MOST_BYTES, ports).unwrap_or_default();
+            let since = std::str::from_utf8(&found).ok().and_then(|text| text.parse::<u64>().ok());
+            // One that was left behind belongs to somebody who was killed at it.
+            if since.is_some_and(|since| now.abs_diff(since) < CLAIM_MS) {
+                return false;
+            }
+            take(Expectation::Digest(Digest::of(&found)))
+        }
+        taken => taken,
+    };
+    // Any other fault is our own, and a line too many is better than none.
+    !matches!(taken, Err(FileFault::Exists | FileFault::Changed))
+}
+
+/// Enters what is to be said of the ledger, and keeps how far it goes as it stands. Returns what to say.
+fn enter(complaint: String, ports: &Ports) -> String {
+    let said = format!("{complaint}; from now on it counts as it stands, so have a person look at it");
+    ports.warn(&said);
+    let entry = Entry {
+        id: entry::new_id(ports),
+        timestamp: ports.clock.now().to_string(),
+        intent_id: None,
+        session_id: SESSION.to_owned(),
+        agent: None,
+        tool_name: TOOL.to_owned(),
+        mutation_class: MutationClass::of(Operation::Modify, PATH, None),
+        file: None,
+        content_hash: None,
+        scope_validation: ScopeValidation::Fail,
+        success: false,
+        error: Some(complaint),
+        concurrent: None,
+        reverts: None,
+        saw: None,
+        follows: None,
+    };
+    // Where it cannot be entered, the checkpoint stays, and the next one who looks tries again.
+    if let Ok(Some(tail)) = writing::enter_unchecked(&[entry], &mut Vec::new(), ports) {
+        warn_unkept(Checkpoint::of(&tail).keep(Expectation::Anything, ports), ports);
+    }
+    said
+}
+
+fn warn_unkept(kept: Result<(), FileFault>, ports: &Ports) {
+    match kept {
+        Ok(()) | Err(FileFault::Exists | FileFault::Changed) => {}
+        Err(fault) => {
+            ports.warn(&format!(
+                "`{KEPT}` cannot be kept in the state folder, so a ledger that was cut off may go unnoticed: {fault}"
+            ));
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! Where the gate keeps what it knows between calls: a folder per workspace among the user's own state.
+//!
+//! | given | the folder |
+//! | --- | --- |
+//! | a state folder | that one |
+//! | a home folder other than the user's | `.local/state/tollgate` in it |
+//! | `XDG_STATE_HOME` | `tollgate` in it |
+//! | Windows | `%LOCALAPPDATA%\tollgate` |
+//! | macOS | `~/Library/Application Support/tollgate` |
+//! | else | `~/.local/state/tollgate` |
+//!
+//! In it, a workspace's folder is named by a digest of the workspace's real path, and a file in it says which one that is.
+
+use std::fs::DirBuilder;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use cap_std::ambient_authority;
+use cap_std::fs::Dir;
+use sha2::{Digest as _, Sha256};
+
+use super::facts::hexed;
+use super::walk::Names;
+use crate::error::Error;
+
+/// In every workspace's folder, for people: which workspace it is.
+const WORKSPACE: &str = "workspace";
+
+/// Digits of a workspace's folder: half a digest, as elsewhere in the state.
+const DIGITS: usize = 32;
+
+/// The state folder of a workspace, which is made when something is first kept in it.
+pub(crate) struct State {
+    path: PathBuf,
+    pub(super) real: Names,
+    workspace: String,
+    dir: OnceLock<Dir>,
+}
+
+impl State {
+    /// The folder of a workspace, given its real path, in a folder for all of them.
+    pub(crate) fn of(workspace: &Path, folder: &Path) -> io::Result<Self> {
+        let not_text = || io::Error::other("its path is not UTF-8");
+        let workspace = Names::of_path(workspace).ok_or_else(not_text)?.absolute();
+        // Windows spells the same folder with this prefix in one place and without it in another.
+        let workspace = workspace.strip_prefix(r"\\?\").unwrap_or(&workspace).to_owned();
+        let digest: String = hexed(&Sha256::digest(&workspace)).chars().skip("sha256:".len()).take(DIGITS).collect();
+        let path = resolved(folder)?.join(digest);
+        Ok(Self { real: Names::of_path(&path).ok_or_else(not_text)?, path, workspace, dir: OnceLock::new() })
+    }
+
+    /// Where it stands, or will.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The folder, if it has been made.
+    pub(super) fn dir(&self) -> io::Result<&Dir> {
+        match self.dir.get() {
+            Some(dir) => Ok(dir),
+            None => Ok(self.dir.get_or_init({
+                let dir = Dir::open_ambient_dir(&self.path, ambient_authority())?;
+                || dir
+            })),
+        }
+    }
+
+    /// The folder, made where it is missing.
+    pub(super) fn made(&self) -> io::Result<&Dir> {
+        match self.dir() {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                private().recursive(true).create(&self.path)?;
+                let dir = self.dir()?;
+                // For people. Whoever else makes the folder at this moment writes the same.
+                let _ = dir.write(WORKSPACE, format!("{}\n", self.workspace));
+                Ok(dir)
+            }
+            dir => dir,
+        }
+    }
+}
+
+/// Makes folders that only the user may look into.
+#[cfg(unix)]
+fn private() -> DirBuilder {
+    use std::os::unix::fs::DirBuilderExt as _;
+    let mut builder = DirBuilder::new();
+    builder.mode(0o700);
+    builder
+}
+
+/// Elsewhere what is the user's is the user's alone without our help.
+#[cfg(not(unix))]
+fn private() -> DirBuilder {
+    DirBuilder::new()
+}
+
+/// The real path of a folder that need not exist yet.
+fn resolved(folder: &Path) -> io::Result<PathBuf> {
+    let folder = std::path::absolute(folder)?;
+    for ancestor in folder.ancestors() {
+        if let (Ok(real), Ok(rest)) = (ancestor.canonicalize(), folder.strip_prefix(ancestor)) {
+            return Ok(if rest.as_os_str().is_empty() { real } else { real.join(rest) });
+        }
+    }
+    Ok(folder)
+}
+
+/// The folder that the state of all workspaces stands in.
+pub(crate) fn folder(home: Option<&Path>, state: Option<&Path>) -> Result<PathBuf, Error> {
+    if let Some(state) = state {
+        return Ok(state.to_owned());
+    }
+    if let Some(home) = home {
+        return Ok(home.join(".local/state/tollgate"));
+    }
+    let of = |variable: &str| std::env::var_os(variable).map(PathBuf::from).filter(|folder| folder.is_absolute());
+    let at_home = |below: &str| std::env::home_dir().filter(|home| home.is_absolute()).map(|home| home.join(below));
+    let folder = of("XDG_STATE_HOME").or_else(|| match () {
+        () if cfg!(windows) => of("LOCALAPPDATA").or_else(|| at_home(r"AppData\Local")),
+        () if cfg!(target_os = "macos") => at_home("Library/Application Support"),
+        () => at_home(".local/state"),
+    });
+    folder.map(|folder| folder.join("tollgate")).ok_or(Error::NoStateFolder)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_workspace_has_a_folder_of_its_own() {
+        let temp = tempfile::tempdir().unwrap();
+        let top = temp.path().canonicalize().unwrap();
+        let state = State::of(Path::new("/work space/a"), &top.join("new/state")).unwrap();
+        // The same in Node: `npm-wrapper/test/state.test.js`.
+        assert_eq!(state.path(), top.join("new/state/602e79202365cbd9b66a1fd2fd657617"));
+        assert!(state.dir().is_err() && !top.join("new").exists(), "nothing is made before something is kept");
+        assert_ne!(State::of(Path::new("/work space/b"), &top).unwrap().path().file_name(), state.path().file_name());
+        state.made().unwrap();
+        assert_eq!(std::fs::read_to_string(state.path().join(WORKSPACE)).unwrap(), "/work space/a\n");
+        #[cfg(unix)]
+        for folder in [top.join("new"), top.join("new/state"), state.path().to_owned()] {
+            use std::os::unix::fs::PermissionsExt as _;
+            assert_eq!(folder.metadata().unwrap().permissions().mode() & 0o777, 0o700, "{}", folder.display());
+        }
+    }
+
+    #[test]
+    fn a_folder_that_is_named_goes_first() {
+        let (home, state) = (Path::new("/h"), Path::new("/s"));
+        assert_eq!(folder(Some(home), Some(state)).unwrap(), state);
+        assert_eq!(folder(Some(home), None).unwrap(), Path::new("/h/.local/state/tollgate"));
+        assert!(folder(None, None).unwrap().ends_with("tollgate"));
+    }
+}
