@@ -4,7 +4,10 @@
 //! in scope. What such a program changes is found out afterwards. What the command's own text says is not left to that: a
 //! change that a reader of the text sees must be judged before it happens.
 
+use crate::judge::Answer;
 use crate::mutate::tokens;
+use crate::tree::{Node, Tree};
+use crate::world::{PROJECT, is_owned};
 
 /// Programs that change files and nothing else: their name as a command is a change in plain sight.
 const CHANGERS: [&str; 14] =
@@ -12,14 +15,30 @@ const CHANGERS: [&str; 14] =
 
 /// Words behind which a name of [`CHANGERS`] is a command of that program: `npm install` installs no file.
 const OF_ANOTHER: [&str; 18] = [
-    "npm", "pnpm", "yarn", "bun", "pip", "pip3", "uv", "poetry", "bundle", "composer", "brew", "apt", "cargo", "git", "docker", "npx",
-    "extension", "lfs",
+    "npm",
+    "pnpm",
+    "yarn",
+    "bun",
+    "pip",
+    "pip3",
+    "uv",
+    "poetry",
+    "bundle",
+    "composer",
+    "brew",
+    "apt",
+    "cargo",
+    "git",
+    "docker",
+    "npx",
+    "extension",
+    "lfs",
 ];
 
 /// Build tools and package managers, and what they keep for themselves in a workspace, whatever they are asked to do.
 const BUILD_TOOLS: [&str; 28] = [
-    "npm", "npx", "pnpm", "yarn", "bun", "deno", "node", "tsc", "vitest", "jest", "cargo", "go", "make", "cmake", "gradle", "mvn", "pip",
-    "pip3", "uv", "poetry", "python", "python3", "pytest", "mypy", "ruff", "bundle", "composer", "dotnet",
+    "npm", "npx", "pnpm", "yarn", "bun", "deno", "node", "tsc", "vitest", "jest", "cargo", "go", "make", "cmake", "gradle",
+    "mvn", "pip", "pip3", "uv", "poetry", "python", "python3", "pytest", "mypy", "ruff", "bundle", "composer", "dotnet",
 ];
 const KEPT_BY_BUILD_TOOLS: [&str; 22] = [
     "package.json",
@@ -45,6 +64,15 @@ const KEPT_BY_BUILD_TOOLS: [&str; 22] = [
     ".npm",
     ".yarn",
 ];
+
+/// Whether the gate named a file in scope as what runs: a script or a program that the agent may write and run as it likes.
+/// Where it names a folder, that is only where some other program runs.
+pub fn runs_a_file_in_scope(answer: &Answer, tree: &Tree) -> bool {
+    answer.effects.iter().filter(|effect| effect.operation == "execute" && is_owned(&effect.path)).any(|effect| {
+        let place = format!("{PROJECT}/{}", effect.path);
+        !matches!(tree.0.get(&place), Some(Node::Folder { .. }))
+    })
+}
 
 /// Whether a reader of the command's text sees the change: the path, its name, or a program that only changes files.
 pub fn is_in_plain_sight(command: &str, path: &str) -> bool {

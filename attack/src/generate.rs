@@ -80,7 +80,13 @@ impl Generator {
     fn given(&self, name: &str, target: &Target, dice: &mut Dice) -> Option<String> {
         Some(match name {
             "P" => target.spelled(dice),
-            "T" => if target.plain().starts_with('~') { target.absolute() } else { target.plain().to_owned() },
+            "T" => {
+                if target.plain().starts_with('~') {
+                    target.absolute()
+                } else {
+                    target.plain().to_owned()
+                }
+            }
             "R" => target.from_scope(),
             "X" => target.absolute(),
             "Tdir" => target.folder().to_owned(),

@@ -62,7 +62,10 @@ pub struct Report {
 
 /// Serves requests until there are no more.
 pub fn serve() -> Result<()> {
-    ensure!(rustix::process::getpid().is_init(), "the runner is not the first process of a namespace: it ends every process it sees");
+    ensure!(
+        rustix::process::getpid().is_init(),
+        "the runner is not the first process of a namespace: it ends every process it sees"
+    );
     limit()?;
     let mut runner = Runner { worlds: BTreeMap::new(), now: Tree::default(), begun: None };
     for world in World::ALL {

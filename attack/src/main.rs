@@ -79,7 +79,10 @@ attack try [--world plain|links|traps] COMMAND...   try one case, a call a word
         let (seed, count) = numbers(words)?;
         let generator = Generator::default();
         let repertoire = generator.grammar().count();
-        println!("seed {seed}, {count} commands from a repertoire of {repertoire} pieces and {} attacks", generator.attacks.len());
+        println!(
+            "seed {seed}, {count} commands from a repertoire of {repertoire} pieces and {} attacks",
+            generator.attacks.len()
+        );
         let runner = env::current_exe()?;
         let since = Instant::now();
         let tally = campaign::generated(&runner, &generator, seed, count)?;

@@ -4,7 +4,7 @@ use anyhow::Result;
 use std::path::{Path, PathBuf};
 
 use crate::case::Case;
-use crate::design::is_in_plain_sight;
+use crate::design::{is_in_plain_sight, runs_a_file_in_scope};
 use crate::judge::{Answer, Judge};
 use crate::sandbox::Sandbox;
 use crate::tree::Change;
@@ -107,7 +107,8 @@ impl Bench {
             let report = self.sandbox.run(&format!("/bin/{}", case.shell), command)?;
             outcome.timed_out |= report.timed_out;
             outcome.changed |= !report.changes.is_empty();
-            let found = compare(case, number, command, &answer, &report.changes, &mut outcome.unannounced);
+            let is_by_design = case.by_design.is_some() || runs_a_file_in_scope(&answer, tree);
+            let found = compare(case, number, is_by_design, &answer, &report.changes, &mut outcome.unannounced);
             if let Some(found) = found
                 && outcome.finding.as_ref().is_none_or(|worst| found.severity < worst.severity)
             {
@@ -122,11 +123,12 @@ impl Bench {
 fn compare(
     case: &Case,
     call: usize,
-    command: &str,
+    is_by_design: bool,
     answer: &Answer,
     changes: &[Change],
     unannounced: &mut usize,
 ) -> Option<Finding> {
+    let command = case.calls.get(call).map_or("", String::as_str);
     let mut changed = Vec::new();
     let mut in_sight = false;
     for change in changes {
@@ -144,7 +146,7 @@ fn compare(
     if changed.is_empty() {
         return None;
     }
-    let severity = match (answer.runs_a_program(), in_sight && case.by_design.is_none()) {
+    let severity = match (answer.runs_a_program(), in_sight && !is_by_design) {
         (false, _) => Severity::Silent,
         (true, true) => Severity::InPlainSight,
         (true, false) => Severity::ByDesign,
