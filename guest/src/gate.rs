@@ -6,6 +6,7 @@ mod guard;
 mod left_behind;
 mod on_fault;
 mod reconcile;
+mod scratch;
 mod settle;
 mod unrecorded;
 

@@ -682,7 +682,7 @@ fn what_a_trap_left_is_entered_by_the_next_call() {
     let entries = entered(&house);
     assert_eq!(entries.len(), 3, "{entries:?}");
     assert_eq!(entries[2], (json!("src/auth/a.ts"), json!(false), json!(UNKNOWN), json!("PASS")));
-    assert_eq!(house.world.count(".tollgate/state/calls"), 0);
+    assert_eq!(house.world.count(&format!("{STATE}/calls")), 0);
     // A host that tells once more has nothing to add.
     assert_eq!(house.call("post-tool", "s", "1", "write", write("src/auth/a.ts"))["entries"], json!([]));
 }
@@ -701,7 +701,7 @@ fn a_call_that_traps_again_and_again_is_given_up() {
     assert!(settled["notice"].as_str().unwrap().contains("the gate failed 3 times"), "{settled}");
     let entries = entered(&house);
     assert_eq!((entries.len(), &entries[0].0, &entries[0].3), (1, &json!(null), &json!("FAIL")));
-    assert_eq!(house.world.count(".tollgate/state/calls"), 0);
+    assert_eq!(house.world.count(&format!("{STATE}/calls")), 0);
 }
 
 /// When a session ends, nobody will tell any more how its calls did.
@@ -716,7 +716,7 @@ fn a_session_that_ends_leaves_nothing_unentered() {
     house.restart();
     house.gate.step(0, &[json!({"type": "event", "event": "session_end", "session": "s", "data": {}})]);
     assert_eq!(entered(&house), [(json!("src/auth/a.ts"), json!(false), json!(UNKNOWN), json!("PASS"))]);
-    assert_eq!(house.world.count(".tollgate/state/calls"), 1, "the other session is still at work");
+    assert_eq!(house.world.count(&format!("{STATE}/calls")), 1, "the other session is still at work");
 }
 
 /// What a program changed that nobody told the end of is found by the snapshot, as it always is.

@@ -268,6 +268,40 @@ fn a_payload_that_was_cut_short_is_a_call_unless_it_says_otherwise_itself() {
     }
 }
 
+/// A program that removes what governs it is told of all the same.
+#[test]
+fn what_takes_the_ground_away_is_told() {
+    let place = Place::new();
+    place.select("s1", "INT-001");
+    let event = |name: &str| {
+        let input = json!({"command": "make"});
+        json!({"session_id": "s1", "cwd": place.root(), "hook_event_name": name, "tool_name": "Bash", "tool_input": input,
+            "tool_use_id": "c1"})
+        .to_string()
+    };
+    assert_eq!(text(&place.hook("claude-code", &event("PreToolUse")).stdout), "");
+    place.carry_out(&json!({"remove": ".orchestration"}));
+    let output = place.hook("claude-code", &event("PostToolUse"));
+    let said = text(&output.stdout);
+    assert!(said.contains("was governed and is not any more"), "{said}\n{}", text(&output.stderr));
+    assert!(said.contains(".orchestration/active_intents.yaml") && said.contains("FAIL"), "{said}");
+    // What was last good still governs, as long as there is a ledger.
+    assert!(text(&place.hook("claude-code", WRITE).stdout).contains("out_of_scope"));
+}
+
+/// A call that was denied and ran all the same, and what its host is told then.
+#[test]
+fn a_denied_call_that_ran_is_told() {
+    let place = Place::new();
+    place.select("s1", "INT-001");
+    assert!(text(&place.hook("claude-code", WRITE).stdout).contains("out_of_scope"));
+    place.carry_out(&json!({"write": ["README.md", "x"]}));
+    let after = WRITE.replace("PreToolUse", "PostToolUse");
+    let said = place.hook("claude-code", &after);
+    assert!(text(&said.stdout).contains("it was denied (out_of_scope) and ran all the same"), "{}", text(&said.stdout));
+    assert_eq!(place.ledger(), ["README.md FAIL true"]);
+}
+
 #[test]
 fn a_repository_within_the_workspace_is_still_within_it() {
     let place = Place::new();

@@ -149,6 +149,17 @@ pub fn keeps(path: &str) -> Result<bool, PathFault> {
     Ok(true)
 }
 
+/// Folders of the system in which everybody keeps what nobody needs for long, where they really are.
+const TEMPORARY_FOLDERS: &[&str] = &["/tmp/", "/var/tmp/", "/private/tmp/", "/private/var/tmp/"];
+
+/// The entry of a temporary folder at or below which a real path lies, and whether it is the path itself.
+pub fn temporary_entry(path: &str) -> Option<(&str, bool)> {
+    let folder = TEMPORARY_FOLDERS.iter().find(|folder| path.starts_with(**folder))?;
+    let name = path.get(folder.len()..)?.split('/').next().filter(|name| !name.is_empty())?;
+    let entry = path.get(..folder.len() + name.len())?;
+    Some((entry, entry.len() == path.len()))
+}
+
 /// The names of a path with `..` taken by the text alone: where it leads if there are no links.
 fn lexical(path: &str) -> Vec<&str> {
     let mut names = Vec::new();
@@ -309,6 +320,22 @@ mod tests {
                 expected.map(|places| places.iter().map(|&place| place.to_owned()).collect::<Vec<_>>()).as_deref(),
                 "{path}"
             );
+        }
+    }
+
+    #[test]
+    fn entries_of_temporary_folders() {
+        for (path, expected) in [
+            ("/tmp/a", Some(("/tmp/a", true))),
+            ("/tmp/a/b", Some(("/tmp/a", false))),
+            ("/private/tmp/a", Some(("/private/tmp/a", true))),
+            ("/tmp", None),
+            ("/tmp/", None),
+            ("/tmpx/a", None),
+            ("/etc/tmp/a", None),
+            ("tmp/a", None),
+        ] {
+            assert_eq!(temporary_entry(path), expected, "{path}");
         }
     }
 

@@ -2,6 +2,7 @@
 
 use super::guard::is_open_ended;
 use super::on_fault::OnFault;
+use super::scratch::Scratch;
 use super::settle::Remembered;
 use super::unrecorded::may_change;
 use super::{Gate, bearings, ledger_questions};
@@ -104,12 +105,15 @@ impl Gate {
     ) -> Ruling {
         let (unknown, conditional) = (!effects.unknowns.is_empty(), effects.conditional);
         let changes = is_change(&effects);
-        let ruling = judge(intents, selected, effects, config, &self.guarded, |effects| self.stale(call, effects));
+        let scratch = Scratch::new(&call.session, &effects.known, &self.ports);
+        let beside = Beside { guarded: &self.guarded, scratch: &scratch };
+        let ruling = judge(intents, selected, effects, config, &beside, |effects| self.stale(call, effects));
         let (true, Verdict::Allow | Verdict::Ask, Some(intent)) =
             (changes, ruling.verdict, selected.and_then(|id| intents.find(id)))
         else {
             return ruling;
         };
+        scratch.keep(&call.session, &self.ports);
         let now = self.ports.clock.now();
         let mut fault = self.own_fault(config);
         // A person may take longer to decide than a lease lasts.
@@ -195,13 +199,21 @@ fn is_change(effects: &Effects) -> bool {
     !effects.unknowns.is_empty() || effects.known.iter().any(Effect::mutates)
 }
 
+/// What is judged by other rules than the intent's scope.
+struct Beside<'g> {
+    /// What governs the gate.
+    guarded: &'g Guarded,
+    /// What the session made in temporary folders.
+    scratch: &'g Scratch,
+}
+
 /// The chain, in order, stopping at the first failure.
 fn judge(
     intents: &Intents,
     selected: Option<&IntentId>,
     effects: Effects,
     config: &Config,
-    guarded: &Guarded,
+    beside: &Beside<'_>,
     stale: impl FnOnce(&[Effect]) -> Option<String>,
 ) -> Ruling {
     if !is_change(&effects) {
@@ -222,7 +234,7 @@ fn judge(
         return Ruling::deny(Code::IntentClosed, reason, effects);
     }
     if let Some((code, reason)) =
-        effects.iter().filter(|effect| effect.mutates()).find_map(|effect| stray(intent, effect, guarded))
+        effects.iter().filter(|effect| effect.mutates()).find_map(|effect| stray(intent, effect, beside))
     {
         return Ruling::deny(code, reason, effects);
     }
@@ -248,7 +260,7 @@ fn judge(
 }
 
 /// Why an effect is none of the intent's business.
-fn stray(intent: &Intent, effect: &Effect, guarded: &Guarded) -> Option<(Code, String)> {
+fn stray(intent: &Intent, effect: &Effect, beside: &Beside<'_>) -> Option<(Code, String)> {
     // A program is nobody's file; what it changed is seen afterwards.
     if effect.operation == Operation::Execute {
         return None;
@@ -262,8 +274,9 @@ fn stray(intent: &Intent, effect: &Effect, guarded: &Guarded) -> Option<(Code, S
     };
     let scope = || file::few(intent.owned_scope.patterns());
     let reach = match &effect.location {
-        location if guarded.covers(location, effect.extent, intent.owned_scope.usable()) => Reach::Control,
+        location if beside.guarded.covers(location, effect.extent, intent.owned_scope.usable()) => Reach::Control,
         Location::Inside(path) => intent.owned_scope.reach_of(path, effect.extent),
+        Location::Outside(_) if beside.scratch.owns(effect) => Reach::Within,
         Location::Outside(_) => Reach::Beyond,
     };
     match reach {

@@ -14,6 +14,7 @@ mod walk;
 mod writing;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
@@ -45,14 +46,14 @@ fn open_state(workspace: &Path, home: Option<&Path>, state: Option<&Path>) -> Re
 
 /// A folder that is lent, and where it stands.
 struct Lent {
-    dir: Dir,
+    dir: Arc<Dir>,
     real: Names,
 }
 
 impl Lent {
     fn open(folder: &Path) -> std::io::Result<Self> {
         let real = folder.canonicalize()?;
-        let dir = Dir::open_ambient_dir(&real, ambient_authority())?;
+        let dir = Arc::new(Dir::open_ambient_dir(&real, ambient_authority())?);
         let real = Names::of_path(&real).ok_or_else(|| std::io::Error::other("its path is not UTF-8"))?;
         Ok(Self { dir, real })
     }
@@ -108,16 +109,16 @@ impl Files {
     }
 
     /// A root's handle, to read.
-    fn dir(&self, root: Root) -> Result<&Dir, FileError> {
+    fn dir(&self, root: Root) -> Result<Arc<Dir>, FileError> {
         match root {
-            Root::Project => Ok(&self.project.dir),
-            Root::Home => Ok(self.home.as_ref().map(|home| &home.dir).ok_or(Fault::Missing)?),
+            Root::Project => Ok(Arc::clone(&self.project.dir)),
+            Root::Home => Ok(self.home.as_ref().map(|home| Arc::clone(&home.dir)).ok_or(Fault::Missing)?),
             Root::State => Ok(self.state.as_ref().ok_or(Fault::Missing)?.dir()?),
         }
     }
 
     /// A root's handle, to write.
-    fn dir_to_write(&self, root: Root) -> Result<&Dir, FileError> {
+    fn dir_to_write(&self, root: Root) -> Result<Arc<Dir>, FileError> {
         match root {
             Root::State => Ok(self.state.as_ref().ok_or(Fault::Denied)?.made()?),
             root => self.dir(root),

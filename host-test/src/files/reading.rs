@@ -1,6 +1,7 @@
 //! Reading what is lent.
 
 use std::io::{Read as _, Seek as _, SeekFrom};
+use std::sync::Arc;
 
 use cap_std::fs::{Dir, File};
 
@@ -52,7 +53,7 @@ impl Files {
     }
 
     /// The handle and the path below it through which a place may be read.
-    pub(super) fn readable<'a>(&'a self, root: Root, real: &'a Names) -> Result<(&'a Dir, &'a [String]), FileError> {
+    pub(super) fn readable<'a>(&self, root: Root, real: &'a Names) -> Result<(Arc<Dir>, &'a [String]), FileError> {
         let below = real.below(self.real(root).ok_or(Fault::Missing)?).ok_or(Fault::Denied)?;
         let of_home = || below.first().is_some_and(|first| LENT_OF_HOME.contains(&first.as_str()));
         if root == Root::Home && !of_home() {

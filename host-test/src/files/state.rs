@@ -12,9 +12,9 @@
 //! In it, a workspace's folder is named by a digest of the workspace's real path, and a file in it says which one that is.
 
 use std::fs::DirBuilder;
-use std::io;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::Arc;
 
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
@@ -22,6 +22,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::facts::hexed;
 use super::walk::Names;
+use super::writing::options;
 use crate::error::Error;
 
 /// In every workspace's folder, for people: which workspace it is.
@@ -35,7 +36,6 @@ pub(crate) struct State {
     path: PathBuf,
     pub(super) real: Names,
     workspace: String,
-    dir: OnceLock<Dir>,
 }
 
 impl State {
@@ -47,7 +47,7 @@ impl State {
         let workspace = workspace.strip_prefix(r"\\?\").unwrap_or(&workspace).to_owned();
         let digest: String = hexed(&Sha256::digest(&workspace)).chars().skip("sha256:".len()).take(DIGITS).collect();
         let path = resolved(folder)?.join(digest);
-        Ok(Self { real: Names::of_path(&path).ok_or_else(not_text)?, path, workspace, dir: OnceLock::new() })
+        Ok(Self { real: Names::of_path(&path).ok_or_else(not_text)?, path, workspace })
     }
 
     /// Where it stands, or will.
@@ -55,25 +55,21 @@ impl State {
         &self.path
     }
 
-    /// The folder, if it has been made.
-    pub(super) fn dir(&self) -> io::Result<&Dir> {
-        match self.dir.get() {
-            Some(dir) => Ok(dir),
-            None => Ok(self.dir.get_or_init({
-                let dir = Dir::open_ambient_dir(&self.path, ambient_authority())?;
-                || dir
-            })),
-        }
+    /// The folder, if it has been made. It is opened anew each time: whoever removes it must not leave a gate that runs on without.
+    pub(super) fn dir(&self) -> io::Result<Arc<Dir>> {
+        Dir::open_ambient_dir(&self.path, ambient_authority()).map(Arc::new)
     }
 
     /// The folder, made where it is missing.
-    pub(super) fn made(&self) -> io::Result<&Dir> {
+    pub(super) fn made(&self) -> io::Result<Arc<Dir>> {
         match self.dir() {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 private().recursive(true).create(&self.path)?;
                 let dir = self.dir()?;
                 // For people. Whoever else makes the folder at this moment writes the same.
-                let _ = dir.write(WORKSPACE, format!("{}\n", self.workspace));
+                if let Ok(mut file) = dir.open_with(WORKSPACE, options(true).write(true).create_new(true)) {
+                    let _ = writeln!(file, "{}", self.workspace);
+                }
                 Ok(dir)
             }
             dir => dir,

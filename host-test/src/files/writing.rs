@@ -1,6 +1,7 @@
 //! Writing the gate's own files, and nothing else.
 
 use std::io::Write as _;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use cap_std::fs::{Dir, DirBuilder, File, OpenOptions};
@@ -19,7 +20,7 @@ const OWN_OF_HOME: &[&str] = &[".tollgate"];
 /// A place that may be written: the handle, the folder below it, the name in that.
 struct Spot<'a> {
     root: Root,
-    dir: &'a Dir,
+    dir: Arc<Dir>,
     folder: &'a [String],
     name: &'a str,
     /// Whether it is the user's alone.
@@ -90,7 +91,7 @@ impl Files {
 
     /// Where a place may be written; `denied` for all but the gate's own folders of the root that was named, wherever the links
     /// led: a link in the workspace must not lead to what the user keeps at home.
-    fn spot<'a>(&'a self, root: Root, real: &'a Names) -> Result<Spot<'a>, FileError> {
+    fn spot<'a>(&self, root: Root, real: &'a Names) -> Result<Spot<'a>, FileError> {
         let own = |folder: &[String]| match (root, folder.first()) {
             (Root::State, _) => true,
             (Root::Project, Some(first)) => OWN_OF_PROJECT.contains(&first.as_str()),
@@ -134,7 +135,7 @@ impl Spot<'_> {
 }
 
 #[cfg(unix)]
-fn options(private: bool) -> OpenOptions {
+pub(super) fn options(private: bool) -> OpenOptions {
     use cap_std::fs::OpenOptionsExt as _;
     let mut options = OpenOptions::new();
     if private {
@@ -145,7 +146,7 @@ fn options(private: bool) -> OpenOptions {
 
 /// Elsewhere a home folder is its user's alone without our help.
 #[cfg(not(unix))]
-fn options(_private: bool) -> OpenOptions {
+pub(super) fn options(_private: bool) -> OpenOptions {
     OpenOptions::new()
 }
 

@@ -3,7 +3,7 @@
 //! These accept far more than a well-formed diff: headers that are indented, quoted from a mail or marked with an `X`, a
 //! name with or without its date, `Index:` before any blank, names with fewer folders than are to be taken off. Every name
 //! that one of them could take counts. Forms that are not names and hunks (context and normal diffs, `ed` scripts, links)
-//! are faults, and so is a hunk that is not as long as it says.
+//! are faults, and so are a hunk that is not as long as it says and one whose text looks like a header.
 
 use super::quoted::{before_date, unquote};
 use super::unified::{Hunk, git_names};
@@ -23,19 +23,22 @@ pub enum Strip {
 pub fn every_target(text: &str, strip: Strip) -> Result<Vec<String>, PatchFault> {
     let mut found = Changes::default();
     let mut hunk = Hunk::default();
-    let mut hunks = false;
     let mut last = 0;
     for (at, line) in text.lines().enumerate() {
         let open = hunk.is_open();
+        last = at + 1;
         if hunk.takes(line) {
+            // Where a program finds no file for a hunk, it looks for headers in the hunk itself.
+            if open && !names(last, line, strip)?.0.is_empty() {
+                return Err(PatchFault::OtherForm { line: last, header: shown(line) });
+            }
             continue;
         }
-        last = at + 1;
         if open {
             return Err(PatchFault::BadHunk { line: last });
         }
         if let Some(counted) = Hunk::counted(line) {
-            (hunk, hunks) = (counted, true);
+            hunk = counted;
             continue;
         }
         let (names, strip) = names(last, line, strip)?;
@@ -46,13 +49,14 @@ pub fn every_target(text: &str, strip: Strip) -> Result<Vec<String>, PatchFault>
     if hunk.is_open() {
         return Err(PatchFault::BadHunk { line: last });
     }
-    if found.ordered.is_empty() && !hunks && !text.trim().is_empty() {
+    if found.ordered.is_empty() && !text.trim().is_empty() {
         return Err(PatchFault::NoDiff);
     }
     Ok(found.ordered.into_iter().map(|Change { path, .. }| path).collect())
 }
 
-/// What `patch` leaves beside a file: the text before, and the hunks that did not fit.
+/// What `patch` leaves beside a file: the text before, and the hunks that did not fit. Where it fails half-way it may also
+/// leave a temporary file there, whose name cannot be known.
 pub fn leftovers(path: &str) -> [String; 2] {
     [format!("{path}.orig"), format!("{path}.rej")]
 }
@@ -91,7 +95,9 @@ fn names(number: usize, line: &str, strip: Strip) -> Result<(Vec<String>, Strip)
     }
     for head in ["---", "+++", "***"] {
         if let Some(rest) = bare.strip_prefix(head).filter(|rest| rest.starts_with(char::is_whitespace)) {
-            return Ok((readings(rest.trim_start()).ok_or_else(bad)?, strip));
+            let mut names = readings(rest.trim_start()).ok_or_else(bad)?;
+            names.retain(|name| name != "/dev/null");
+            return Ok((names, strip));
         }
     }
     if let Some(rest) = bare.strip_prefix("Index:") {
@@ -130,7 +136,7 @@ fn readings(rest: &str) -> Option<Vec<String>> {
     let to_blank = rest.split_whitespace().next().unwrap_or_default();
     let mut names: Vec<String> = Vec::new();
     for name in [to_tab, before_date(to_tab).trim_end(), to_blank] {
-        if !name.is_empty() && name != "/dev/null" && !names.iter().any(|known| known == name) {
+        if !name.is_empty() && !names.iter().any(|known| known == name) {
             names.push(name.to_owned());
         }
     }
@@ -214,9 +220,8 @@ mod tests {
 
     #[test]
     fn hunks_hold_text() {
-        let text = "--- x\n+++ x\n@@ -1,2 +1,2 @@\n--- y\n+++ y\n-1\n+2\n";
+        let text = "--- x\n+++ x\n@@ -1,2 +1,2 @@\n-some\n+other\n-1\n+2\n\\ No newline at end of file\n";
         assert_eq!(found(text, Strip::Exactly(0)), ["x"]);
-        assert_eq!(found(HUNK, Strip::Exactly(0)), Vec::<String>::new());
         assert_eq!(found("", Strip::Exactly(0)), Vec::<String>::new());
     }
 
@@ -229,6 +234,8 @@ mod tests {
             "Index: x\n1c1\n< a\n---\n> b\n",
             "Index: x\n1d\n",
             "Index: x\n1,2d\n",
+            "--- x\n+++ x\n@@ -1,2 +1,2 @@\n--- y\n+++ y\n-1\n+2\n",
+            HUNK,
             " @@ -1 +1 @@\n",
             "@@ -1 +x @@\n",
             "diff --git a/l b/l\nindex 1..2 120000\n--- a/l\n+++ b/l\n@@ -1 +1 @@\n-x\n+y\n",

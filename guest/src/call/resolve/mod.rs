@@ -16,7 +16,7 @@ mod trees;
 use std::collections::BTreeSet;
 
 use super::effect::{Deed, Effect, Extent, Footprint, Operation, Touch};
-use super::path::{Location, WorkspacePath, below_home};
+use super::path::{Location, WorkspacePath, below_home, temporary_entry};
 use super::{CallFault, ToolCall};
 use crate::ports::{Facts, Kind, Question, Root, Workspace};
 use trees::{MAX_JUDGED, MAX_SEARCHED, Trees};
@@ -149,7 +149,15 @@ impl Resolving<'_> {
                 self.add(real()?, Operation::Modify, Extent::Itself, facts);
                 self.add_other_names(touch, facts);
             }
-            Deed::Execute => self.add(real()?, Operation::Execute, Extent::Itself, facts),
+            Deed::Execute => {
+                let at = real()?;
+                if let (Location::Outside(path), true) = (&at, facts.kind != Kind::Directory)
+                    && temporary_entry(path).is_some()
+                {
+                    self.effects.unknowns.push(format!("`{path}` is run from a temporary folder, and nobody has looked into it"));
+                }
+                self.add(at, Operation::Execute, Extent::Itself, facts);
+            }
             Deed::MakeFolder if exists => {}
             Deed::MakeFolder => self.add(real()?, Operation::Create, Extent::Folder, facts),
             Deed::Delete | Deed::DeleteTree => match removed(touch, facts) {

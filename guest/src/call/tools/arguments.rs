@@ -10,6 +10,9 @@ use crate::json;
 /// How deep lists and objects are searched for paths.
 const DEEPEST: usize = 4;
 
+/// No call names more paths in its arguments; a patch may.
+const MAX_PATHS: usize = 1_000;
+
 /// Arguments that hold a path, or several, in any tool; written without case, `_` and `-`.
 const PATHS: &[&str] = &[
     "path",
@@ -161,6 +164,9 @@ fn collect(args: &Map<String, Value>, keys: Keys<'_>, depth: usize, found: &mut 
 }
 
 fn take(argument: &str, value: &Value, keys: Keys<'_>, depth: usize, found: &mut Vec<Named>) -> Result<(), CallFault> {
+    if found.len() > MAX_PATHS {
+        return Err(CallFault::Argument { name: argument.to_owned(), expected: "at most 1,000 paths" });
+    }
     match value {
         Value::Null => Ok(()),
         Value::String(path) => {

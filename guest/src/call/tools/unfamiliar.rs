@@ -45,7 +45,8 @@ const COMMANDS: &[&str] = &["command", "commands", "cmd", "cmds", "commandline",
 /// Whether a name could be that of a command, a path, a folder or a target.
 pub(super) fn is_suspect(argument: &str) -> bool {
     let suspect = |word: &String| {
-        let word = word.as_str();
+        // `path2`, `cmd1`.
+        let word = word.trim_end_matches(|c: char| c.is_ascii_digit());
         SUSPECTS.contains(&word) || (!ORDINARY.contains(&word) && ENDINGS.iter().any(|ending| word.ends_with(ending)))
     };
     let folded = plain(argument);
@@ -119,6 +120,7 @@ mod tests {
             ("sql", json!("x"), true, true),
             ("args", json!([]), true, true),
             ("logFile", json!("x"), true, true),
+            ("path2", json!("x"), true, true),
             ("Command", json!("x"), true, true),
             ("working_dir", json!("x"), true, true),
             ("description", json!("rm -rf /; x"), false, false),

@@ -25,7 +25,7 @@ const LONG: &[&str] = &[
 ];
 
 const fn packer(names: &'static [&'static str]) -> Program {
-    Program { long: LONG, operands: Operands::Rule, rule: Some(pack), ..Program::new(names) }
+    Program { long: LONG, operands: Operands::Rule, rule: Some(pack), options_first: true, ..Program::new(names) }
 }
 
 /// Not listed: `-r`, `-S`, `-N`, `--files`, which lead to other names.

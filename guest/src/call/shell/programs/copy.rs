@@ -33,6 +33,7 @@ pub(super) const ROWS: &[Program] = &[
         attached: &[("preserve", Role::Text), ("reflink", Role::Text), ("sparse", Role::Text), ("update", Role::Text)],
         operands: Operands::Rule,
         rule: Some(copy),
+        options_first: true,
         ..Program::new(&["cp"])
     },
     Program {
@@ -42,6 +43,7 @@ pub(super) const ROWS: &[Program] = &[
         attached: &[("update", Role::Text)],
         operands: Operands::Rule,
         rule: Some(rename),
+        options_first: true,
         ..Program::new(&["mv"])
     },
     Program {
@@ -60,6 +62,7 @@ pub(super) const ROWS: &[Program] = &[
         valued: &TARGET,
         operands: Operands::Rule,
         rule: Some(link),
+        options_first: true,
         ..Program::new(&["ln"])
     },
     Program { operands: Operands::Rule, rule: Some(link), ..Program::new(&["link"]) },
@@ -80,6 +83,7 @@ pub(super) const ROWS: &[Program] = &[
         operands: Operands::Rule,
         modes: &[Mode { when: &["d", "directory"], operands: Operands::All(Role::Path(Deed::MakeFolder)) }],
         rule: Some(install),
+        options_first: true,
         ..Program::new(&["install", "ginstall"])
     },
     // Not listed: `-e`, `-b`, `-T`, `--remove-source-files`, `--files-from`, filters that stand in the tree.

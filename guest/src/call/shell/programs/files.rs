@@ -31,6 +31,7 @@ pub(super) const ROWS: &[Program] = &[
         long: &["parents", "verbose"],
         valued: &[("m", Role::Text), ("mode", Role::Text)],
         operands: Operands::All(Role::Path(Deed::MakeFolder)),
+        options_first: true,
         ..Program::new(&["mkdir"])
     },
     Program {
@@ -45,6 +46,7 @@ pub(super) const ROWS: &[Program] = &[
             ("reference", Role::Read),
         ],
         operands: Operands::All(Role::Stamp),
+        options_first: true,
         ..Program::new(&["touch"])
     },
     Program {
@@ -52,6 +54,7 @@ pub(super) const ROWS: &[Program] = &[
         long: &["no-create", "io-blocks"],
         valued: &[("s", Role::Text), ("size", Role::Text), ("r", Role::Read), ("reference", Role::Read)],
         operands: Operands::All(WRITE),
+        options_first: true,
         ..Program::new(&["truncate"])
     },
     Program {
@@ -61,6 +64,7 @@ pub(super) const ROWS: &[Program] = &[
         attached: &[("remove", Role::Text)],
         operands: Operands::All(WRITE),
         rule: Some(remove_shredded),
+        options_first: true,
         ..Program::new(&["shred"])
     },
     // A mode such as `-x` looks like options.
@@ -70,6 +74,7 @@ pub(super) const ROWS: &[Program] = &[
         valued: &[("reference", Role::Read)],
         operands: Operands::Rule,
         rule: Some(change_attributes),
+        options_first: true,
         ..Program::new(&["chmod"])
     },
     Program {
@@ -78,6 +83,7 @@ pub(super) const ROWS: &[Program] = &[
         valued: &[("reference", Role::Read), ("from", Role::Text)],
         operands: Operands::Rule,
         rule: Some(change_attributes),
+        options_first: true,
         ..Program::new(&["chown", "chgrp"])
     },
     Program {
@@ -85,10 +91,16 @@ pub(super) const ROWS: &[Program] = &[
         valued: &[("m", Role::Text), ("x", Role::Text)],
         operands: Operands::All(Role::Path(Deed::Touch)),
         modes: &[Mode { when: &["R"], operands: Operands::All(Role::Path(Deed::WriteTree)) }],
+        options_first: true,
         ..Program::new(&["setfacl"])
     },
     Program::raw(&["dd"], copy_blocks),
-    Program { valued: &[("m", Role::Text), ("mode", Role::Text)], operands: Operands::All(WRITE), ..Program::new(&["mkfifo"]) },
+    Program {
+        valued: &[("m", Role::Text), ("mode", Role::Text)],
+        operands: Operands::All(WRITE),
+        options_first: true,
+        ..Program::new(&["mkfifo"])
+    },
     Program::new(&["mknod"]),
     // `-t` takes a value in one version and none in the other; either way its word is not a path.
     Program {
@@ -98,6 +110,7 @@ pub(super) const ROWS: &[Program] = &[
         attached: &[("tmpdir", Role::Read)],
         operands: Operands::Rule,
         rule: Some(make_temporary),
+        options_first: true,
         ..Program::new(&["mktemp"])
     },
     // Not listed: `-n` and `-b`, which write under other names.

@@ -62,6 +62,7 @@ pub(super) const ROWS: &[Program] = &[
         attached: &[("all-repeated", Role::Text), ("group", Role::Text)],
         operands: INPUT_THEN_OUTPUT,
         rule: Some(no_late_options),
+        options_first: true,
         ..Program::new(&["uniq"])
     },
     Program {

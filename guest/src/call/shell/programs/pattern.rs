@@ -32,7 +32,7 @@ fn has_plain_brackets(pattern: &str) -> bool {
     while let Some(c) = rest.next() {
         match c {
             '\n' => return false,
-            '\\' if rest.next_if(|escaped| *escaped != '\n').is_none() => return false,
+            '\\' if rest.next().is_none_or(|escaped| escaped == '\n') => return false,
             '[' => {
                 rest.next_if_eq(&'^');
                 rest.next_if_eq(&']');

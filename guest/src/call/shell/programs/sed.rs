@@ -28,6 +28,7 @@ pub(super) const ROWS: &[Program] = &[
         attached: &[("i", Role::Text), ("in-place", Role::Text)],
         operands: Operands::Rule,
         rule: Some(edit),
+        options_first: true,
         ..Program::new(&["sed", "gsed"])
     },
 ];

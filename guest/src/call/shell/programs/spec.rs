@@ -97,6 +97,8 @@ pub(in crate::call::shell) struct Program {
     pub(super) refused: Option<&'static str>,
     /// Whether it only runs another program, which variables and options are for.
     pub(super) runs_another: bool,
+    /// Whether some versions look for options only before the first operand, and would write to what stands behind it.
+    pub(super) options_first: bool,
     /// Whether its rule takes the arguments apart by itself, because they do not follow the usual form (`find`, `tar`).
     pub(super) raw: bool,
     /// What the table cannot say.
@@ -124,6 +126,7 @@ impl Program {
             obeys: &[],
             refused: None,
             runs_another: false,
+            options_first: false,
             raw: false,
             rule: None,
         }
@@ -289,7 +292,7 @@ impl Program {
                         Err(Unlisted::Uncertain(_)) if self.lenient && !self.opaque => {}
                         other => other?,
                     }
-                    let is_late = rest.len() < left && !parsed.operands.is_empty() && self.may_write_operands() && !self.opaque;
+                    let is_late = self.options_first && rest.len() < left && !parsed.operands.is_empty();
                     if is_late && !roles.last().is_some_and(|(role, _)| matches!(role, Role::Path(_))) {
                         return Err(Unlisted::Late(text.clone()));
                     }
@@ -368,18 +371,6 @@ impl Program {
             }
         }
         Ok(())
-    }
-
-    /// Whether one more operand might be written.
-    fn may_write_operands(&self) -> bool {
-        let writes = |role: &Role| !matches!(role, Role::Text | Role::Read);
-        let any = |operands: &Operands| match operands {
-            Operands::None => false,
-            Operands::All(role) => writes(role),
-            Operands::Then(first, rest) => first.iter().any(writes) || writes(rest),
-            Operands::Rule => true,
-        };
-        any(&self.operands) || self.modes.iter().any(|mode| any(&mode.operands))
     }
 
     /// What the operands mean, given the options.

@@ -1,0 +1,94 @@
+//! Arguments that a call gives to a tool that does not have them, and values of another kind than the tool takes.
+
+use serde_json::Value;
+
+use super::super::CallFault;
+use super::super::path::written;
+use super::schema::{Act, Kind, Tool};
+use super::{MAX_DEPTH, Meaning, arguments, unfamiliar};
+
+impl Meaning<'_> {
+    /// Whether no tool that the call may mean has such an argument.
+    pub(super) fn is_stray(&self, tool: &Tool, argument: &str) -> bool {
+        tool.kind(argument).is_none() && self.tools.iter().all(|tool| tool.kind(argument).is_none())
+    }
+
+    /// Arguments that none of the tools has, and values of another kind than theirs.
+    pub(super) fn check_strays(&mut self, tools: &[&Tool]) -> Result<(), CallFault> {
+        let changes = tools.iter().any(|tool| !matches!(tool.act, Act::Reads | Act::Inert));
+        let has_paths =
+            |act| matches!(act, Act::Reads | Act::Writes | Act::Deletes | Act::MakesFolders | Act::Diffs | Act::Edits);
+        let has_folder = |act| matches!(act, Act::Shell | Act::PowerShell | Act::Patches);
+        let mut folders: Vec<&Value> = Vec::new();
+        for (argument, value) in self.args {
+            let mut kinds = tools.iter().filter_map(|tool| tool.kind(argument)).peekable();
+            if kinds.peek().is_some() {
+                if kinds.any(|kind| kind == Kind::Folder) && !value.is_null() {
+                    folders.push(value);
+                } else if changes && tools.iter().filter_map(|tool| tool.kind(argument)).all(|kind| is_misfit(kind, value)) {
+                    let why = format!(
+                        "`{argument}` of `{}` is of another kind than the tool takes, so how it would be read is not known",
+                        self.tool
+                    );
+                    self.unknown(why)?;
+                } else if changes
+                    && tools.iter().all(|tool| has_paths(tool.act))
+                    && unfamiliar::holds_suspect(
+                        value,
+                        arguments::takes_objects(argument).then_some(arguments::is_common),
+                        MAX_DEPTH,
+                    )
+                {
+                    self.unknown(format!("`{argument}` of `{}` holds more than the tool is known to take", self.tool))?;
+                }
+                continue;
+            }
+            if tools.iter().all(|tool| has_paths(tool.act)) && arguments::is_common(argument) {
+                continue;
+            }
+            if tools.iter().all(|tool| has_folder(tool.act)) && unfamiliar::is_folder(argument) && is_folder_text(value, self.cwd)
+            {
+                folders.push(value);
+                continue;
+            }
+            if unfamiliar::matters(argument, value, changes) || rivals(argument, value, tools) {
+                let why = format!("`{}` is not known to take `{argument}`, which may change what the call does", self.tool);
+                self.unknown(why)?;
+            }
+        }
+        if let [first, rest @ ..] = folders.as_slice()
+            && rest.iter().any(|folder| folder != first)
+        {
+            return self.unknown(format!("`{}` is given two folders, and where it would run is not known", self.tool));
+        }
+        Ok(())
+    }
+}
+
+/// Whether an argument is another spelling of one that decides what the call does.
+fn rivals(argument: &str, value: &Value, tools: &[&Tool]) -> bool {
+    let decides = |kind| !matches!(kind, Kind::Text | Kind::Number | Kind::Flag | Kind::List);
+    let same = |(name, kind): &(&str, Kind)| decides(*kind) && arguments::is_same(name, argument);
+    !value.is_null() && tools.iter().any(|tool| tool.args.iter().any(same))
+}
+
+/// Whether a value is not what its kind says, and could be something else. Commands, folders and patches are looked at
+/// where they are used.
+fn is_misfit(kind: Kind, value: &Value) -> bool {
+    let is_list = matches!(value, Value::Array(_) | Value::Object(_));
+    match kind {
+        // A list of one is that one, also to whoever makes a text of it.
+        Kind::Path | Kind::ReadPath | Kind::WrittenPath => {
+            is_list && value.as_array().is_none_or(|list| list.len() > 1 || list.iter().any(|path| !path.is_string()))
+        }
+        Kind::Text => is_list,
+        Kind::Number | Kind::Flag => is_list || value.as_str().is_some_and(|text| !unfamiliar::is_plain_word(text)),
+        Kind::Paths | Kind::List => value.as_str().is_some_and(|text| !unfamiliar::is_plain_word(text)),
+        _ => false,
+    }
+}
+
+/// Whether a value names a folder in which a call can be judged.
+fn is_folder_text(value: &Value, cwd: Option<&str>) -> bool {
+    value.as_str().is_some_and(|folder| folder.is_empty() || written(folder, cwd).is_ok())
+}

@@ -1,0 +1,68 @@
+//! Scratch space: what a session itself makes directly in a temporary folder of the system, it may go on changing.
+//!
+//! Nothing else there is the session's: a file that stands already, or a folder that somebody else made, is out of scope like
+//! everything outside. What lies in a temporary folder and is run is unknown ([`resolve`](crate::call::resolve)).
+
+use std::collections::BTreeSet;
+
+use crate::call::effect::{Effect, Extent, Operation};
+use crate::call::path::{Location, temporary_entry};
+use crate::ports::{Expectation, Ports};
+use crate::state;
+
+/// A session that makes more is not scribbling.
+const MAX_ENTRIES: usize = 200;
+
+/// What a session has made in temporary folders.
+#[derive(Debug, Default)]
+pub(super) struct Scratch {
+    entries: BTreeSet<String>,
+}
+
+impl Scratch {
+    /// What a session has made so far, and would make by these effects. Nothing is read where none leads there.
+    pub(super) fn new(session: &str, effects: &[Effect], ports: &Ports) -> Self {
+        let mut made =
+            effects.iter().filter(|effect| effect.mutates()).filter_map(|effect| Some((effect, entry(effect)?))).peekable();
+        if made.peek().is_none() {
+            return Self::default();
+        }
+        let kept = state::read(&path(session), state::MOST_BYTES, ports).unwrap_or_default();
+        let mut entries: BTreeSet<String> = String::from_utf8_lossy(&kept).lines().map(str::to_owned).collect();
+        for (effect, (entry, is_direct)) in made {
+            let is_new = effect.operation == Operation::Create && matches!(effect.extent, Extent::Itself | Extent::Folder);
+            if is_direct && is_new && entries.len() < MAX_ENTRIES {
+                entries.insert(entry.to_owned());
+            }
+        }
+        Self { entries }
+    }
+
+    /// Whether an effect is on what the session made.
+    pub(super) fn owns(&self, effect: &Effect) -> bool {
+        entry(effect).is_some_and(|(entry, _)| self.entries.contains(entry))
+    }
+
+    /// Remembers what the session makes.
+    pub(super) fn keep(&self, session: &str, ports: &Ports) {
+        if self.entries.is_empty() {
+            return;
+        }
+        let text: String = self.entries.iter().map(|entry| format!("{entry}\n")).collect();
+        if let Err(fault) = state::replace(&path(session), text.as_bytes(), Expectation::Anything, ports) {
+            ports.warn(&format!("what the session makes in temporary folders cannot be remembered: {fault}"));
+        }
+    }
+}
+
+fn path(session: &str) -> String {
+    state::path("scratch", &[session])
+}
+
+/// The entry of a temporary folder that an effect is about, and whether it is about the entry itself.
+fn entry(effect: &Effect) -> Option<(&str, bool)> {
+    match &effect.location {
+        Location::Outside(path) => temporary_entry(path),
+        Location::Inside(_) => None,
+    }
+}
