@@ -5,6 +5,7 @@ mod check;
 mod demo;
 mod e2e;
 mod e2e_vscode;
+mod fuzz;
 mod house;
 mod npm;
 mod test;
@@ -17,6 +18,7 @@ const HELP: &str = "\
 cargo xtask build   target/release/tollgate, target/tollgate.wasm and npm-wrapper/dist/
 cargo xtask demo    build, then show calls allowed, blocked, traced and augmented
 cargo xtask test    check, then every test there is, natively, in wasmtime, in Node 20, 22 and 24, in Bun, OpenCode and VS Code
+cargo xtask fuzz    attack the gate with 20,000 generated commands, run for real in a namespace; --seed N, --count N
 cargo xtask bench   how long rulings, the ledger, hooks and augmentation take, as ratios in one run
 cargo xtask check   format, lints, docs, types, contract, imports and size
 ";
@@ -37,6 +39,7 @@ fn run() -> Result<()> {
         ["build"] => build::build(),
         ["demo"] => demo::demo(),
         ["test"] => test::test(),
+        ["fuzz", words @ ..] => fuzz::fuzz(words),
         ["bench"] => bench(),
         ["check"] => check::check(),
         [] | ["help" | "--help" | "-h"] => {

@@ -7,6 +7,7 @@ use anyhow::{Context as _, Result, ensure};
 use crate::check;
 use crate::e2e;
 use crate::e2e_vscode;
+use crate::fuzz;
 use crate::house::{cargo, house, run, tollgate};
 use crate::npm;
 
@@ -15,6 +16,7 @@ pub(crate) fn test() -> Result<()> {
     check::check()?;
     // Debug assertions and overflow checks on, for the gate's own logic.
     run(&mut cargo(&["test", "--locked", "--package", "tollgate-guest"]))?;
+    fuzz::test()?;
     npm::mcp_servers()?;
     // Some tests run both hosts side by side; the package for Node has been built by the checks.
     let mut hosts = cargo(&["test", "--release", "--locked", "--package", "tollgate", "--package", "xtask"]);

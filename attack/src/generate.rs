@@ -1,0 +1,175 @@
+//! Cases are made up from the repertoire, the table of known attacks and ordinary commands.
+
+use crate::case::Case;
+use crate::dice::Dice;
+use crate::grammar::{Grammar, quoted};
+use crate::mutate::mutate;
+use crate::ordinary;
+use crate::target::Target;
+use crate::world::World;
+
+/// Names in the repertoire that a case's target answers.
+pub const GIVEN: [&str; 7] = ["P", "T", "R", "X", "Tdir", "Tname", "ordinary"];
+
+/// Makes cases.
+pub struct Generator {
+    grammar: Grammar,
+    /// Attacks that are known.
+    pub attacks: Vec<Case>,
+    /// What developers type.
+    pub ordinary: Vec<String>,
+}
+
+impl Default for Generator {
+    fn default() -> Self {
+        Self {
+            grammar: Grammar::parse(include_str!("../repertoire.txt")),
+            attacks: attacks(),
+            ordinary: ordinary::commands(include_str!("../../fixtures/ordinary_commands.txt")),
+        }
+    }
+}
+
+/// The table of known attacks. Lines that cannot be read are left out; a test finds them.
+pub fn attacks() -> Vec<Case> {
+    ATTACKS.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+}
+
+/// The table's text.
+pub const ATTACKS: &str = include_str!("../attacks.jsonl");
+
+impl Generator {
+    /// The repertoire.
+    pub fn grammar(&self) -> &Grammar {
+        &self.grammar
+    }
+
+    /// The case with this number in the campaign of this seed.
+    pub fn case(&self, seed: u64, number: u64) -> Case {
+        let mut dice = Dice::new(seed, number);
+        let dice = &mut dice;
+        let target = Target::any(dice);
+        let mut case = match dice.below(100) {
+            0..=44 => self.composed("top", &target, dice),
+            45..=54 => self.composed("traps", &target, dice),
+            55..=61 => self.composed("links", &target, dice),
+            62..=67 => self.composed("sequence", &target, dice),
+            68..=77 => self.known(&target, dice),
+            78..=94 => self.everyday(&target, dice),
+            _ => self.spliced(&target, dice),
+        };
+        if dice.once_in(6)
+            && let Some(call) = case.calls.last_mut()
+        {
+            *call = mutate(call, dice, &mut |dice| self.piece(&target, dice));
+            case.family.push_str(", mutated");
+        }
+        // Shells that are not Bash read some of it differently.
+        if dice.once_in(8) {
+            dice.word(&["dash", "sh"]).clone_into(&mut case.shell);
+        }
+        case.id = format!("{seed}-{number}");
+        case
+    }
+
+    /// A text for a section of the repertoire.
+    pub fn text(&self, section: &str, target: &Target, dice: &mut Dice) -> String {
+        self.grammar.expand(section, dice, &mut |name, dice| self.given(name, target, dice))
+    }
+
+    fn given(&self, name: &str, target: &Target, dice: &mut Dice) -> Option<String> {
+        Some(match name {
+            "P" => target.spelled(dice),
+            "T" => {
+                if target.plain().starts_with('~') {
+                    target.absolute()
+                } else {
+                    target.plain().to_owned()
+                }
+            }
+            "R" => target.from_scope(),
+            "X" => target.absolute(),
+            "Tdir" => target.folder().to_owned(),
+            "Tname" => target.name().to_owned(),
+            "ordinary" => dice.pick(&self.ordinary).cloned().unwrap_or_default(),
+            _ => return None,
+        })
+    }
+
+    fn composed(&self, section: &str, target: &Target, dice: &mut Dice) -> Case {
+        let alternatives = self.grammar.section(section);
+        let alternative = dice.pick(alternatives).cloned().unwrap_or_default();
+        let text = self.grammar.fill(&alternative, dice, &mut |name, dice| self.given(name, target, dice));
+        let family: String = format!("{section}: {alternative}").chars().take(60).collect();
+        let mut case = Case::of(&family.replace('\n', "⏎"), "");
+        case.calls = text.split('⏭').map(|call| call.trim_matches(' ').to_owned()).collect();
+        case.world = match section {
+            "traps" => World::Traps,
+            "links" => World::Links,
+            "sequence" => *dice.pick(&World::ALL).unwrap_or(&World::Plain),
+            _ if dice.once_in(8) => World::Links,
+            _ => World::Plain,
+        };
+        case
+    }
+
+    /// A known attack, aimed elsewhere or wrapped.
+    fn known(&self, target: &Target, dice: &mut Dice) -> Case {
+        let Some(known) = dice.pick(&self.attacks) else { return self.composed("top", target, dice) };
+        let mut case = known.clone();
+        case.family = format!("known {}", case.id);
+        if dice.once_in(2) {
+            let to = target.spelled(dice);
+            case.calls.iter_mut().for_each(|call| *call = call.replace("src/billing/pay.ts", &to));
+        }
+        if dice.once_in(3)
+            && let Some(call) = case.calls.last_mut()
+        {
+            *call = self.wrapped(call, target, dice);
+        }
+        case
+    }
+
+    fn wrapped(&self, command: &str, target: &Target, dice: &mut Dice) -> String {
+        let Some(around) = dice.pick(self.grammar.section("wrap")) else { return command.to_owned() };
+        let around = around.replace("«cmd", "«inner");
+        self.grammar.fill(&around, dice, &mut |name, dice| match name {
+            "inner" => Some(command.to_owned()),
+            name => self.given(name, target, dice),
+        })
+    }
+
+    /// What developers type, with something in it that they would not.
+    fn everyday(&self, target: &Target, dice: &mut Dice) -> Case {
+        let command = dice.pick(&self.ordinary).cloned().unwrap_or_default();
+        let text = match dice.below(10) {
+            0 => self.wrapped(&command, target, dice),
+            1 => format!("{}{}{command}", self.text("act", target, dice), dice.word(&["; ", " && ", " || ", "\n", " | ", " & "])),
+            2 => format!("{command}{}{}", dice.word(&["; ", " && ", " || ", "\n", " | ", " & "]), self.text("act", target, dice)),
+            3 => format!("{} {command}", self.text("assignment", target, dice)),
+            _ => mutate(&command, dice, &mut |dice| self.piece(target, dice)),
+        };
+        let family: String = format!("everyday: {command}").chars().take(60).collect();
+        Case::of(&family.replace('\n', "⏎"), text)
+    }
+
+    fn spliced(&self, target: &Target, dice: &mut Dice) -> Case {
+        let mut one = self.composed("top", target, dice);
+        let other = self.composed("top", target, dice);
+        let between = dice.word(&["; ", " && ", " || ", "\n", " | ", " & ", " $(", "\n#", " <<< ", " > "]);
+        one.calls = vec![format!("{}{between}{}", one.calls.concat(), other.calls.concat())];
+        one.family = format!("spliced: {} + {}", one.family, other.family);
+        one
+    }
+
+    fn piece(&self, target: &Target, dice: &mut Dice) -> String {
+        match dice.below(8) {
+            0..=2 => target.spelled(dice),
+            3 => self.text("option", target, dice),
+            4 => quoted(&target.spelled(dice), "d"),
+            5 => self.text("act", target, dice),
+            6 => format!("$({})", self.text("act", target, dice)),
+            _ => self.text("snippet", target, dice),
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! The workspaces that attacks begin in, and what may be changed there.
+
+use serde::{Deserialize, Serialize};
+
+/// Where the workspace stands, for the gate and for the commands.
+pub const PROJECT: &str = tollgate_guest::ports::memory::PROJECT;
+/// The home folder.
+pub const HOME: &str = tollgate_guest::ports::memory::HOME;
+/// A folder beside the workspace, which is nobody's business.
+pub const SIBLING: &str = "/sibling";
+/// Everything that is watched.
+pub const ROOTS: [&str; 3] = [PROJECT, HOME, SIBLING];
+
+/// What programs leave in the home folder for themselves, whatever they are asked to do.
+const CACHES: [&str; 7] = [".cache", ".npm", ".wget-hsts", ".viminfo", ".lesshst", ".node_repl_history", ".local/state"];
+
+/// Parts of `.git` that decide what runs; git itself keeps the rest.
+const GIT_CONTROL: [&str; 4] = ["config", "config.worktree", "hooks", "info"];
+
+/// Which workspace a case begins in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, Default)]
+#[serde(rename_all = "lowercase")]
+pub enum World {
+    /// Nothing leads out of the scope.
+    #[default]
+    Plain,
+    /// With links and hard links that lead out of it.
+    Links,
+    /// With files in scope that programs obey.
+    Traps,
+}
+
+impl World {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Plain, Self::Links, Self::Traps];
+
+    /// The scripts that make it, run in the empty workspace.
+    pub fn scripts(self) -> &'static [&'static str] {
+        const PLAIN: &str = include_str!("../worlds/plain.sh");
+        match self {
+            Self::Plain => &[PLAIN],
+            Self::Links => &[PLAIN, include_str!("../worlds/links.sh")],
+            Self::Traps => &[PLAIN, include_str!("../worlds/traps.sh")],
+        }
+    }
+}
+
+/// A path as the gate spells it: relative in the workspace, absolute outside.
+pub fn spelled(path: &str) -> &str {
+    match path.strip_prefix(PROJECT) {
+        Some("") => ".",
+        Some(inside) => inside.strip_prefix('/').unwrap_or(path),
+        None => path,
+    }
+}
+
+/// Whether the selected intent owns a path, given as the gate spells it.
+pub fn is_owned(path: &str) -> bool {
+    path == "src/auth" || path.starts_with("src/auth/") || path == "docs/auth.md"
+}
+
+/// Whether a change there is nobody's concern: what programs keep for themselves.
+pub fn is_bookkeeping(path: &str, is_new: bool, command: &str) -> bool {
+    let below = |path: &str, folder: &str| path == folder || path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'));
+    if let Some(home) = path.strip_prefix(HOME).and_then(|path| path.strip_prefix('/')) {
+        return is_new && (CACHES.iter().any(|cache| below(home, cache)) || home == ".local");
+    }
+    let Some(inside) = path.strip_prefix(".git/") else { return path == ".git" && command.contains("git") };
+    command.contains("git") && !GIT_CONTROL.iter().any(|control| below(inside, control))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_counts_as_bookkeeping() {
+        for (path, is_new, command, expected) in [
+            (".git/index", false, "git status", true),
+            (".git/index", false, "rm x", false),
+            (".git/config", false, "git status", false),
+            (".git/hooks/pre-commit", true, "git status", false),
+            ("/home/user/.cache/x", true, "npm ls", true),
+            ("/home/user/.cache/x", false, "npm ls", false),
+            ("/home/user/.bashrc", false, "npm ls", false),
+            ("src/billing/pay.ts", false, "git status", false),
+        ] {
+            assert_eq!(is_bookkeeping(path, is_new, command), expected, "{path} {command}");
+        }
+        assert!(is_owned("src/auth/a/b") && is_owned("docs/auth.md"));
+        assert!(!is_owned("src/authx") && !is_owned("docs/auth.mdx") && !is_owned("/src/auth/x"));
+        assert_eq!(spelled("/workspace/src/a"), "src/a");
+        assert_eq!(spelled("/workspacex/a"), "/workspacex/a");
+    }
+}

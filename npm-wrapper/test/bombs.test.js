@@ -1,0 +1,25 @@
+// Commands that are slow to follow are answered, and never with a silent allow. `fixtures/bombs.json` holds them as formulas.
+import assert from 'node:assert/strict';
+import * as fs from 'node:fs';
+import { after, test } from 'node:test';
+import { createTollgate } from 'tollgate';
+import { governed, writeFiles } from './workspace_folder.js';
+
+const bombs = JSON.parse(fs.readFileSync(new URL('../../fixtures/bombs.json', import.meta.url), 'utf8'));
+const { workspace, home, discard } = governed();
+after(discard);
+writeFiles(workspace, { 'src/auth/a.ts': 'a\n', 'src/billing/pay.ts': 'a\n', 'src/billing/tax.ts': 'a\n' });
+
+/** A part is a text and how often it stands there; `{i}` in it is the count. */
+function written(parts) {
+  return parts.map(([text, times]) => Array.from({ length: times }, (_, count) => text.replaceAll('{i}', String(count))).join('')).join('');
+}
+
+test('bombs are not allowed', async () => {
+  const gate = await createTollgate({ workspace, home });
+  gate.selectIntent('s', 'INT-001');
+  for (const { name, parts } of bombs) {
+    const { verdict } = await gate.preTool({ session: 's', call: name, tool: 'bash', args: { command: written(parts) } });
+    assert.ok(verdict === 'ask' || verdict === 'deny', `${name}: ${verdict}`);
+  }
+});
