@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 const INTENTS: &str = "\
@@ -19,15 +19,15 @@ fn workspace() -> tempfile::TempDir {
     folder
 }
 
-/// The exit code, standard output and standard error of a run in a folder, with a home where nothing is.
+/// A home with nothing in it but what the gate keeps.
+fn home() -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join("home")
+}
+
+/// The exit code, standard output and standard error of a run in a folder, with that home.
 fn run(folder: &Path, arguments: &[&str]) -> (i32, String, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tollgate"));
-    command
-        .current_dir(folder)
-        .args(arguments)
-        .env("HOME", folder.join("no-such-home"))
-        .env_remove("XDG_STATE_HOME")
-        .stdin(Stdio::null());
+    command.current_dir(folder).args(arguments).env("HOME", home()).env_remove("XDG_STATE_HOME").stdin(Stdio::null());
     let output = command.output().unwrap();
     let text = |bytes| String::from_utf8(bytes).unwrap();
     (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
@@ -115,10 +115,11 @@ fn the_workspace_is_found_from_below_and_named_from_anywhere() {
     ] {
         let (code, out, err) = run(&here, &arguments);
         assert_eq!((code, out.as_str(), err.as_str()), (0, "session s now works for INT-1 (Login)\n", ""), "{arguments:?}");
-        assert!(folder.path().join("home/.local/state/tollgate").is_dir());
-        fs::remove_dir_all(folder.path().join(".tollgate")).unwrap();
+        let kept = tollgate::state_of(folder.path(), Some(&home()), None).unwrap();
+        assert!(kept.join("sessions").is_dir());
+        fs::remove_dir_all(kept).unwrap();
     }
-    assert!(!folder.path().join("src/auth/.tollgate").exists());
+    assert!(!folder.path().join(".tollgate").exists() && !folder.path().join("src/auth/.tollgate").exists());
 }
 
 #[test]
@@ -146,8 +147,10 @@ fn programs_get_the_gates_answer() {
 #[test]
 fn a_home_that_is_not_there_is_mentioned() {
     let folder = workspace();
-    let (code, _, err) = run(folder.path(), &["intents", "list", "--home", "/no/such"]);
-    assert!(code == 0 && err.contains("`/no/such`"), "{err}");
+    let words = ["intents", "select", "INT-1", "--session", "s", "--home", "no/such", "--state", "state"];
+    let (code, _, err) = run(folder.path(), &words);
+    assert!(code == 0 && err.contains("`no/such`"), "{err}");
+    assert!(folder.path().join("state").is_dir() && !folder.path().join("no").exists());
 }
 
 #[test]
@@ -156,8 +159,8 @@ fn a_reader_that_has_gone_is_no_error() {
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
     let mut command = Command::new(env!("CARGO_BIN_EXE_tollgate"));
-    command.current_dir(folder.path()).args(["intents", "select", "INT-1", "--session", "s", "--home", "home"]);
+    command.current_dir(folder.path()).args(["intents", "select", "INT-1", "--session", "s", "--state", "state"]);
     let output = command.stdout(writer).stderr(Stdio::piped()).spawn().unwrap().wait_with_output().unwrap();
     assert_eq!((output.status.code(), String::from_utf8(output.stderr).unwrap().as_str()), (Some(0), ""));
-    assert!(folder.path().join("home/.local/state/tollgate").is_dir());
+    assert!(folder.path().join("state").is_dir());
 }

@@ -164,6 +164,7 @@ fn the_workspace_is_looked_at_too() {
     ] {
         let path = place.root().join(path);
         let before = fs::read(&path).ok();
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(&path, text).unwrap();
         let (code, found) = place.doctor();
         assert_eq!(code, 1, "{found:#}");

@@ -35,7 +35,7 @@ pub(crate) struct Options {
     /// The folder with the user's own .tollgate/ [default: the user's home]
     #[arg(long, value_name = "DIR")]
     home: Option<PathBuf>,
-    /// The folder for what the gate keeps between calls [default: $XDG_STATE_HOME/tollgate, or .local/state/tollgate of --home]
+    /// The folder for what the gate keeps between calls [default: the user's, or in --home]
     #[arg(long, value_name = "DIR")]
     state: Option<PathBuf>,
 }

@@ -24,7 +24,7 @@ pub(crate) struct Place {
     /// The folder with the user's own .tollgate/ [default: the user's home]
     #[arg(long, value_name = "DIR", global = true, help_heading = HEADING)]
     home: Option<PathBuf>,
-    /// The folder for what the gate keeps between calls [default: $XDG_STATE_HOME/tollgate, or .local/state/tollgate of --home]
+    /// The folder for what the gate keeps between calls [default: the user's, or in --home]
     #[arg(long, value_name = "DIR", global = true, help_heading = HEADING)]
     state: Option<PathBuf>,
     /// Print the gate's answer as one JSON object, for programs

@@ -110,6 +110,10 @@ impl Files {
     }
 
     fn folder(&self, spot: &Spot<'_>) -> Result<Dir, FileError> {
+        // The state folder itself has no name below its handle.
+        if spot.folder.is_empty() {
+            return Ok(spot.dir.try_clone()?);
+        }
         let folder = joined(spot.folder);
         match spot.dir.open_dir(&folder) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
