@@ -284,11 +284,14 @@ fn an_answer_that_cannot_be_written_blocks() {
 fn a_payload_that_was_cut_short_is_a_call_unless_it_says_otherwise_itself() {
     let place = Place::new();
     for (payload, refused) in [
-        (r#"{"tool_input":{"hook_event_name":"Stop","cwd":"/tmp"},"tool_name":"Bash","session_id":"s1","hook_ev"#, true),
-        (r#"{"tool_input":{"hook_event_name":"Stop","content":"xxxx"#, true),
-        (r#"{"hook_event_name":"PreToolUse","tool_input":{"hook_event_name":"Stop","#, true),
-        (r#"{"hook_event_name":"Stop","hook_event_name":"PreToolUse","#, true),
-        (r#"{"hook_event_name":"Stop","session_id":"#, false),
+        (
+            r#"{"cwd":"{root}","tool_input":{"hook_event_name":"Stop","cwd":"/tmp"},"tool_name":"Bash","session_id":"s1","hook_ev"#,
+            true,
+        ),
+        (r#"{"cwd":"{root}","tool_input":{"hook_event_name":"Stop","content":"xxxx"#, true),
+        (r#"{"cwd":"{root}","hook_event_name":"PreToolUse","tool_input":{"hook_event_name":"Stop","#, true),
+        (r#"{"cwd":"{root}","hook_event_name":"Stop","hook_event_name":"PreToolUse","#, true),
+        (r#"{"cwd":"{root}","hook_event_name":"Stop","session_id":"#, false),
     ] {
         let output = place.hook("claude-code", payload);
         assert_eq!(text(&output.stdout).contains("invalid_input"), refused, "{payload}: {}", text(&output.stdout));
