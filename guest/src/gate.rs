@@ -130,7 +130,7 @@ impl Gate {
         self.change(session, |selection| selection.intent = Some(found.id.clone())).map_err(Refusal::NotKept)?;
         // A session begins here, and there is a moment to clear away what others left.
         let now = self.ports.clock.now();
-        self.settle_left_behind(None);
+        self.settle_left_behind(None, now);
         lease::sweep(now, &self.ports);
         rulings::sweep(&self.ports);
         checkpoint::begin(&self.ports);
@@ -249,7 +249,7 @@ impl Gate {
     /// Does the gate's own part at an event, before hooks hear of it.
     pub(crate) fn hear(&mut self, event: &str, session: Option<&str>) {
         if event == "session_end" && session.is_some() {
-            self.settle_left_behind(session);
+            self.settle_left_behind(session, self.ports.clock.now());
         }
     }
 

@@ -451,8 +451,9 @@ fn a_ledger_that_cannot_be_written_is_tried_again_and_never_blocks() {
     house.gate.enter_again();
     assert_eq!(house.gate.due_in(), None);
     assert_eq!(String::from_utf8(house.world.content(LEDGER).unwrap()).unwrap().lines().count(), 1);
-    // A second time it does not come back.
+    // A second time it does not come back soon.
     house.call("pre-tool", "s", "2", "write", write("src/auth/b.ts"));
+    house.world.write("src/auth/b.ts", "new");
     house.world.refuse_writes(Some(FileFault::Busy));
     house.call("post-tool", "s", "2", "write", write("src/auth/b.ts"));
     house.gate.enter_again();
@@ -462,6 +463,11 @@ fn a_ledger_that_cannot_be_written_is_tried_again_and_never_blocks() {
     );
     house.world.refuse_writes(None);
     expect(&house.call("pre-tool", "s", "3", "write", write("src/auth/b.ts")), "allow", "in_scope");
+    assert_eq!(entered(&house).len(), 1);
+    // Nothing is lost all the same.
+    house.restart();
+    house.ask(json!({"op": "event", "event": "session_end", "session": "s"}));
+    assert_eq!(entered(&house)[1..], [(json!("src/auth/b.ts"), json!(false), json!(UNKNOWN), json!("PASS"))]);
 }
 
 /// A call that cannot be remembered is a person's to decide on, unless the user said otherwise. A workspace cannot say it.

@@ -197,9 +197,9 @@ fn every_payload_gets_its_answer() {
 const WRITE: &str = r#"{"session_id":"s1","cwd":"{root}","hook_event_name":"PreToolUse","tool_name":"Write","tool_input":{"file_path":"{root}/README.md","content":"x"},"tool_use_id":"c1"}"#;
 
 /// A gate that cannot even be started: there is no room for it.
-fn without_memory(place: &Place, payload: &str) -> Output {
+fn without_memory(place: &Place, hook: &str, payload: &str) -> Output {
     let mut command = Command::new("sh");
-    let line = format!("ulimit -v 400000; exec {} hook claude-code", env!("CARGO_BIN_EXE_tollgate"));
+    let line = format!("ulimit -v 400000; exec {} hook {hook}", env!("CARGO_BIN_EXE_tollgate"));
     command.args(["-c", &line]).current_dir(place.root()).env_clear().env("HOME", place.folder.path());
     run(command, payload.replace("{root}", place.root().to_str().unwrap()).as_bytes())
 }
@@ -209,7 +209,7 @@ fn without_memory(place: &Place, payload: &str) -> Output {
 fn a_gate_that_does_not_start_lets_nothing_run_unless_the_user_says_so() {
     let place = Place::new();
     let decision = |payload: &str| -> Option<String> {
-        let output = without_memory(&place, payload);
+        let output = without_memory(&place, "claude-code", payload);
         assert_eq!(output.status.code(), Some(0));
         assert!(text(&output.stderr).starts_with("tollgate: error: "), "{}", text(&output.stderr));
         let answer: Value = serde_json::from_slice(&output.stdout).ok()?;
@@ -240,6 +240,33 @@ fn a_gate_that_does_not_start_lets_nothing_run_unless_the_user_says_so() {
     }
 }
 
+/// Where the gate does not start, every host is answered as it is when a person should decide, in its own words.
+#[test]
+fn every_host_is_told_of_a_gate_that_does_not_start() {
+    /// The answer with its reasons cut out, and the reasons.
+    fn unworded(answer: &mut Value, reasons: &mut Vec<String>) {
+        match answer {
+            Value::String(text) if text.starts_with("Tollgate: ") => reasons.push(std::mem::take(text)),
+            Value::Object(fields) => fields.values_mut().for_each(|field| unworded(field, reasons)),
+            _ => {}
+        }
+    }
+    for host in ["claude-code", "codex", "gemini", "cursor", "copilot", "opencode", "roo"] {
+        let asked = fs::read_to_string(fixture::top().join("hosts").join(host).join("ask.jsonl")).unwrap();
+        let lines = asked.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        let line = lines.into_iter().find(|line| line.get("payload").is_some()).unwrap();
+        let event = line["event"].as_str().map(|event| format!(" --event {event}")).unwrap_or_default();
+        let output = without_memory(&Place::new(), &format!("{host}{event}"), &line["payload"].to_string());
+        let mut answer: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|why| panic!("{host}: {why}"));
+        let mut expected: Value = serde_json::from_str(line["answer"].as_str().unwrap()).unwrap();
+        let mut reasons = Vec::new();
+        unworded(&mut answer, &mut reasons);
+        unworded(&mut expected, &mut Vec::new());
+        assert_eq!((answer, output.status.code()), (expected, Some(0)), "{host}");
+        assert!(!reasons.is_empty() && reasons.iter().all(|reason| reason.ends_with("(gate_fault)")), "{host}: {reasons:?}");
+    }
+}
+
 /// A host that does not listen to the answer must not take silence for leave.
 #[test]
 fn an_answer_that_cannot_be_written_blocks() {
@@ -257,11 +284,14 @@ fn an_answer_that_cannot_be_written_blocks() {
 fn a_payload_that_was_cut_short_is_a_call_unless_it_says_otherwise_itself() {
     let place = Place::new();
     for (payload, refused) in [
-        (r#"{"tool_input":{"hook_event_name":"Stop","cwd":"/tmp"},"tool_name":"Bash","session_id":"s1","hook_ev"#, true),
-        (r#"{"tool_input":{"hook_event_name":"Stop","content":"xxxx"#, true),
-        (r#"{"hook_event_name":"PreToolUse","tool_input":{"hook_event_name":"Stop","#, true),
-        (r#"{"hook_event_name":"Stop","hook_event_name":"PreToolUse","#, true),
-        (r#"{"hook_event_name":"Stop","session_id":"#, false),
+        (
+            r#"{"cwd":"{root}","tool_input":{"hook_event_name":"Stop","cwd":"/tmp"},"tool_name":"Bash","session_id":"s1","hook_ev"#,
+            true,
+        ),
+        (r#"{"cwd":"{root}","tool_input":{"hook_event_name":"Stop","content":"xxxx"#, true),
+        (r#"{"cwd":"{root}","hook_event_name":"PreToolUse","tool_input":{"hook_event_name":"Stop","#, true),
+        (r#"{"cwd":"{root}","hook_event_name":"Stop","hook_event_name":"PreToolUse","#, true),
+        (r#"{"cwd":"{root}","hook_event_name":"Stop","session_id":"#, false),
     ] {
         let output = place.hook("claude-code", payload);
         assert_eq!(text(&output.stdout).contains("invalid_input"), refused, "{payload}: {}", text(&output.stdout));

@@ -1,7 +1,7 @@
 //! Entering lines though the ledger may be out of reach for a moment.
 //!
 //! A gap in the ledger is bad; blocked work is worse. What cannot be entered is tried once more after a moment: at the next
-//! call, or when the host's timer says so. Nobody waits for it.
+//! call, or when the host's timer says so. Nobody waits for it. What cannot be entered then either is not forgotten: see `left_behind`.
 
 use super::Gate;
 use crate::config::Config;
@@ -82,11 +82,15 @@ impl Gate {
                     self.ledger_fault = Some(fault);
                     for entry in entries.iter().skip(lines.len()) {
                         let (tool, path) = (&entry.tool_name, entry.path().unwrap_or("no file"));
-                        let why =
-                            format!("`{}` still cannot be written: {fault}; `{tool}` on `{path}` is not in it", ledger::PATH);
+                        let why = format!(
+                            "`{}` still cannot be written: {fault}; `{tool}` on `{path}` is not in it yet, and is entered later",
+                            ledger::PATH
+                        );
                         self.ports.fail(&why);
                     }
-                    self.entered(key, &[]);
+                    if let Some(key) = key {
+                        pending::release(&key, &self.ports);
+                    }
                 }
             }
         }

@@ -23,8 +23,8 @@ const MAX_AT_ONCE: usize = 1_000;
 
 impl Gate {
     /// Enters what calls changed that nobody will settle any more; of a session that is over, all of its calls.
-    pub(super) fn settle_left_behind(&mut self, over: Option<&str>) {
-        let left = pending::left_behind(over, self.ports.clock.now(), &self.ports);
+    pub(super) fn settle_left_behind(&mut self, over: Option<&str>, now: Timestamp) {
+        let left = pending::left_behind(over, now, &self.ports);
         for (key, Pending { caller, .. }) in left.into_iter().take(MAX_AT_ONCE) {
             let call = ToolCall {
                 session: caller.session,

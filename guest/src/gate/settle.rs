@@ -186,7 +186,7 @@ impl Gate {
         paths.sort_unstable();
         self.give_back(call, paths.into_iter().take(MOST_LEASES));
         if *outcome != Outcome::Unknown {
-            self.settle_left_behind(None);
+            self.settle_left_behind(None, now);
         }
         Settlement { lines, notice }
     }

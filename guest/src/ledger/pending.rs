@@ -188,6 +188,14 @@ pub fn left_behind(over: Option<&str>, now: Timestamp, ports: &Ports) -> Vec<(St
     left
 }
 
+/// Leaves a call that could not be entered to whoever settles one next.
+pub fn release(key: &str, ports: &Ports) {
+    let Some(pending) = recall(key, ports) else { return };
+    let text = format!("{} 0 0", pending.since);
+    // Where nothing can be written, it is found when the session ends.
+    let _ = ports.records.replace(Root::Project, &claim_of(key), text.as_bytes(), Expectation::Anything);
+}
+
 /// Gives back what [`claim`] took. The call must be forgotten before.
 pub fn unclaim(key: &str, ports: &Ports) {
     forget(&claim_of(key), ports);

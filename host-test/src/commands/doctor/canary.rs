@@ -53,6 +53,10 @@ impl Cage {
         }
         let answer: Value = serde_json::from_str(said.out.trim()).unwrap_or_default();
         let (at, deny) = denial(host);
+        // A gate that fails denies too.
+        if said.out.contains("(gate_fault)") {
+            return Err(format!("the hook answers, but the gate behind it fails{}", said.complaint()));
+        }
         if answer.pointer(at).and_then(Value::as_str) == Some(deny) {
             return Ok(());
         }
@@ -80,6 +84,7 @@ impl Cage {
         Some(match said.out.trim().rsplit('\n').next().unwrap_or_default() {
             "denied" => Ok(()),
             "allowed" => Err("a call that must be denied was let through".to_owned()),
+            "failing" => Err(format!("the plugin answers, but the gate behind it fails{}", said.complaint())),
             _ => Err(format!("the plugin does not load{}", said.complaint())),
         })
     }
@@ -193,8 +198,8 @@ const input = { tool: 'write', sessionID: 'tollgate-doctor', callID: 'canary' };
 let said = 'allowed';
 try {
   await hooks['tool.execute.before'](input, { args: { filePath: directory + '/canary.txt', content: 'canary' } });
-} catch {
-  said = 'denied';
+} catch (error) {
+  said = String(error.message).includes('so nothing is known about the call') ? 'failing' : 'denied';
 }
 console.log(said);
 process.exit(0);
