@@ -193,7 +193,7 @@ pub fn release(key: &str, ports: &Ports) {
     let Some(pending) = recall(key, ports) else { return };
     let text = format!("{} 0 0", pending.since);
     // Where nothing can be written, it is found when the session ends.
-    let _ = ports.records.replace(Root::Project, &claim_of(key), text.as_bytes(), Expectation::Anything);
+    let _ = state::replace(&claim_of(key), text.as_bytes(), Expectation::Anything, ports);
 }
 
 /// Gives back what [`claim`] took. The call must be forgotten before.
