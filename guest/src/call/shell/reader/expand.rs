@@ -96,6 +96,9 @@ impl Reader<'_> {
                 break;
             }
             let draft = self.draft(&pieces, state);
+            if !self.spend(draft.text.len() / 256) {
+                break;
+            }
             self.finish(draft, state, &mut out);
         }
         out
@@ -180,6 +183,10 @@ impl Reader<'_> {
     fn draft(&mut self, pieces: &[std::borrow::Cow<'_, Piece>], state: &State) -> Draft {
         let mut draft = Draft::default();
         for piece in pieces {
+            if draft.text.len() > MAX_VALUE {
+                draft.end(true);
+                break;
+            }
             self.piece(piece, state, &mut draft);
         }
         draft

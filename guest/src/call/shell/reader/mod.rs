@@ -32,7 +32,7 @@ const MAX_TOUCHES: usize = 2_000;
 /// Reasons beyond these say nothing new.
 const MAX_UNKNOWNS: usize = 16;
 /// How much work one command is worth, in commands and words followed.
-const MAX_STEPS: u32 = 20_000;
+const MAX_STEPS: u32 = 10_000;
 /// How often the host is asked about a path while a command is read.
 const MAX_LOOKS: usize = 256;
 /// How many names of files are listed while a command is read.
@@ -163,6 +163,11 @@ impl<'w> Reader<'w> {
     /// Counts a step; false when the command is not worth any more of them.
     pub(super) fn step(&mut self) -> bool {
         self.spend(1)
+    }
+
+    /// Follows nothing any more.
+    pub(super) fn give_up(&mut self) {
+        self.steps = MAX_STEPS;
     }
 
     /// Counts several steps at once.

@@ -324,9 +324,9 @@ impl Reader<'_> {
             }
             if kept.len() > MAX_STATES {
                 self.unknown("the command can take too many ways to be followed".to_owned());
-                kept.truncate(1);
-                kept.iter_mut().for_each(State::forget);
-                break;
+                // It is unknown now, whatever follows.
+                self.give_up();
+                return Vec::new();
             }
         }
         kept
