@@ -227,6 +227,15 @@ impl Memory {
         Walk { entry: Some(entry.unwrap_or_else(|| real.clone())), real: Some(real), link }
     }
 
+    /// Where a path leads, if the gate may write there.
+    fn may_write(&self, root: Root, path: &str) -> Result<String, FileFault> {
+        let real = self.walk(root, path).real.ok_or(FileFault::Other)?;
+        if !may_write(root, &real) {
+            return Err(FileFault::Denied);
+        }
+        self.refusal.get().map_or(Ok(real), Err)
+    }
+
     fn file(&self, root: Root, path: &str) -> Result<Content, FileFault> {
         let real = self.walk(root, path).real.ok_or(FileFault::Other)?;
         if !may_read(root, &real) {
@@ -350,26 +359,26 @@ impl Workspace for Memory {
 
 impl Records for Memory {
     fn append(&self, root: Root, path: &str, bytes: &[u8]) -> Result<(), FileFault> {
-        let mut content = match self.file(root, path) {
-            Ok(content) => content.bytes,
-            Err(FileFault::Missing) => Vec::new(),
-            Err(fault) => return Err(fault),
-        };
-        if let Some((_, others)) = self.ahead.borrow_mut().take_if(|(whose, _)| whose == path) {
-            content.extend_from_slice(&others);
+        let ahead = self.ahead.borrow_mut().take_if(|(whose, _)| whose == path);
+        let bytes: Vec<u8> = ahead.map_or_else(Vec::new, |(_, others)| others).into_iter().chain(bytes.iter().copied()).collect();
+        let real = self.may_write(root, path)?;
+        match self.node(&real) {
+            // In place: a journal is appended to again and again.
+            Some(Node::File { identity }) => {
+                let stamp = self.tick();
+                let mut contents = self.contents.borrow_mut();
+                let content = contents.get_mut(&identity).ok_or(FileFault::Missing)?;
+                content.bytes.extend_from_slice(&bytes);
+                content.stamp = stamp;
+            }
+            Some(_) => return Err(FileFault::Other),
+            None => self.write_at(&real, &bytes),
         }
-        content.extend_from_slice(bytes);
-        self.replace(root, path, &content, Expectation::Anything)
+        Ok(())
     }
 
     fn replace(&self, root: Root, path: &str, bytes: &[u8], expected: Expectation) -> Result<(), FileFault> {
-        let real = self.walk(root, path).real.ok_or(FileFault::Other)?;
-        if !may_write(root, &real) {
-            return Err(FileFault::Denied);
-        }
-        if let Some(fault) = self.refusal.get() {
-            return Err(fault);
-        }
+        let real = self.may_write(root, path)?;
         let present = self.file(root, path).ok().map(|content| Digest::of(&content.bytes));
         match expected {
             Expectation::Absent if present.is_some() => return Err(FileFault::Exists),
