@@ -89,7 +89,8 @@ impl Bench {
 
     fn tried(&mut self, case: &Case) -> Result<Outcome> {
         let mut outcome = Outcome::default();
-        let Some(tree) = self.sandbox.hello.worlds.get(&case.world) else { return Ok(outcome) };
+        let Some(tree) = self.sandbox.hello.worlds.get(&case.world).cloned() else { return Ok(outcome) };
+        let tree = &tree;
         let mut judge = Judge::new(tree, &self.sandbox.hello.programs, &case.calls.join("\n"));
         for (number, command) in case.calls.iter().enumerate() {
             let answer = judge.rule(command);
@@ -100,6 +101,7 @@ impl Bench {
             if !answer.allows() {
                 continue;
             }
+            let is_by_design = case.by_design.is_some() || runs_a_file_in_scope(&answer, tree);
             if !outcome.ran {
                 self.sandbox.begin(case.world)?;
             }
@@ -107,7 +109,6 @@ impl Bench {
             let report = self.sandbox.run(&format!("/bin/{}", case.shell), command)?;
             outcome.timed_out |= report.timed_out;
             outcome.changed |= !report.changes.is_empty();
-            let is_by_design = case.by_design.is_some() || runs_a_file_in_scope(&answer, tree);
             let found = compare(case, number, is_by_design, &answer, &report.changes, &mut outcome.unannounced);
             if let Some(found) = found
                 && outcome.finding.as_ref().is_none_or(|worst| found.severity < worst.severity)
