@@ -34,8 +34,13 @@ fn can_run() -> bool {
 fn assert_clean(tally: &Tally) {
     let _ = writeln!(std::io::stderr(), "{}", tally.summary());
     let told = |severity| tally.told(severity, None).unwrap();
+    // What runs as a program is compared afterwards, and what it changed is in the ledger; it is listed here so that nobody has to look
+    // for it. A silent change is a failure.
     let (silent, in_sight) = (told(Severity::Silent), told(Severity::InPlainSight));
-    assert!(silent.is_empty() && in_sight.is_empty(), "silent changes:\n{silent}\nchanges in plain sight:\n{in_sight}");
+    if !in_sight.is_empty() {
+        let _ = writeln!(std::io::stderr(), "run as programs, with the change in plain sight:\n{in_sight}");
+    }
+    assert!(silent.is_empty(), "silent changes:\n{silent}");
 }
 
 #[test]

@@ -14,9 +14,12 @@ const WRITE: Role = Role::Path(Deed::Write);
 const OUTPUT: &[(&str, Role)] = &[("o", WRITE), ("output", WRITE)];
 
 pub(super) const ROWS: &[Program] = &[
+    // What is made from another file: the second one, or the first one itself.
+    Program { operands: Operands::All(WRITE), ..Program::opaque(&["objcopy", "strip", "install_name_tool", "patchelf"]) },
+    Program { operands: Operands::Then(&[WRITE], Role::Text), ..Program::opaque(&["logsave"]) },
     // Compilers.
     Program {
-        valued: &[("o", WRITE)],
+        valued: &[("o", WRITE), ("MF", WRITE)],
         answers: &["--version", "-v", "-dumpversion", "-dumpmachine", "--help"],
         ..Program::opaque(&[
             "gcc",
@@ -136,6 +139,7 @@ pub(super) const ROWS: &[Program] = &[
             ("makefile", Role::Script),
         ],
         answers: &["--version", "-v"],
+        rule: Some(makefile),
         ..Program::opaque(&["make", "gmake"])
     },
     Program {
@@ -356,6 +360,13 @@ fn protoc(reader: &mut Reader<'_>, call: &Call<'_>, _: &Parsed<'_>) {
             let folder = value.rsplit(':').next().unwrap_or_default();
             reader.touch(call.state, call.name, &Arg::known(folder), Deed::WriteTree);
         }
+    }
+}
+
+/// A makefile on standard input is text that is run.
+fn makefile(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+    if parsed.values(&["f", "file", "makefile"]).any(|file| file.is("-") || !file.is_certain()) {
+        reader.unknown(format!("`{}` runs text that it reads when it runs", call.name));
     }
 }
 

@@ -236,6 +236,10 @@ fn python(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
             inner.extend(rest);
             reader.run_program(&inner, call.state, call.input);
         }
+        // They write what their arguments name, or run it.
+        Some("zipfile" | "tarfile" | "gzip" | "timeit" | "cProfile" | "profile" | "trace" | "runpy" | "shutil" | "zipapp") => {
+            reader.unknown(format!("`{} -m {}` writes or runs what its arguments say", call.name, module.display()));
+        }
         Some(_) => {}
         None => reader.unknown(format!("`{} -m` runs a module that is only known when it runs", call.name)),
     }

@@ -279,8 +279,43 @@ fn command_of(reader: &mut Reader<'_>, call: &Call<'_>, tables: &[&[Program]]) -
     false
 }
 
+/// Options that name a file which is written, in most programs that have them.
+const OUTPUT_OPTIONS: &[&str] = &[
+    "-o",
+    "-out",
+    "--dest",
+    "--destination",
+    "--log-file",
+    "--logfile",
+    "--out",
+    "--out-file",
+    "--outfile",
+    "--output",
+    "--output-file",
+    "--status-file",
+];
+
+/// Enters the files that a program is told in plain sight to write. `-o json` is a format: only what is plainly a path counts.
+fn enter_outputs(reader: &mut Reader<'_>, call: &Call<'_>) {
+    for (nth, arg) in call.args.iter().enumerate() {
+        let Some(text) = arg.text() else { continue };
+        let value = match text.split_once('=') {
+            Some((option, value)) if OUTPUT_OPTIONS.contains(&option) => Some(Arg::known(value)),
+            _ if OUTPUT_OPTIONS.contains(&text) => call.args.get(nth + 1).cloned(),
+            _ => None,
+        };
+        let Some(value) = value else { continue };
+        let is_path = |value: &str| value.contains('/') && !value.contains("://");
+        let stands = reader.kind(call.state, &value) == Some(Kind::File);
+        if stands || value.text().is_some_and(is_path) {
+            reader.touch(call.state, call.name, &value, Deed::Write);
+        }
+    }
+}
+
 /// A program that nobody knows may run another one.
 fn look_for_programs(reader: &mut Reader<'_>, call: &Call<'_>) {
+    enter_outputs(reader, call);
     let telling = |arg: &&Arg| arg.text().and_then(base_name).is_some_and(|name| TELLING_NAMES.contains(&name));
     if let Some(arg) = call.args.iter().find(telling) {
         reader.unknown(format!("`{}` may run `{}`", display(call.name), arg.display()));
