@@ -28,7 +28,7 @@ use crate::call::path::Location;
 use crate::ports::{Facts, Kind, Listing, Question, Reach, Root, Workspace};
 
 /// A command that touches more is not judged path by path.
-const MAX_TOUCHES: usize = 2_000;
+const MAX_TOUCHES: usize = 500;
 /// Reasons beyond these say nothing new.
 const MAX_UNKNOWNS: usize = 16;
 /// How much work one command is worth, in commands and words followed.
