@@ -383,7 +383,7 @@ fn covers(at: &str, deed: Deed, path: &str) -> bool {
 fn what_changes_was_predicted() {
     let seed = std::env::var("SHELL_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(2026);
     let halves: Vec<(usize, usize, Vec<String>)> = std::thread::scope(|scope| {
-        let half = |seed| scope.spawn(move || compared(Dice(seed), 340, |dice, round| dice.command(round % 4)));
+        let half = |seed| scope.spawn(move || compared(Dice(seed), 700, |dice, round| dice.command(round % 4)));
         [half(seed), half(seed + 1_000_000)].into_iter().map(|half| half.join().unwrap()).collect()
     });
     let known: usize = halves.iter().map(|(known, ..)| known).sum();
