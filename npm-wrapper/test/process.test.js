@@ -120,8 +120,9 @@ test('a process that ends takes its programs and copies along', { timeout: 20_00
     import { copyOf, Roots, run } from ${JSON.stringify(bundle)};
     import * as fs from 'node:fs';
     const [folder, digest] = process.argv.slice(1);
-    const { file } = copyOf(new Roots(folder + '/leaving', folder), { path: 's.sh', digest });
-    run({ argv: [file, folder + '/pid'], input: '', folder, inherit: ['PATH'], outputBytes: 1 }, new AbortController().signal);
+    const order = { files: [{ path: 's.sh', digest }], words: [{ arg: 0, path: 's.sh' }], folders: [process.env.TMPDIR] };
+    const { argv } = copyOf(new Roots(folder + '/leaving', folder), order, ['s.sh', folder + '/pid']);
+    run({ argv, input: '', folder, inherit: ['PATH'], outputBytes: 1 }, new AbortController().signal);
     setInterval(() => fs.existsSync(folder + '/pid') && fs.readFileSync(folder + '/pid', 'utf8').endsWith('\\n') && process.exit(0), 5);
   `;
   const env = { ...process.env, TMPDIR: path.join(folder, 'tmp') };
@@ -154,14 +155,16 @@ for (const [file, wanted, isGiven] of [
   ['hooks', digest, false],
 ]) {
   test(`a copy of ${file} as ${wanted.slice(0, 12)}… is ${isGiven ? '' : 'not '}given`, async () => {
-    const copy = copyOf(roots, { path: file, digest: wanted });
-    assert.equal(copy !== undefined, isGiven);
-    if (copy === undefined) return;
-    assert.equal(path.basename(copy.file), path.basename(file));
-    assert.deepEqual([fs.statSync(path.dirname(copy.file)).mode & 0o777, fs.statSync(copy.file).mode & 0o777], [0o700, 0o500]);
-    assert.equal((await run(program([copy.file]), never)).stdout, `${copy.file}\n`);
-    if (file === 'inner.sh') fs.mkdirSync(path.join(path.dirname(copy.file), 'left/behind'), { recursive: true });
+    const order = { files: [{ path: file, digest: wanted }], words: [{ arg: 0, path: file }], folders: [path.join(folder, 'copies')] };
+    const copy = copyOf(roots, order, [file]);
+    assert.equal('argv' in copy, isGiven);
+    if (!('argv' in copy)) return assert.deepEqual(copy, { changed: file });
+    const [script] = copy.argv;
+    assert.equal(path.basename(script), path.basename(file));
+    assert.deepEqual([fs.statSync(path.dirname(script)).mode & 0o777, fs.statSync(script).mode & 0o777], [0o700, 0o500]);
+    assert.equal((await run(program([script]), never)).stdout, `${script}\n`);
+    fs.mkdirSync(path.join(path.dirname(script), 'left/behind'), { recursive: true });
     copy.discard();
-    assert.equal(fs.existsSync(path.dirname(copy.file)), false);
+    assert.deepEqual(fs.readdirSync(path.join(folder, 'copies')), []);
   });
 }
