@@ -13,6 +13,9 @@ use crate::ports::{Facts, Kind, Question};
 /// Links that one call puts in place.
 const MAX_PLACED: usize = 10_000;
 
+/// Links that one call moves on from where it has put them. A folder that is copied into itself would have no end.
+const MAX_MOVED_ON: usize = 256;
+
 /// What may lead elsewhere once the call has put it in place.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct Placed {
@@ -140,8 +143,12 @@ impl Resolving<'_> {
 
     /// What is put somewhere and moved on from there, by itself or with the folder above it, ends up at both places.
     fn move_on(&mut self, moves: &[(String, Placed)], placed: &mut Vec<Placed>) {
+        if placed.len() > MAX_PLACED {
+            placed.truncate(MAX_PLACED);
+            return self.doubt("the call puts more links in place than can be followed".to_owned());
+        }
         let mut known: HashSet<Placed> = placed.iter().cloned().collect();
-        let mut next = 0;
+        let (mut next, most) = (0, placed.len() + MAX_MOVED_ON);
         while let Some(one) = placed.get(next).cloned() {
             next += 1;
             for (from, to) in moves {
@@ -157,7 +164,7 @@ impl Resolving<'_> {
                     }
                     _ => continue,
                 };
-                if placed.len() >= MAX_PLACED {
+                if placed.len() >= most {
                     return self.doubt("the call moves more links than can be followed".to_owned());
                 }
                 if known.insert(on.clone()) {

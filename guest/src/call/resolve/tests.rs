@@ -204,3 +204,15 @@ fn placements() {
         assert_eq!((found.as_slice(), !doubts.is_empty()), (out.map_owned().as_slice(), doubtful), "{footprint:?} {doubts:?}");
     }
 }
+
+/// Copied into itself, a folder with a link in it would bring the link again and again, one folder deeper each time.
+#[test]
+fn a_folder_that_is_copied_into_itself_has_an_end() {
+    let world = Memory::new();
+    world.write("own/a", "x");
+    world.symlink("a", "own/l");
+    let mut footprint = touch("own/deep", Deed::WriteTree);
+    footprint.place("own/deep", Origin::Copy("own".to_owned()));
+    let (_, doubts) = ways_out(&*world, &footprint);
+    assert!(doubts.iter().any(|doubt| doubt.contains("more links than can be followed")), "{doubts:?}");
+}
