@@ -272,7 +272,9 @@ impl Gate {
     pub(super) fn entered_since(&self, pending: &Pending) -> Vec<Entry> {
         let filter = Filter { since: Some(Timestamp(pending.since).to_string()), ..Filter::default() };
         let page = reading::newest(&filter, usize::MAX, None, RECENTLY_BYTES, &self.ports).unwrap_or_default();
-        page.entries.into_iter().filter(|entry| entry.success).collect()
+        // A command that failed may have changed something before it did.
+        let changed = |entry: &Entry| entry.file.as_ref().is_some_and(|file| file.post_hash != file.pre_hash);
+        page.entries.into_iter().filter(|entry| entry.success || changed(entry)).collect()
     }
 
     fn line_ranges(&self, change: &Change, facts: &Facts) -> Vec<LineRange> {
