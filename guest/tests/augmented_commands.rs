@@ -51,7 +51,6 @@ const AUGMENTED: &[&str] = &[
     "echo a \\\n  b \\\n  [[auth]]",
     "echo 'several\nlines [[auth]]\nin quotes'",
     "echo \"a \\\"quoted\\\" [[auth]] \\\\\"",
-    "echo $'tab\\t[[auth]]\\n'",
     "echo \"$(echo [[auth]])\"",
     "echo `echo [[auth]]`",
     "echo $(( 1 + 2 )) [[auth]]",
@@ -142,6 +141,7 @@ const PLAIN: &[&str] = &[
     "tr '\\0' '\\n' < /proc/self/cmdline; echo [[auth]]",
     "echo [[auth]]\r\necho b\r\n",
     // Constructs that are not read.
+    "echo $'tab\\t[[auth]]\\n'",
     "cat <<\"E F\"\n[[auth]]\nE F",
     "x='[[auth]]'; echo ${x#*a} ${#x} ${x:2:4}",
     "unset NOPE; echo ${NOPE:-[[auth]]}",

@@ -20,6 +20,7 @@ cargo xtask demo    build, then show calls allowed, blocked, traced and augmente
 cargo xtask test    check, then every test there is, natively, in wasmtime, in Node 20, 22 and 24, in Bun, OpenCode and VS Code
 cargo xtask fuzz    attack the gate with 20,000 generated commands, run for real in a namespace; --seed N, --count N
 cargo xtask bench   how long rulings, the ledger, hooks and augmentation take, as ratios in one run
+cargo xtask e2e     sessions in OpenCode, Claude Code and VS Code alone, with what is built
 cargo xtask check   format, lints, docs, types, contract, imports and size
 ";
 
@@ -42,6 +43,7 @@ fn run() -> Result<()> {
         ["fuzz", words @ ..] => fuzz::fuzz(words),
         ["bench"] => bench(),
         ["check"] => check::check(),
+        ["e2e"] => e2e::e2e().and_then(|()| e2e_vscode::test()),
         [] | ["help" | "--help" | "-h"] => {
             print!("{HELP}");
             Ok(())

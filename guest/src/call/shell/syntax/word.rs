@@ -188,11 +188,8 @@ impl Parser<'_> {
                 self.cursor.advance(1);
                 self.parameter(pieces, quoted)?
             }
-            Some('\'') if !quoted && self.posix => return Err(Unread::Construct("`$'` in `sh`")),
-            Some('\'') if !quoted => {
-                self.cursor.advance(1);
-                Piece::Text(self.escaped_quote()?)
-            }
+            // A plain `sh` ends it at the first `'`, whatever stands before.
+            Some('\'') if !quoted => return Err(Unread::Construct("`$'`")),
             Some('"') if !quoted => return Err(Unread::Construct("`$\"`")),
             Some('[') => return Err(Unread::Construct("`$[`")),
             Some('\\') if self.cursor.ahead(1) == Some('\n') => {
@@ -311,31 +308,6 @@ impl Parser<'_> {
                 return Err(Unread::TooLarge);
             }
         }
-    }
-
-    /// `$'…'` behind its quote, with the escapes that mean the same everywhere.
-    fn escaped_quote(&mut self) -> Reading<String> {
-        let mut out = String::new();
-        while let Some(c) = self.cursor.peek() {
-            self.cursor.advance(1);
-            match c {
-                '\'' => {
-                    self.refuse_broken_document(&out)?;
-                    return Ok(out);
-                }
-                '\\' => {
-                    out.push(match self.cursor.peek() {
-                        Some('n') => '\n',
-                        Some('t') => '\t',
-                        Some(same @ ('\\' | '\'' | '"')) => same,
-                        _ => return Err(Unread::Construct("this escape in `$'…'`")),
-                    });
-                    self.cursor.advance(1);
-                }
-                c => out.push(c),
-            }
-        }
-        Err(Unread::Unclosed("$'"))
     }
 
     /// `~` at the beginning of a word.

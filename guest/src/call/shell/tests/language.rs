@@ -280,6 +280,8 @@ fn what_is_not_on_the_list_is_unknown() {
         "echo $[1+1]",
         "echo $\"a\"",
         "echo $'\\x72m'",
+        "echo $'\\';chmod -R +x tests #'",
+        "echo $'a'",
         "echo ~root/x",
         "echo ~+",
         "echo ~$(rm a)",
