@@ -188,8 +188,17 @@ impl Parser<'_> {
                 self.cursor.advance(1);
                 self.parameter(pieces, quoted)?
             }
-            // A plain `sh` ends it at the first `'`, whatever stands before.
-            Some('\'') if !quoted => return Err(Unread::Construct("`$'`")),
+            // A plain `sh` knows no escapes in it and keeps the `$`: read only where both end it at the same place, with
+            // a doubt.
+            Some('\'') if !quoted => {
+                self.cursor.advance(1);
+                let text = self.until_quote()?;
+                if text.contains('\\') {
+                    return Err(Unread::Construct("an escape in `$'…'`"));
+                }
+                self.doubt("`$'…'`");
+                Piece::Text(text)
+            }
             Some('"') if !quoted => return Err(Unread::Construct("`$\"`")),
             Some('[') => return Err(Unread::Construct("`$[`")),
             Some('\\') if self.cursor.ahead(1) == Some('\n') => {
