@@ -12,12 +12,11 @@ mod unrecorded;
 
 use std::rc::Rc;
 
-use serde_json::Value;
-
 use crate::augment::{Directions, Finding, Knowledge, Listing, Plan};
 use crate::call::{self, ToolCall};
 use crate::config::{self, Config};
-use crate::hooks::{Command, Hooks};
+use crate::engine::{Input, Turn};
+use crate::hooks::Hooks;
 use crate::intents::context::{self, MOST_RECENT};
 use crate::intents::diagnosis::Diagnosis;
 use crate::intents::file::{self, Governance, Intents};
@@ -25,7 +24,6 @@ use crate::intents::guarded::Guarded;
 use crate::intents::intent::{Intent, IntentId};
 use crate::intents::lease;
 use crate::intents::selection::{self, Selection};
-use crate::json;
 use crate::ledger::Errands;
 use crate::ledger::entry::Entry;
 use crate::ledger::pending::Pending;
@@ -232,18 +230,21 @@ impl Gate {
     }
 
     /// Takes in what happened and says what to do, and when to step again though nothing happens.
-    pub fn step(&mut self, now_ms: u64, inputs: &[Value]) -> (Vec<Command>, Option<u64>) {
+    pub fn step(&mut self, now_ms: u64, inputs: &[Input]) -> Turn {
         self.enter_again();
         for input in inputs {
-            self.hear(json::text(input, "event").unwrap_or_default(), json::text(input, "session"));
+            if let Input::Event { name, session, .. } = input {
+                self.hear(name, session.as_deref());
+            }
         }
         // Declarations are looked at when they may matter, not at every tick.
-        if inputs.iter().any(|input| matches!(json::text(input, "type"), Some("hello" | "event" | "reload"))) {
+        if inputs.iter().any(|input| matches!(input, Input::Machine(_) | Input::Event { .. } | Input::Reload)) {
             self.hooks();
         }
-        let (commands, deadline) = self.hooks.step(now_ms, inputs, &self.ports);
+        let mut turn = self.hooks.step(now_ms, inputs, &self.ports);
         let again = self.due_in().map(|due| now_ms.saturating_add(due));
-        (commands, [deadline, again].into_iter().flatten().min())
+        turn.next_deadline_ms = [turn.next_deadline_ms, again].into_iter().flatten().min();
+        turn
     }
 
     /// Does the gate's own part at an event, before hooks hear of it.

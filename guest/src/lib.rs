@@ -19,7 +19,8 @@
 //! | [`intents`] | what the work is for, who works for it, what it owns |
 //! | [`ledger`] | what happened, one line per changed file |
 //! | [`augment`] | what is known about the concepts that a call names |
-//! | [`hooks`] | what others want to happen when something does: declarations, trust, schedule |
+//! | [`hooks`] | user- and workspace-defined hooks: declarations, trust, scheduling |
+//! | [`engine`] | what passes between the gate and its host while something takes time |
 //! | [`redact`] | text without its secrets |
 //! | [`state`] | the gate's memory between calls |
 //! | [`ports`] | everything the gate needs from outside, as traits, with a world in memory |
@@ -52,6 +53,7 @@ pub mod call;
 mod component;
 pub mod config;
 pub mod digest;
+pub mod engine;
 pub mod gate;
 pub mod glob;
 pub mod hooks;

@@ -8,6 +8,7 @@ use std::rc::Rc;
 
 use serde_json::{Value, json};
 use tollgate_guest::digest::Digest;
+use tollgate_guest::engine::Input;
 use tollgate_guest::gate::Gate;
 use tollgate_guest::operations::perform;
 use tollgate_guest::ports::memory::{Memory, STATE};
@@ -720,7 +721,8 @@ fn a_session_that_ends_leaves_nothing_unentered() {
     house.world.write("src/auth/a.ts", "new");
     house.world.write("src/auth/b.ts", "new");
     house.restart();
-    house.gate.step(0, &[json!({"type": "event", "event": "session_end", "session": "s", "data": {}})]);
+    let input = json!({"type": "event", "event": "session_end", "session": "s", "data": {}});
+    house.gate.step(0, &[Input::from_json(&input)]);
     assert_eq!(entered(&house), [(json!("src/auth/a.ts"), json!(false), json!(UNKNOWN), json!("PASS"))]);
     assert_eq!(house.world.count(&format!("{STATE}/calls")), 1, "the other session is still at work");
 }

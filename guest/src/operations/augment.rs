@@ -28,7 +28,7 @@ pub(super) fn answer(gate: &mut Gate, op: &str, mut fields: Map<String, Value>) 
     let call: ToolCall = read::<Call>(op, &["session", "tool"], fields)?.into();
     if op == "plan-lookups" {
         let plan = gate.plan_lookups(&call);
-        let lookup = |lookup: &Lookup| json!({"concept": lookup.concept, "source": lookup.source, "request": lookup.request, "timeout_ms": LOOKUP_MS});
+        let lookup = |lookup: &Lookup| json!({"concept": lookup.concept, "source": lookup.source, "request": lookup.request.to_json(), "timeout_ms": LOOKUP_MS});
         let lookups: Vec<Value> = plan.lookups.iter().map(lookup).collect();
         return Ok(json!({"concepts": plan.concepts, "lookups": lookups, "total_ms": TOTAL_MS, "skipped": plan.skipped}));
     }
@@ -70,15 +70,6 @@ fn concepts(gate: &mut Gate, fields: &Map<String, Value>) -> Value {
 }
 
 fn finding(written: &Value) -> Option<Finding> {
-    let text = |value: &Value, key: &str| Some(value.get(key)?.as_str()?.to_owned());
-    let answer = match written.get("answer")? {
-        Value::String(word) => match word.as_str() {
-            "unknown" => Answer::Unknown,
-            "unavailable" => Answer::Unavailable,
-            "late" => Answer::Late,
-            _ => return None,
-        },
-        answer => text(answer, "text").map(Answer::Text).or_else(|| text(answer, "failed").map(Answer::Failed))?,
-    };
-    Some(Finding { concept: text(written, "concept")?, source: text(written, "source")?, answer })
+    let text = |key: &str| Some(written.get(key)?.as_str()?.to_owned());
+    Some(Finding { concept: text("concept")?, source: text("source")?, answer: Answer::from_json(written.get("answer")?)? })
 }

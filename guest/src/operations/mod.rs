@@ -9,6 +9,7 @@
 //! | `post-tool` `{…, success, error?}` | `{"entries":[…]}` and, where the agent should be told something, `notice` |
 //! | `context` `{session}` or `{intent}` | `{"text":…}` |
 //! | `event` `{event, session, data}` | `{continue, system_message, data}`, or `{"waiting":N}` where hooks run first: then a step brings the answer |
+//! | `step` `{now_ms, inputs}` | `{commands, next_deadline_ms}`: `engine.step` as JSON, see [`crate::engine`] |
 //!
 //! `augment.rs` has those behind `tollgate augment` and `tollgate concepts`, `hooks.rs` those behind `tollgate hooks`, `intents.rs` those behind `tollgate intents`,
 //! `trace.rs` those behind `tollgate trace`.
@@ -24,6 +25,7 @@ use serde_json::{Map, Value, json};
 
 use crate::call::ToolCall;
 use crate::call::effect::Effect;
+use crate::engine::Input;
 use crate::gate::{Gate, Outcome, Refusal};
 use crate::intents::intent::Intent;
 use crate::json;
@@ -100,6 +102,7 @@ const OPS: &[&str] = &[
     "concepts",
     "event",
     "hooks",
+    "step",
     "trace",
     "verify",
     "export",
@@ -142,6 +145,8 @@ const FIELDS: &[Field] = &[
     ("id", "a string", Value::is_string),
     ("digest", "a string", Value::is_string),
     ("hook", "an object", Value::is_object),
+    ("now_ms", "a whole number", Value::is_u64),
+    ("inputs", "a list", Value::is_array),
 ];
 
 /// Answers one line. What cannot be understood is answered with `{"error":{"code","message"}}`.
@@ -213,6 +218,13 @@ fn answer(gate: &mut Gate, op: &str, fields: Map<String, Value>) -> Result<Value
                 gate.context(&asked.session, CONTEXT_CHARS)
             };
             Ok(json!({"text": text}))
+        }
+        "step" => {
+            checked(op, &["now_ms"], &fields)?;
+            let inputs = fields.get("inputs").and_then(Value::as_array).into_iter().flatten();
+            let inputs: Vec<Input> = inputs.map(Input::from_json).collect();
+            let now_ms = fields.get("now_ms").and_then(Value::as_u64).unwrap_or_default();
+            Ok(gate.step(now_ms, &inputs).to_json())
         }
         "augment" | "plan-lookups" | "concepts" => augment::answer(gate, op, fields),
         "event" | "hooks" => hooks::answer(gate, op, fields),
