@@ -15,6 +15,7 @@
 //! | [`gate`] | the three questions: may it run, what happened, what is known |
 //! | [`ruling`] | the verdict, its code, its reason |
 //! | [`call`] | what a tool call means: tools and arguments become paths and what is done to them |
+//! | [`programs`] | what is known about each agent program: its tools, payloads and answers, settings files, processes |
 //! | [`config`] | the workspace's own settings |
 //! | [`intents`] | what the work is for, who works for it, what it owns |
 //! | [`ledger`] | what happened, one line per changed file |
@@ -62,6 +63,7 @@ pub mod json;
 pub mod ledger;
 pub mod operations;
 pub mod ports;
+pub mod programs;
 pub mod redact;
 pub mod ruling;
 pub mod state;

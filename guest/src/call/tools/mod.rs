@@ -8,10 +8,8 @@ mod arguments;
 mod commands;
 mod patches;
 mod powershell;
-mod programs;
 mod queries;
 mod reader;
-mod schema;
 mod servers;
 mod strays;
 mod unfamiliar;
@@ -28,10 +26,10 @@ use super::{CallFault, ToolCall};
 use crate::config::{Config, ToolEffect, ToolRule};
 use crate::json;
 use crate::ports::Workspace;
+use crate::programs::{self, Act, Kind, Tool};
 use arguments::{Keys, Named};
 use commands::Judged;
 pub(super) use reader::reader;
-use schema::{Act, Kind, Tool};
 
 /// No tool takes more arguments.
 const MAX_ARGUMENTS: usize = 256;

@@ -1,50 +1,31 @@
 //! The form in which a program's tools are written down: the names of a tool, what it does, and what each argument means.
 
-use super::super::patch::Dialect;
-
-/// An agent program, the names it goes by, and its tools.
-pub(super) struct Program {
-    /// As hosts and settings call it.
-    pub(super) names: &'static [&'static str],
-    /// Whose parser reads the patches that its tools are given.
-    pub(super) dialect: Dialect,
-    /// Its own tools; those of MCP servers are not among them.
-    pub(super) tools: &'static [Tool],
-}
-
-impl Program {
-    /// Whether a host's name means this program.
-    pub(super) fn is(&self, host: &str) -> bool {
-        self.names.iter().any(|name| name.eq_ignore_ascii_case(host))
-    }
-}
-
 /// One tool, or several that take the same arguments.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Tool {
+pub struct Tool {
     /// As the program spells them.
-    pub(super) names: &'static [&'static str],
+    pub names: &'static [&'static str],
     /// What the tool does.
-    pub(super) act: Act,
+    pub act: Act,
     /// Its arguments, spelled exactly as the program does.
-    pub(super) args: &'static [(&'static str, Kind)],
+    pub args: &'static [(&'static str, Kind)],
 }
 
 impl Tool {
     /// What an argument means to this tool; nothing where it has no such argument.
-    pub(super) fn kind(&self, argument: &str) -> Option<Kind> {
+    pub fn kind(&self, argument: &str) -> Option<Kind> {
         self.args.iter().find(|(name, _)| *name == argument).map(|(_, kind)| *kind)
     }
 
     /// The arguments of one kind, in the record's order.
-    pub(super) fn arguments(&self, kind: Kind) -> impl Iterator<Item = &'static str> {
+    pub fn arguments(&self, kind: Kind) -> impl Iterator<Item = &'static str> {
         self.args.iter().filter(move |(_, other)| *other == kind).map(|(name, _)| *name)
     }
 }
 
 /// What a tool does with its arguments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Act {
+pub enum Act {
     /// Looks at the files it names.
     Reads,
     /// Touches no file, whatever its arguments say.
@@ -75,9 +56,16 @@ pub(super) enum Act {
     Opaque,
 }
 
+impl Act {
+    /// Whether a tool that does this may change something.
+    pub fn changes(self) -> bool {
+        !matches!(self, Self::Reads | Self::Inert)
+    }
+}
+
 /// What an argument means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub enum Kind {
     /// A path, to which the tool does what it does.
     Path,
     /// A list of such paths, or of objects that hold them.
@@ -114,4 +102,15 @@ pub(super) enum Kind {
     Flag,
     /// A list or an object of such values.
     List,
+}
+
+/// Whose parser reads a patch of the form `*** Begin Patch`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Dialect {
+    /// Anybody's: what either of the others would see.
+    Any,
+    /// Codex's: headers may be indented, one blank stands before the path and any more belong to it.
+    Codex,
+    /// OpenCode's: headers stand in the first column, blanks around the path do not count.
+    OpenCode,
 }

@@ -1,6 +1,6 @@
 //! The gate's own tools, the same in every program, by themselves or through the gate's own MCP server.
 
-use super::super::schema::{Act, Kind, Tool};
+use super::{Act, Kind, Tool};
 
 static OWN: Tool = Tool {
     names: &["select_active_intent", "clear_active_intent", "intent_context", "recent_trace"],

@@ -1,34 +1,11 @@
-//! What each agent program's tools are: one record per program.
+//! Which tools a name may mean, by the records of all programs.
 
-mod claude_code;
-mod cline;
-mod codex;
-mod copilot;
-mod cursor;
-mod gemini;
-mod opencode;
-mod roo;
-mod tollgate;
-
-use super::super::patch::Dialect;
-use super::schema::{Act, Program, Tool};
-
-/// Every program there is a record of.
-const PROGRAMS: &[&Program] = &[
-    &roo::PROGRAM,
-    &cline::PROGRAM,
-    &opencode::PROGRAM,
-    &claude_code::PROGRAM,
-    &gemini::PROGRAM,
-    &codex::PROGRAM,
-    &cursor::PROGRAM,
-    &copilot::PROGRAM,
-];
+use super::{Act, Dialect, PROGRAMS, Program, Tool, own_tools};
 
 /// The tools that a call may mean: the program's own, spelled exactly, else without case; where the program is not known or
 /// has no such tool, those of every program. None means that no record knows the name.
-pub(super) fn tools(host: Option<&str>, name: &str) -> Vec<&'static Tool> {
-    if let Some(own) = tollgate::tool(name) {
+pub fn tools(host: Option<&str>, name: &str) -> Vec<&'static Tool> {
+    if let Some(own) = own_tools::tool(name) {
         return vec![own];
     }
     let own: Vec<&Program> = PROGRAMS.iter().copied().filter(|program| host.is_some_and(|host| program.is(host))).collect();
@@ -56,21 +33,21 @@ fn named(programs: &[&'static Program], fits: impl Fn(&str) -> bool) -> Vec<&'st
 }
 
 /// What a tool does, where every program that has it agrees.
-pub(super) fn act(host: Option<&str>, name: &str) -> Option<Act> {
+pub fn act(host: Option<&str>, name: &str) -> Option<Act> {
     let tools = tools(host, name);
     let first = tools.first()?.act;
     tools.iter().all(|tool| tool.act == first).then_some(first)
 }
 
 /// Whose parser reads a program's patches.
-pub(super) fn dialect(host: Option<&str>) -> Dialect {
+pub fn dialect(host: Option<&str>) -> Dialect {
     let known = PROGRAMS.iter().find(|program| host.is_some_and(|host| program.is(host)));
     known.map_or(Dialect::Any, |program| program.dialect)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::schema::Kind;
+    use super::super::Kind;
     use super::*;
 
     #[test]
