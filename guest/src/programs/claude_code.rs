@@ -55,7 +55,7 @@ pub(super) static PROGRAM: Program = Program {
         note: None,
         canary: Canary::Command { payload: canary, denial: hook_specific::DENIAL },
     }),
-    processes: &["claude"],
+    processes: &["claude", "claude-code"],
     variables: &["CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT"],
 };
 

@@ -51,7 +51,7 @@ pub(super) static PROGRAM: Program = Program {
         canary: Canary::Command { payload: canary, denial: hook_specific::DENIAL },
     }),
     processes: &["codex"],
-    variables: &["CODEX_SANDBOX", "CODEX_SANDBOX_NETWORK_DISABLED"],
+    variables: &["CODEX_THREAD_ID", "CODEX_CI", "CODEX_SANDBOX", "CODEX_SANDBOX_NETWORK_DISABLED"],
 };
 
 const MOMENTS: &[(&str, Moment)] = &[

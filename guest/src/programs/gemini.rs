@@ -50,7 +50,7 @@ pub(super) static PROGRAM: Program = Program {
         note: None,
         canary: Canary::Command { payload: canary, denial: ("/decision", "deny") },
     }),
-    processes: &["gemini"],
+    processes: &["gemini", "gemini-cli"],
     variables: &["GEMINI_CLI"],
 };
 

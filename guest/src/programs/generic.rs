@@ -14,7 +14,7 @@ pub(super) static PROGRAM: Program = Program {
     title: "a program that speaks JSON lines",
     dialect: Dialect::Any,
     tools: &[],
-    mcp_prefixes: &["mcp__SERVER__TOOL", "mcp_SERVER_TOOL", "SERVER_TOOL", "SERVER.TOOL", "SERVER/TOOL", "SERVER:TOOL"],
+    mcp_prefixes: &["SERVER__TOOL", "SERVER_TOOL", "SERVER.TOOL", "SERVER/TOOL", "SERVER:TOOL", "MCP:SERVER:TOOL"],
     speech: Some(Speech {
         moments: MOMENTS,
         project_variables: &[],

@@ -27,6 +27,7 @@ mod limit;
 mod opencode;
 pub mod own_tools;
 mod payload;
+mod qwen;
 mod roo;
 mod salvage;
 pub mod speech;
@@ -52,6 +53,7 @@ pub static PROGRAMS: &[&Program] = &[
     &opencode::PROGRAM,
     &roo::PROGRAM,
     &cline::PROGRAM,
+    &qwen::PROGRAM,
     &generic::PROGRAM,
 ];
 

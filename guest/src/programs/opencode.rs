@@ -65,8 +65,8 @@ pub(super) static PROGRAM: Program = Program {
         note: Some("OpenCode finds the plugin in the npm package `tollgate`: run `npm install --prefix .opencode tollgate`"),
         canary: Canary::Script(SCRIPT),
     }),
-    processes: &["opencode", "kilo"],
-    variables: &["OPENCODE"],
+    processes: &["opencode", "opencode-ai", "kilo"],
+    variables: &["OPENCODE", "OPENCODE_PID"],
 };
 
 const MOMENTS: &[(&str, Moment)] = &[

@@ -5,7 +5,7 @@ use super::{Act, Dialect, PROGRAMS, Program, Tool, own_tools};
 /// The tools that a call may mean: the program's own, spelled exactly, else without case; where the program is not known or
 /// has no such tool, those of every program. None means that no record knows the name.
 pub fn tools(host: Option<&str>, name: &str) -> Vec<&'static Tool> {
-    if let Some(own) = own_tools::tool(name) {
+    if let Some(own) = own_tools::record(name) {
         return vec![own];
     }
     let own: Vec<&Program> = PROGRAMS.iter().copied().filter(|program| host.is_some_and(|host| program.is(host))).collect();
