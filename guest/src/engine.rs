@@ -305,9 +305,8 @@ impl Order {
 
 impl Copy {
     fn to_json(&self) -> Value {
-        let file = |(path, digest): &(String, String)| {
-            object(&mut [("path", path.as_str().into()), ("digest", digest.as_str().into())])
-        };
+        let file =
+            |(path, digest): &(String, String)| object(&mut [("path", path.as_str().into()), ("digest", digest.as_str().into())]);
         let argument = |(at, path): &(usize, String)| object(&mut [("index", (*at).into()), ("path", path.as_str().into())]);
         object(&mut [
             ("files", self.files.iter().map(file).collect()),

@@ -12,11 +12,14 @@ mod unrecorded;
 
 use std::rc::Rc;
 
+use serde_json::Value;
+
 use crate::augment::{Directions, Finding, Knowledge, Listing, Plan};
 use crate::call::{self, ToolCall};
 use crate::config::{self, Config};
 use crate::engine::{Input, Turn};
 use crate::hooks::Hooks;
+use crate::hooks::event::Event;
 use crate::intents::context::{self, MOST_RECENT};
 use crate::intents::diagnosis::Diagnosis;
 use crate::intents::file::{self, Governance, Intents};
@@ -31,6 +34,7 @@ use crate::ledger::reading::{self, Filter};
 use crate::ledger::{self, checkpoint, rulings};
 use crate::ports::{Facts, FileFault, Kind, Ports, Question};
 use crate::state;
+use on_fault::OnFault;
 pub use settle::{Outcome, Settlement};
 
 /// So far back the changes for the prompt are looked for.
@@ -90,6 +94,18 @@ pub enum Refusal {
     NotKept(FileFault),
 }
 
+impl Refusal {
+    /// Stable, for programs.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::UnknownIntent { .. } => "unknown_intent",
+            Self::IntentClosed { .. } => "intent_closed",
+            Self::NotGoverned(_) => "not_governed",
+            Self::NotKept(_) => "workspace_fault",
+        }
+    }
+}
+
 impl Gate {
     /// A gate onto a world.
     pub fn new(ports: Ports) -> Self {
@@ -117,14 +133,7 @@ impl Gate {
 
     /// Makes an intent the session's only active one. Calls under way stay with the one they were ruled under.
     pub fn select(&mut self, session: &str, intent: &str) -> Result<Intent, Refusal> {
-        let (found, intents) = self.find(intent)?;
-        if !found.status.is_open() {
-            return Err(Refusal::IntentClosed {
-                intent: found.to_string(),
-                status: found.status.to_string(),
-                open: intents.open_ones(),
-            });
-        }
+        let found = self.selectable(intent)?;
         self.change(session, |selection| selection.intent = Some(found.id.clone())).map_err(Refusal::NotKept)?;
         // A session begins here, and there is a moment to clear away what others left.
         let now = self.ports.clock.now();
@@ -133,6 +142,15 @@ impl Gate {
         rulings::sweep(&self.ports);
         checkpoint::begin(&self.ports);
         Ok(found)
+    }
+
+    /// Whether an intent can be selected; nothing is changed.
+    pub fn selectable(&mut self, intent: &str) -> Result<Intent, Refusal> {
+        let (found, intents) = self.find(intent)?;
+        if found.status.is_open() {
+            return Ok(found);
+        }
+        Err(Refusal::IntentClosed { intent: found.to_string(), status: found.status.to_string(), open: intents.open_ones() })
     }
 
     /// An intent, and those that it stands among.
@@ -227,6 +245,28 @@ impl Gate {
         let limits = self.settings().hooks;
         self.hooks.refresh(limits, &self.ports);
         (&mut self.hooks, &self.ports)
+    }
+
+    /// Tells hooks of an event, and does the gate's own part at it. Whether any waits for it: then a step brings what they say,
+    /// under this number.
+    pub(crate) fn tell_hooks(&mut self, event: Event, number: u64) -> bool {
+        self.hear(&event.name, event.session.as_deref());
+        self.hooks().0.put_for_gate(event, number)
+    }
+
+    /// What hooks have said to what [`tell_hooks`](Self::tell_hooks) told them.
+    pub(crate) fn take_hook_answers(&mut self) -> Vec<(u64, Value)> {
+        self.hooks.take_answers()
+    }
+
+    /// A number that no command, run or question of this instance has.
+    pub(crate) fn next_number(&mut self) -> u64 {
+        self.hooks.next_number()
+    }
+
+    /// Whether the user lets calls run that the gate could not judge.
+    pub(crate) fn lets_faults_pass(&self) -> bool {
+        OnFault::of_user(&self.ports) == OnFault::Allow
     }
 
     /// Takes in what happened and says what to do, and when to step again though nothing happens.

@@ -11,6 +11,7 @@
 //! | module | what lives there |
 //! | --- | --- |
 //! | `component` | the WebAssembly face, and the only file that touches generated bindings |
+//! | [`exchange`] | one event of an agent program, from its payload to the answer in the program's own words |
 //! | [`operations`] | the same gate as JSON lines, which is what `tollgate eval` speaks |
 //! | [`gate`] | the three questions: may it run, what happened, what is known |
 //! | [`ruling`] | the verdict, its code, its reason |
@@ -55,6 +56,7 @@ mod component;
 pub mod config;
 pub mod digest;
 pub mod engine;
+pub mod exchange;
 pub mod gate;
 pub mod glob;
 pub mod hooks;

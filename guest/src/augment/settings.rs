@@ -118,9 +118,7 @@ impl Source {
     pub(super) fn request(&self, concept: &str, start: Option<Program>) -> Option<Request> {
         Some(match &self.kind {
             Kind::Notes(_) => return None,
-            Kind::Command(words) => {
-                Request::Run(Program { argv: filled(words, concept), inherit: inherited(), set: Vec::new() })
-            }
+            Kind::Command(words) => Request::Run(Program { argv: filled(words, concept), inherit: inherited(), set: Vec::new() }),
             Kind::Mcp { server, tool, arguments } => {
                 let mut given = arguments.clone();
                 for value in given.values_mut() {
@@ -276,8 +274,7 @@ mod tests {
         .unwrap();
         let payload = r#"{"conceptName":"A \"b\"","depth":1,"includeContent":true,"maxEntities":5}"#;
         let run = |argv: &[&str]| json!({"run": {"argv": argv, "stdin": null, "inherit": inherited()}});
-        let mcp =
-            |arguments: Value| json!({"mcp": {"server": "s", "tool": "t", "arguments": arguments, "start": {"argv": ["x"], "env": null, "inherit": []}}});
+        let mcp = |arguments: Value| json!({"mcp": {"server": "s", "tool": "t", "arguments": arguments, "start": {"argv": ["x"], "env": null, "inherit": []}}});
         for (name, expected) in [
             ("notes", Value::Null),
             ("vault", Value::Null),

@@ -88,7 +88,7 @@ impl Asked {
             Verdict::Allow | Verdict::Ask => {}
         }
         // An intent that cannot be selected is refused now, while the model still learns it as the tool's answer.
-        if let Some(OwnCall::Select(intent)) = self.own_call()
+        if let Some(intent) = self.selects()
             && let Err(refusal) = gate.selectable(&intent)
         {
             return Some(withdraw(gate, &call, wording::reason(&refusal.to_string(), refusal.code())));
@@ -110,9 +110,12 @@ impl Asked {
         self.told.extend(gate.settle(&call, &outcome).notice);
         let session = self.event.session.clone();
         let failed = match self.own_call().filter(|_| done) {
-            Some(OwnCall::Select(intent)) => gate.select(&session, &intent).err().map(|refusal| refusal.to_string()),
-            Some(OwnCall::Clear) => gate.clear(&session).err().map(|fault| fault.to_string()),
-            Some(OwnCall::Look) | None => None,
+            Some(own) if own.tool.name == own_tools::SELECT => {
+                let intent = own.text(own_tools::INTENT_ID).unwrap_or_default();
+                gate.select(&session, intent).err().map(|refusal| refusal.to_string())
+            }
+            Some(own) if own.tool.name == own_tools::CLEAR => gate.clear(&session).err().map(|fault| fault.to_string()),
+            _ => None,
         };
         self.told.extend(failed.map(|why| format!("Tollgate: {why}")));
     }
@@ -201,11 +204,10 @@ impl Asked {
     /// Tells what the session works for, in front of everything else, in the room that is left.
     fn tell_intent(&mut self, gate: &mut Gate) {
         let (session, moment) = (&self.event.session, self.event.moment());
-        let tells =
-            matches!(moment, Moment::SessionStart | Moment::BeforeAgent | Moment::SubagentStart | Moment::Prompt);
+        let tells = matches!(moment, Moment::SessionStart | Moment::BeforeAgent | Moment::SubagentStart | Moment::Prompt);
         let Some(limit) = (self.speech.limit)(moment).filter(|_| tells && !session.is_empty()) else { return };
         let taken: usize = self.told.iter().map(|text| text.len() + 2).sum();
-        let context = gate.context(session, limit.most().saturating_sub(taken));
+        let context = gate.context(session, limit.max().saturating_sub(taken));
         self.told.insert(0, context);
     }
 
@@ -228,7 +230,13 @@ impl Asked {
 
     fn own_call(&self) -> Option<OwnCall> {
         let Call { tool, args, .. } = self.event.call.as_ref()?;
-        own_tools::read(tool, args)
+        own_tools::call(tool, args)
+    }
+
+    /// The intent that the call selects; empty where it does not say which.
+    fn selects(&self) -> Option<String> {
+        let own = self.own_call().filter(|own| own.tool.name == own_tools::SELECT)?;
+        Some(own.text(own_tools::INTENT_ID).unwrap_or_default().to_owned())
     }
 
     /// The call as the gate knows it.

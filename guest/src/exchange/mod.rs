@@ -59,7 +59,7 @@ impl Exchanges {
     pub fn respond(&mut self, gate: &mut Gate, program: &str, named: Option<&str>, payload: &[u8]) -> Progress {
         let Some((program, speech)) = speaking(program) else { return Progress::Answered(unknown_program(program)) };
         let event = read(speech, named, payload);
-        if event.moment() == Moment::Other || !gate.governs() {
+        if event.moment() == Moment::Other {
             return Progress::Answered(silence(speech));
         }
         if let Some(why) = &event.fault {

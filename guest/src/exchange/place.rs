@@ -122,7 +122,8 @@ mod tests {
     #[test]
     fn what_was_governed_is_known() {
         let state = format!("/state/{}", state_name("/gone"));
-        let surroundings = Surroundings { cwd: "/gone/sub".to_owned(), state: Some("/state".to_owned()), ..Surroundings::default() };
+        let surroundings =
+            Surroundings { cwd: "/gone/sub".to_owned(), state: Some("/state".to_owned()), ..Surroundings::default() };
         assert_eq!(located(&[&state], "{}", &surroundings).as_deref(), Some("/gone"));
         // The same as the hosts name it.
         assert_eq!(state_name("/work space/a"), "602e79202365cbd9b66a1fd2fd657617");

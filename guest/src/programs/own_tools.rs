@@ -8,6 +8,13 @@ use super::{Act, Kind, PROGRAMS, Tool, table};
 /// The name of Tollgate's MCP server.
 pub const SERVER: &str = "tollgate";
 
+/// The tool that selects an intent, and the argument that says which.
+pub const SELECT: &str = "select_active_intent";
+/// See [`SELECT`].
+pub const INTENT_ID: &str = "intent_id";
+/// The tool that leaves the session without an intent.
+pub const CLEAR: &str = "clear_active_intent";
+
 /// What an MCP server with these tools tells a model about them.
 pub const INSTRUCTIONS: &str = "Every change in this workspace belongs to an intent. Call list_intents, then \
     select_active_intent before you change files; intent_context says what the intent owns and demands.";
@@ -59,12 +66,12 @@ pub enum ArgumentKind {
 /// Every own tool.
 pub static OWN_TOOLS: &[OwnTool] = &[
     OwnTool {
-        name: "select_active_intent",
+        name: SELECT,
         title: "Select the active intent",
         description: "Selects the intent that the following work is for, and answers with what it owns and demands. Call it \
             before any tool that changes files: only files in the intent's scope can be changed. Another one replaces it.",
         arguments: &[Argument {
-            name: "intent_id",
+            name: INTENT_ID,
             aliases: &["intentId", "intent", "id"],
             field: "intent",
             description: "The id of an open intent, such as INT-001; list_intents shows them.",
@@ -74,7 +81,7 @@ pub static OWN_TOOLS: &[OwnTool] = &[
         changes: true,
     },
     OwnTool {
-        name: "clear_active_intent",
+        name: CLEAR,
         title: "Clear the active intent",
         description: "Stops working for the active intent. Nothing can be changed until another one is selected.",
         arguments: &[],
@@ -93,7 +100,7 @@ pub static OWN_TOOLS: &[OwnTool] = &[
         title: "Show an intent's context",
         description: "Tells what an intent owns and demands, its files and its last changes.",
         arguments: &[Argument {
-            name: "intent_id",
+            name: INTENT_ID,
             aliases: &["intentId", "intent", "id"],
             field: "intent",
             description: "The id of an intent; without it, the active one.",
