@@ -11,6 +11,8 @@
 //! | [`table`] | which tools a name may mean |
 //! | [`speech`] | events, payloads and answers |
 //! | [`wiring`] | settings files, what is written into them, and what proves that it works |
+//! | [`trust`] | whether a program would run the hooks that are written down |
+//! | [`process`] | recognising a program by its process or its variables |
 //! | [`own_tools`] | Tollgate's own tools, the same in every program |
 //!
 //! To add a program, write its file and name it in [`PROGRAMS`].
@@ -27,11 +29,14 @@ mod limit;
 mod opencode;
 pub mod own_tools;
 mod payload;
+pub mod process;
 mod qwen;
 mod roo;
 mod salvage;
 pub mod speech;
 pub mod table;
+#[cfg(test)]
+mod tests;
 pub mod tool;
 pub mod trust;
 pub mod wiring;
