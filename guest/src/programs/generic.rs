@@ -26,6 +26,7 @@ pub(super) static PROGRAM: Program = Program {
         silence: r#"{"verdict":"allow","reason":""}"#,
     }),
     wiring: None,
+    controls: &[],
     processes: &[],
     variables: &[],
 };

@@ -238,3 +238,31 @@ fn names_mean_one_program() {
     }
     assert!(named("somebody").is_none());
 }
+
+/// Whatever `init` writes, or a program reads its hooks or its trust from, is a control file.
+#[test]
+fn settings_are_controls() {
+    let is_in =
+        |path: &str, control: &str| path.strip_prefix(control).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+    for program in PROGRAMS {
+        let Some(wiring) = &program.wiring else { continue };
+        let trust = wiring.trust.map(|trust| match trust {
+            wiring::Trust::Hooks(file) | wiring::Trust::Folders { file, .. } => file,
+        });
+        for place in wiring.settings.iter().map(|settings| settings.place).chain(trust) {
+            let known = |control: &Place| match (place, *control) {
+                (Place::Workspace(path), Place::Workspace(control)) | (Place::Home(path), Place::Home(control)) => {
+                    is_in(path, control)
+                }
+                (Place::Own { folder, path, .. }, Place::Home(control)) => is_in(&format!("{folder}/{path}"), control),
+                _ => false,
+            };
+            assert!(program.controls.iter().any(known), "{place:?} of {}", program.title);
+        }
+        for control in program.controls {
+            if let Place::Workspace(path) = control {
+                assert_eq!(*path, path.to_lowercase(), "{}", program.title);
+            }
+        }
+    }
+}
