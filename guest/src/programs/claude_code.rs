@@ -55,6 +55,15 @@ pub(super) static PROGRAM: Program = Program {
         note: None,
         canary: Canary::Command { payload: canary, denial: hook_specific::DENIAL },
     }),
+    controls: &[
+        Place::Workspace(".claude/settings.json"),
+        Place::Workspace(".claude/settings.local.json"),
+        Place::Workspace(".claude/hooks"),
+        Place::Home(".claude/settings.json"),
+        Place::Home(".claude/settings.local.json"),
+        Place::Home(".claude/hooks"),
+        Place::Home(".claude.json"),
+    ],
     processes: &["claude", "claude-code"],
     variables: &["CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT"],
 };

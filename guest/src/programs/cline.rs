@@ -12,6 +12,7 @@ pub(super) static PROGRAM: Program = Program {
     mcp_prefixes: &[],
     speech: None,
     wiring: None,
+    controls: &[],
     processes: &["cline"],
     variables: &[],
 };

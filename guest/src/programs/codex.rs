@@ -50,6 +50,7 @@ pub(super) static PROGRAM: Program = Program {
         ),
         canary: Canary::Command { payload: canary, denial: hook_specific::DENIAL },
     }),
+    controls: &[Place::Workspace(".codex"), Place::Home(".codex")],
     processes: &["codex"],
     variables: &["CODEX_THREAD_ID", "CODEX_CI", "CODEX_SANDBOX", "CODEX_SANDBOX_NETWORK_DISABLED"],
 };

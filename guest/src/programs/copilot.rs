@@ -48,6 +48,7 @@ pub(super) static PROGRAM: Program = Program {
         note: Some("for Tollgate's tools in Copilot, add the MCP server `tollgate mcp-serve` with `/mcp add`"),
         canary: Canary::Command { payload: canary, denial: ("/permissionDecision", "deny") },
     }),
+    controls: &[Place::Workspace(".github/hooks"), Place::Home(".copilot/hooks"), Place::Home(".copilot/config.json")],
     processes: &["copilot"],
     variables: &[],
 };

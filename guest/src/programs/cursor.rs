@@ -47,6 +47,12 @@ pub(super) static PROGRAM: Program = Program {
         note: None,
         canary: Canary::Command { payload: canary, denial: ("/permission", "deny") },
     }),
+    controls: &[
+        Place::Workspace(".cursor/hooks.json"),
+        Place::Workspace(".cursor/hooks"),
+        Place::Home(".cursor/hooks.json"),
+        Place::Home(".cursor/hooks"),
+    ],
     processes: &["cursor", "cursor-agent"],
     variables: &["CURSOR_AGENT"],
 };

@@ -50,6 +50,13 @@ pub(super) static PROGRAM: Program = Program {
         note: None,
         canary: Canary::Command { payload: canary, denial: ("/decision", "deny") },
     }),
+    controls: &[
+        Place::Workspace(".gemini/settings.json"),
+        Place::Workspace(".gemini/hooks"),
+        Place::Home(".gemini/settings.json"),
+        Place::Home(".gemini/hooks"),
+        Place::Home(".gemini/trustedFolders.json"),
+    ],
     processes: &["gemini", "gemini-cli"],
     variables: &["GEMINI_CLI"],
 };

@@ -2,7 +2,7 @@
 //!
 //! In: `{"event", "session", "call", "tool", "args", "cwd", "result", "error", "prompt", "response"}`, as far as the event has
 //! them, with `agent` and `parent` for sub-agents, `roots` for open folders, `source` and `reason` for sessions, `request` and
-//! `reply` for models. Out: `{"verdict", "reason", "code"?, "args"?, "context"?}`, where the verdict is `allow`, `ask` or `deny`.
+//! `reply` for models, and `"unattended": true` where nobody is there to be asked. Out: `{"verdict", "reason", "code"?, "args"?, "context"?}`, where the verdict is `allow`, `ask` or `deny`.
 
 use serde_json::{Map, Value, json};
 
@@ -18,7 +18,7 @@ pub(super) static PROGRAM: Program = Program {
     speech: Some(Speech {
         moments: MOMENTS,
         project_variables: &[],
-        read: |payload, named| payload::read(&SPELLING, MOMENTS, payload, named, ending),
+        read,
         answer,
         limit: |_| Some(Limit::Utf16(16_000)),
         asks: |event| !event.asks_nobody,
@@ -26,6 +26,7 @@ pub(super) static PROGRAM: Program = Program {
         silence: r#"{"verdict":"allow","reason":""}"#,
     }),
     wiring: None,
+    controls: &[],
     processes: &[],
     variables: &[],
 };
@@ -61,6 +62,11 @@ const MOMENTS: &[(&str, Moment)] = &[
     ("after_agent", Moment::AfterAgent),
     ("session_end", Moment::SessionEnd),
 ];
+
+fn read(payload: Value, named: Option<&str>) -> Event {
+    let asks_nobody = payload.get("unattended") == Some(&Value::Bool(true));
+    Event { asks_nobody, ..payload::read(&SPELLING, MOMENTS, payload, named, ending) }
+}
 
 fn answer(_: &Event, answer: Answer) -> Option<Value> {
     let decided = |verdict: &str, reason: String| {

@@ -11,6 +11,8 @@
 //! | [`table`] | which tools a name may mean |
 //! | [`speech`] | events, payloads and answers |
 //! | [`wiring`] | settings files, what is written into them, and what proves that it works |
+//! | [`trust`] | whether a program would run the hooks that are written down |
+//! | [`process`] | recognising a program by its process or its variables |
 //! | [`own_tools`] | Tollgate's own tools, the same in every program |
 //!
 //! To add a program, write its file and name it in [`PROGRAMS`].
@@ -27,11 +29,14 @@ mod limit;
 mod opencode;
 pub mod own_tools;
 mod payload;
+pub mod process;
 mod qwen;
 mod roo;
 mod salvage;
 pub mod speech;
 pub mod table;
+#[cfg(test)]
+mod tests;
 pub mod tool;
 pub mod trust;
 pub mod wiring;
@@ -41,6 +46,7 @@ pub use salvage::salvage;
 pub use speech::{Answer, Call, Ending, Event, Moment, Speech};
 pub use table::{act, dialect, tools};
 pub use tool::{Act, Dialect, Kind, Tool};
+use wiring::Place;
 pub use wiring::Wiring;
 
 /// Every program there is a record of, in the order in which they are listed.
@@ -79,6 +85,9 @@ pub struct Program {
     pub speech: Option<Speech>,
     /// How it is wired to the gate; none where that cannot be done by writing files.
     pub wiring: Option<Wiring>,
+    /// Files and folders that govern it, and so whether it asks the gate: no agent may change them. Those of a workspace are in
+    /// lower case, as they are compared.
+    pub controls: &'static [Place],
     /// The names that its process has: of the program itself, or of the script that an interpreter runs for it.
     pub processes: &'static [&'static str],
     /// Variables that it sets for the commands it runs.

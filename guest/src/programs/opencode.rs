@@ -65,6 +65,12 @@ pub(super) static PROGRAM: Program = Program {
         note: Some("OpenCode finds the plugin in the npm package `tollgate`: run `npm install --prefix .opencode tollgate`"),
         canary: Canary::Script(SCRIPT),
     }),
+    controls: &[
+        Place::Workspace(".opencode"),
+        Place::Workspace("opencode.json"),
+        Place::Workspace("opencode.jsonc"),
+        Place::Home(".config/opencode"),
+    ],
     processes: &["opencode", "opencode-ai", "kilo"],
     variables: &["OPENCODE", "OPENCODE_PID"],
 };

@@ -144,7 +144,7 @@ pub(super) fn derived_id(session: &str, tool: &str, args: &Value) -> String {
 }
 
 /// The same value with the names of every object in order. The parser refuses what is nested deeper than 128 levels.
-fn canonical(value: &Value) -> Value {
+pub(super) fn canonical(value: &Value) -> Value {
     match value {
         Value::Object(fields) => {
             let mut fields: Vec<_> = fields.iter().map(|(name, value)| (name.clone(), canonical(value))).collect();

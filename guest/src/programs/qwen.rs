@@ -58,6 +58,13 @@ pub(super) static PROGRAM: Program = Program {
         note: None,
         canary: Canary::Command { payload: canary, denial: hook_specific::DENIAL },
     }),
+    controls: &[
+        Place::Workspace(".qwen/settings.json"),
+        Place::Workspace(".qwen/hooks"),
+        Place::Home(".qwen/settings.json"),
+        Place::Home(".qwen/hooks"),
+        Place::Home(".qwen/trustedFolders.json"),
+    ],
     processes: &["qwen", "qwen-code"],
     variables: &["QWEN_CODE"],
 };

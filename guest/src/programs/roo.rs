@@ -33,6 +33,7 @@ pub(super) static PROGRAM: Program = Program {
         silence: "{}",
     }),
     wiring: None,
+    controls: &[],
     processes: &[],
     variables: &[],
 };
