@@ -9,7 +9,7 @@ use super::options::{Options, Prompt};
 use super::remote::{Message, Remote};
 use super::script::{PrivateCopy, Unusable};
 use crate::bindings::exports::tollgate::hooks::engine;
-use crate::bindings::exports::tollgate::hooks::engine::{Copy, Ending, Exited, Surroundings};
+use crate::bindings::exports::tollgate::hooks::engine::{Ending, Exited, ScriptCopy, Surroundings};
 use crate::files::Files;
 use crate::process::{self, Canceler, Program};
 
@@ -99,7 +99,7 @@ pub(super) fn prompt(ordered: engine::Prompt, files: &Arc<Files>, options: &Opti
 fn program(
     argv: Vec<String>,
     stdin: String,
-    copy: Option<Copy>,
+    copy: Option<ScriptCopy>,
     surroundings: Surroundings,
     files: &Arc<Files>,
     mut report: Report,
@@ -125,7 +125,7 @@ fn carry_out(
     run: process::Run,
     mut argv: Vec<String>,
     stdin: &str,
-    copy: Option<&Copy>,
+    copy: Option<&ScriptCopy>,
     surroundings: &Surroundings,
     files: &Files,
 ) -> Ending {

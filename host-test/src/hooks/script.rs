@@ -9,7 +9,7 @@ use std::time::Duration;
 use sha2::{Digest as _, Sha256};
 use tempfile::TempDir;
 
-use crate::bindings::exports::tollgate::hooks::engine::{CheckedFile, CopiedArgument, Copy};
+use crate::bindings::exports::tollgate::hooks::engine::{CheckedFile, CopiedArgument, ScriptCopy};
 use crate::bindings::tollgate::hooks::workspace::Root;
 use crate::files::{Files, hexed};
 
@@ -41,7 +41,7 @@ pub(super) enum Unusable {
 
 impl PrivateCopy {
     /// Copies what the gate orders. Each file is read once, and the bytes that were hashed are the bytes that are written.
-    pub(super) fn make(ordered: &Copy, files: &Files) -> Result<Self, Unusable> {
+    pub(super) fn make(ordered: &ScriptCopy, files: &Files) -> Result<Self, Unusable> {
         let folder = fresh_folder(ordered.folders.iter().map(String::as_str))?;
         let mut left = MAX_BYTES;
         for CheckedFile { path, digest } in &ordered.files {
@@ -157,7 +157,7 @@ mod tests {
         let folder = outside.path().join("not/there/yet");
         let order = |paths: &[(&str, &str)]| {
             let file = |(path, digest): &(&str, &str)| CheckedFile { path: (*path).to_owned(), digest: (*digest).to_owned() };
-            Copy {
+            ScriptCopy {
                 files: paths.iter().map(file).collect(),
                 arguments: vec![CopiedArgument { index: 1, path: "hooks/a.sh".to_owned() }],
                 folders: vec!["/dev/null/x".to_owned(), folder.to_owned()],
@@ -182,7 +182,7 @@ mod tests {
             assert!(matches!(made, Err(Unusable::Changed(changed)) if changed == path), "{path}");
             assert_eq!(fs::read_dir(&folder).unwrap().count(), 0, "nothing is left of {path}");
         }
-        let nowhere = Copy { files: Vec::new(), arguments: Vec::new(), folders: vec!["/dev/null/x".to_owned()] };
+        let nowhere = ScriptCopy { files: Vec::new(), arguments: Vec::new(), folders: vec!["/dev/null/x".to_owned()] };
         assert!(matches!(PrivateCopy::make(&nowhere, &files), Err(Unusable::Failed(why)) if why.contains("TMPDIR")));
     }
 
