@@ -13,7 +13,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
-
 pub(crate) use group::kill;
 use group::{kill_group, over, own_group, poll};
 
