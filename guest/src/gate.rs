@@ -2,7 +2,9 @@
 
 mod check;
 mod entering;
+mod events;
 mod guard;
+mod late;
 mod left_behind;
 mod on_fault;
 mod reconcile;
@@ -12,12 +14,10 @@ mod unrecorded;
 
 use std::rc::Rc;
 
-use serde_json::Value;
-
 use crate::augment::{Directions, Finding, Knowledge, Listing, Plan};
 use crate::call::{self, ToolCall};
 use crate::config::{self, Config};
-use crate::hooks::{Command, Hooks};
+use crate::hooks::Hooks;
 use crate::intents::context::{self, MOST_RECENT};
 use crate::intents::diagnosis::Diagnosis;
 use crate::intents::file::{self, Governance, Intents};
@@ -25,14 +25,15 @@ use crate::intents::guarded::Guarded;
 use crate::intents::intent::{Intent, IntentId};
 use crate::intents::lease;
 use crate::intents::selection::{self, Selection};
-use crate::json;
 use crate::ledger::Errands;
 use crate::ledger::entry::Entry;
-use crate::ledger::pending::Pending;
+use crate::ledger::late as watch;
+use crate::ledger::pending::{Over, Pending};
 use crate::ledger::reading::{self, Filter};
 use crate::ledger::{self, checkpoint, rulings};
 use crate::ports::{Facts, FileFault, Kind, Ports, Question};
 use crate::state;
+use late::Moment;
 pub use settle::{Outcome, Settlement};
 
 /// So far back the changes for the prompt are looked for.
@@ -57,6 +58,10 @@ pub struct Gate {
     guarded: Guarded,
     /// Calls under way that could not be kept in the state.
     here: Vec<(String, Pending)>,
+    /// What is to be said with the answer that is being made.
+    remarks: Vec<String>,
+    /// What the gate itself has to say about events that hooks have not answered yet.
+    owed: Vec<events::Owed>,
     /// Work that takes longer than one answer.
     pub(crate) errands: Errands,
     knowledge: Knowledge,
@@ -106,6 +111,8 @@ impl Gate {
             compared: None,
             guarded: Guarded::default(),
             here: Vec::new(),
+            remarks: Vec::new(),
+            owed: Vec::new(),
             errands: Errands::default(),
             knowledge: Knowledge::default(),
             hooks: Hooks::default(),
@@ -130,7 +137,10 @@ impl Gate {
         self.change(session, |selection| selection.intent = Some(found.id.clone())).map_err(Refusal::NotKept)?;
         // A session begins here, and there is a moment to clear away what others left.
         let now = self.ports.clock.now();
-        self.settle_left_behind(None, now);
+        self.settle_left_behind(Over::Nothing, now);
+        if self.look(&[watch::question()]).first().is_some_and(watch::is_open) {
+            self.compare_late(Moment::Call);
+        }
         lease::sweep(now, &self.ports);
         rulings::sweep(&self.ports);
         checkpoint::begin(&self.ports);
@@ -229,28 +239,6 @@ impl Gate {
         let limits = self.settings().hooks;
         self.hooks.refresh(limits, &self.ports);
         (&mut self.hooks, &self.ports)
-    }
-
-    /// Takes in what happened and says what to do, and when to step again though nothing happens.
-    pub fn step(&mut self, now_ms: u64, inputs: &[Value]) -> (Vec<Command>, Option<u64>) {
-        self.enter_again();
-        for input in inputs {
-            self.hear(json::text(input, "event").unwrap_or_default(), json::text(input, "session"));
-        }
-        // Declarations are looked at when they may matter, not at every tick.
-        if inputs.iter().any(|input| matches!(json::text(input, "type"), Some("hello" | "event" | "reload"))) {
-            self.hooks();
-        }
-        let (commands, deadline) = self.hooks.step(now_ms, inputs, &self.ports);
-        let again = self.due_in().map(|due| now_ms.saturating_add(due));
-        (commands, [deadline, again].into_iter().flatten().min())
-    }
-
-    /// Does the gate's own part at an event, before hooks hear of it.
-    pub(crate) fn hear(&mut self, event: &str, session: Option<&str>) {
-        if event == "session_end" && session.is_some() {
-            self.settle_left_behind(session, self.ports.clock.now());
-        }
     }
 
     /// What is in force, and what is wrong with the file as it stands.
