@@ -7,6 +7,7 @@ mod guard;
 mod late;
 mod left_behind;
 mod on_fault;
+mod prompt;
 mod reconcile;
 mod scratch;
 mod settle;

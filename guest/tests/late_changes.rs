@@ -519,7 +519,8 @@ fn who_overwrites_a_late_change_is_told_of_it() {
     house.world.write("src/auth/a.ts", "late\n");
     let ruling = house.pre(("t", "w"), "write", json!({"filePath": "src/auth/a.ts", "content": "mine"}));
     assert_eq!(ruling["code"], "stale_write", "{ruling}");
-    assert!(ruling["reason"].as_str().unwrap().contains("session `s`"), "{ruling}");
+    let reason = ruling["reason"].as_str().unwrap();
+    assert!(reason.contains("session `s` with `bash`") && reason.contains("in a command that goes on"), "{reason}");
 }
 
 #[test]

@@ -18,7 +18,7 @@ use crate::intents::scope::Scope;
 use crate::ledger::entry::{Entry, FileChange, Late, ScopeValidation};
 use crate::ledger::late::{self, Ongoing, Watch};
 use crate::ledger::mutation::MutationClass;
-use crate::ledger::pending::{self, Pending, snapshot_of};
+use crate::ledger::pending::{self, Caller, Pending, snapshot_of};
 use crate::ledger::snapshot::{Ignored, Look, Snapshot, SnapshotFault};
 use crate::ports::Timestamp;
 
@@ -290,9 +290,10 @@ impl Gate {
             if strays.len() > MAX_NAMED {
                 names.push(format!("and {} more", strays.len() - MAX_NAMED));
             }
-            let (tool, intent, names) = (&call.caller.tool, &call.intent, names.join(", "));
+            let (intent, names, began) = (&call.intent, names.join(", "), Timestamp(call.began));
+            let Caller { session, tool, .. } = &call.caller;
             let said = format!(
-                "files outside the scope of {intent} changed after `{tool}` had ended, which may still run: {names}; they are entered as FAIL, marked late; a person may have changed them as well, so tell the person you work for and change nothing back unasked"
+                "files outside the scope of {intent} changed: {names}; what session `{session}` began with `{tool}` at {began} may still run and have changed them, so they are entered with it as FAIL, marked late; a person may have changed them as well, so tell the person you work for and change nothing back unasked"
             );
             self.ports.warn(&said);
             self.remarks.push(said);
