@@ -4,11 +4,13 @@
 
 mod house;
 
+use std::rc::Rc;
+
 use house::{House, LEDGER};
 use serde_json::{Value, json};
 use tollgate_guest::call::{ToolCall, says_it_goes_on};
 use tollgate_guest::gate::{Gate, Outcome};
-use tollgate_guest::ports::memory::STATE;
+use tollgate_guest::ports::memory::{Memory, STATE};
 use tollgate_guest::ports::{Clock, Expectation, FileFault, Records, Root};
 
 const NONE: [&str; 0] = [];
@@ -326,6 +328,12 @@ fn a_call_that_was_refused_is_not_blamed_for_what_a_person_does() {
         assert_eq!(house.ledger(), NONE, "{command}");
         assert_eq!(house.world.count(&format!("{STATE}/calls")), 0, "{command}");
     }
+    // The turn may end without another prompt.
+    let mut house = House::of("claude-code");
+    house.pre(("s", "c1"), "Bash", json!({"command": "npm run dev &"}));
+    house.event("after_agent", "s");
+    house.world.write("README.md", "a person's\n");
+    assert_eq!((house.read("s"), house.ledger()), (String::new(), Vec::new()));
 }
 
 #[test]
@@ -484,17 +492,44 @@ fn one_compares_at_a_time_and_nothing_is_lost() {
     assert_eq!(house.ledger(), ["s README.md FAIL late"]);
 }
 
+/// A world in which the ledger cannot be written, and everything else can.
+struct WithoutLedger(Rc<Memory>);
+
+impl Records for WithoutLedger {
+    fn append(&self, root: Root, path: &str, bytes: &[u8]) -> Result<(), FileFault> {
+        if path == LEDGER { Err(FileFault::Full) } else { self.0.append(root, path, bytes) }
+    }
+
+    fn replace(&self, root: Root, path: &str, bytes: &[u8], expected: Expectation) -> Result<(), FileFault> {
+        self.0.replace(root, path, bytes, expected)
+    }
+
+    fn remove(&self, root: Root, path: &str) -> Result<(), FileFault> {
+        self.0.remove(root, path)
+    }
+}
+
 #[test]
 fn a_ledger_that_cannot_be_written_is_caught_up_with() {
     let mut house = House::new();
     house.run(("s", "bg"), "npm run dev &");
     house.world.write("README.md", "changed\n");
-    house.world.refuse_writes(Some(FileFault::Full));
+    let mut ports = house.world.ports();
+    ports.records = Rc::new(WithoutLedger(house.world.clone()));
+    house.gate = Gate::new(ports);
     assert!(house.read("t").contains("cannot be written"));
     house.restart();
-    house.world.refuse_writes(None);
     house.read("t");
     assert_eq!(house.ledger(), ["s README.md FAIL late"]);
+    // Nor does a state folder that cannot be written keep anybody from working.
+    house.world.write("README.md", "changed again\n");
+    house.world.refuse_writes(Some(FileFault::Full));
+    house.read("t");
+    house.event("after_agent", "s");
+    house.world.refuse_writes(None);
+    house.restart();
+    house.event("after_agent", "s");
+    assert_eq!(house.ledger(), ["s README.md FAIL late", "s README.md FAIL late"]);
 }
 
 #[test]

@@ -123,8 +123,16 @@ fn a_command_that_may_still_run_is_not_taken_for_refused() {
     let args = json!({"command": "sleep 60; echo x > src/auth/a.ts"});
     house.pre(("s", "1"), "Bash", args.clone());
     house.event("before_agent", "s");
+    assert_eq!(code(&mut house, ("t", "2"), "src/auth/a.ts"), "write_in_flight");
     house.world.write("src/auth/a.ts", "x\n");
-    let settled = house.post(("s", "1"), "Bash", args);
+    let settled = house.post(("s", "1"), "Bash", args.clone());
     assert_eq!(settled["entries"].as_array().unwrap().len(), 1, "{settled}");
     assert_eq!(house.ledger(), ["s src/auth/a.ts PASS"]);
+    // Also not when the turn ends.
+    house.pre(("s", "3"), "Bash", args);
+    house.event("before_agent", "s");
+    house.event("after_agent", "s");
+    house.world.write("src/auth/a.ts", "later\n");
+    house.event("after_agent", "s");
+    assert_eq!(house.ledger()[1..], ["s src/auth/a.ts PASS late"]);
 }
