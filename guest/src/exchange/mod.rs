@@ -82,7 +82,8 @@ impl Exchanges {
             Course::After(before) => before,
         };
         for event in before {
-            let asked = Asked { is_implied: true, ..Asked::new(program, speech, event, gate.next_number()) };
+            let mut asked = Asked::new(program, speech, event, gate.next_number());
+            asked.is_implied = true;
             self.begin(gate, asked);
         }
         // The memory may know that there is nothing to tell.
