@@ -1,5 +1,4 @@
 import { once } from 'node:events';
-import { setTimeout } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { createTollgate, digest, type Tollgate, TollgateError, type TollgateOptions, version } from './index.js';
 import { isBlank, Lines } from './lines.js';
@@ -46,7 +45,7 @@ function open(workspace: string, home: string | undefined, state: string | undef
 
 async function answer(gate: Tollgate, line: Uint8Array): Promise<string> {
   try {
-    return await gate.hooks().perform(line);
+    return await gate.hooks.perform(line);
   } catch (error) {
     if (!(error instanceof TollgateError) || error.code !== 'guest_trap') throw error;
     complain(`error: ${error.message}`);
@@ -65,16 +64,7 @@ async function converse(gate: Tollgate): Promise<void> {
     for (const line of lines.feed(bytes as Uint8Array)) await reply(line);
   }
   await reply(lines.rest());
-  await finish(gate);
-}
-
-/** Waits for the hooks that nobody waited for, and for what the gate wants to try again. */
-async function finish(gate: Tollgate): Promise<void> {
-  await gate.hooks().shutdown({ drain: true });
-  const now = () => Math.floor(performance.now());
-  for (let at = gate.step(now(), []).nextDeadlineMs; at !== undefined; at = gate.step(now(), []).nextDeadlineMs) {
-    await setTimeout(Math.max(0, at - now()));
-  }
+  await gate.close();
 }
 
 async function main(args: string[]): Promise<number> {
