@@ -4,7 +4,7 @@ mod check;
 mod entering;
 mod guard;
 mod left_behind;
-mod on_fault;
+pub mod on_fault;
 mod reconcile;
 mod scratch;
 mod settle;
