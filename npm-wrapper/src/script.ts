@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
-import type { Copy as CopyOrder } from '../generated/interfaces/tollgate-hooks-engine.js';
+import type { ScriptCopy as CopyOrder } from '../generated/interfaces/tollgate-hooks-engine.js';
 import { bytesAt, withFile } from './content.js';
 import { untilExit } from './process.js';
 import type { Roots } from './roots.js';

@@ -1,8 +1,8 @@
 //! The engine's inputs and commands, from and to the contract.
 
 use super::bindings::exports::tollgate::hooks::engine::{
-    Approval, CheckedFile, Command, CopiedArgument, Ended, Ending, Event, Exited, Found, Guest, Input, Listening, Machine,
-    Order, Prompt, Reply, Run, ScriptCopy, Surroundings, Turn,
+    Approval, CheckedFile, Command, CopiedArgument, Ended, Ending, Event, Exited, Found, Guest, Input, Listening, Machine, Order,
+    Prompt, Reply, Run, ScriptCopy, Surroundings, Turn,
 };
 use super::{Component, answer, lookup, with_exchanges};
 use crate::engine;
