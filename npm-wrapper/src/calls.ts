@@ -164,6 +164,19 @@ export interface Finding {
   answer: LookupAnswer;
 }
 
+/** Who can be asked outside the gate. */
+export interface LookupOptions {
+  /** Functions for the sources that the settings declare with `"function": true`; they answer with Markdown, or nothing. */
+  functions?: Record<string, (concept: string, signal: AbortSignal) => Promise<string | undefined> | string | undefined> | undefined;
+  /**
+   * Calls a tool of an MCP server that you are connected to. Without it, the servers that the user's settings name are started
+   * when they are first asked, and kept until the gate is closed; others are not there.
+   */
+  mcpTool?:
+    | ((server: string, tool: string, args: unknown, signal: AbortSignal) => Promise<string | undefined> | string | undefined)
+    | undefined;
+}
+
 /** A call with what is known about its concepts. */
 export interface Augmented {
   /** The arguments to run the tool with; equal to the call's where nothing may be changed. */

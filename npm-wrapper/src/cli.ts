@@ -1,5 +1,7 @@
 // The command `tollgate`. A program waits for `tollgate hook` at every call, so each command loads what it needs, and no more.
 
+import { runCommand } from './cli/command.js';
+
 const USAGE = `Usage: tollgate COMMAND
 
   hook PROGRAM [--event NAME]   Answer one event of an agent program: its JSON on standard input, the answer on standard output
@@ -12,7 +14,7 @@ Exit codes: 0 done, 1 the answer is no, 2 it could not be done.`;
 
 const COMMANDS: Record<string, () => Promise<{ main(args: string[]): Promise<number> }>> = {
   hook: () => import('./cli/hook.js'),
-  eval: () => import('./eval.js'),
+  eval: () => import('./cli/eval.js'),
   intents: () => import('./cli/intents.js'),
   trace: () => import('./cli/trace.js'),
 };
@@ -30,12 +32,4 @@ async function run([name, ...args]: string[]): Promise<number> {
   return isHelp ? 0 : 2;
 }
 
-run(process.argv.slice(2)).then(
-  (code) => {
-    process.exitCode = code;
-  },
-  (error: unknown) => {
-    process.stderr.write(`tollgate: ${error instanceof Error ? error.message : String(error)}\n`);
-    process.exitCode = 2;
-  },
-);
+runCommand(() => run(process.argv.slice(2)));

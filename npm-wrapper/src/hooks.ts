@@ -35,7 +35,7 @@ interface Stop {
   resolve: () => void;
 }
 
-/** What hooks are made of. */
+/** @internal What hooks are made of. */
 export interface HooksParts {
   guest: Guest;
   roots: Roots;

@@ -3,7 +3,7 @@ import { Guest } from './guest.js';
 import { importsOf } from './imports.js';
 import type { HooksOptions } from './hook_types.js';
 import { type LogSink, sink } from './log.js';
-import type { LookupOptions } from './lookups.js';
+import type { LookupOptions } from './calls.js';
 import { Roots } from './roots.js';
 import { Tollgate } from './tollgate.js';
 import { systemRandom } from './wasi.js';
@@ -13,8 +13,9 @@ export { type ErrorCode, TollgateError } from './error.js';
 export * from './hook_types.js';
 export type { Hooks } from './hooks.js';
 export * from './ledger.js';
-export type { LookupOptions } from './lookups.js';
 export { callOwnTool, listOwnTools, type OwnTool } from './own_tools.js';
+/** @internal For this package's own command. */
+export { Locator } from './locate.js';
 export { locate, type Surroundings } from './locate.js';
 export type { Tollgate } from './tollgate.js';
 

@@ -23,6 +23,12 @@ export function wellFormed(value: unknown, what: string): Uint8Array {
   return textBytes(toText(bytes).replace(half, (escape, lone) => (lone === undefined ? escape : '\\ufffd')));
 }
 
+/** The payload of an agent program, as it crosses into the component. */
+export function payloadBytes(payload: Uint8Array | string | object): Uint8Array {
+  if (payload instanceof Uint8Array) return payload;
+  return typeof payload === 'string' ? textBytes(payload) : wellFormed(payload, 'payload');
+}
+
 export function fromBytes(bytes: Uint8Array): unknown {
   return JSON.parse(decoder.decode(bytes));
 }

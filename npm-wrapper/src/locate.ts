@@ -1,6 +1,6 @@
-import { text, textBytes, wellFormed } from './json.js';
 import { Guest } from './guest.js';
 import { importsOf } from './imports.js';
+import { payloadBytes, text } from './json.js';
 import { slashed } from './path.js';
 import { Anywhere } from './roots.js';
 import { stateFolder } from './state.js';
@@ -29,21 +29,44 @@ export function locate(
   program: string,
   event: string | undefined,
   payload: Uint8Array | string | object,
-  { cwd = currentFolder(), home, state, variables: environment = process.env }: Surroundings = {},
+  surroundings: Surroundings = {},
 ): string | undefined {
-  const name = text(program, 'program');
-  const bytes = payload instanceof Uint8Array ? payload : typeof payload === 'string' ? textBytes(payload) : wellFormed(payload, 'payload');
-  const guest = new Guest(importsOf(new Anywhere(home), () => {}, Date.now, systemRandom));
-  return guest.call(({ programs }) => {
-    const variables = programs.variables(name).flatMap((variable): [string, string][] => {
-      const value = environment[variable];
-      return value === undefined || value === '' ? [] : [[variable, value]];
-    });
-    return programs.locate(name, event, bytes, { cwd: slashed(cwd), state: slashed(stateFolder(home, state)), variables });
-  });
+  return new Locator(surroundings).locate(text(program, 'program'), event, payloadBytes(payload));
 }
 
-/** The process's folder; that of all folders where it is gone. */
+/** @internal What can be asked of the component before there is a gate. */
+export class Locator {
+  readonly #surroundings: Surroundings;
+  readonly #guest: Guest;
+
+  constructor(surroundings: Surroundings = {}) {
+    this.#surroundings = surroundings;
+    this.#guest = new Guest(importsOf(new Anywhere(surroundings.home), () => {}, Date.now, systemRandom));
+  }
+
+  /** The programs that the gate speaks to. */
+  names(): string[] {
+    return this.#guest.call(({ programs }) => programs.names());
+  }
+
+  /** What a program reads where nothing governs it. */
+  silence(program: string): string {
+    return this.#guest.call(({ programs }) => programs.silence(program));
+  }
+
+  locate(program: string, event: string | undefined, payload: Uint8Array): string | undefined {
+    const { cwd = currentFolder(), home, state, variables: environment = process.env } = this.#surroundings;
+    return this.#guest.call(({ programs }) => {
+      const variables = programs.variables(program).flatMap((name): [string, string][] => {
+        const value = environment[name];
+        return value === undefined || value === '' ? [] : [[name, value]];
+      });
+      return programs.locate(program, event, payload, { cwd: slashed(cwd), state: slashed(stateFolder(home, state)), variables });
+    });
+  }
+}
+
+/** The process's folder; the one of all folders where it is gone. */
 function currentFolder(): string {
   try {
     return process.cwd();

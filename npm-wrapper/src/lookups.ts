@@ -1,5 +1,5 @@
 import type { Answer, Lookup as ContractLookup } from '../generated/interfaces/tollgate-hooks-augment.js';
-import type { Finding, Lookup, LookupAnswer, LookupPlan, LookupProgram } from './calls.js';
+import type { Finding, Lookup, LookupAnswer, LookupOptions, LookupPlan, LookupProgram } from './calls.js';
 import { fromBytes } from './json.js';
 import type { Servers } from './mcp.js';
 
@@ -8,19 +8,6 @@ const MAX_OUTPUT = 1 << 20;
 
 /** The longest complaint of a program that is passed on. */
 const MAX_COMPLAINT = 200;
-
-/** Who can be asked outside the gate. */
-export interface LookupOptions {
-  /** Functions for the sources that the settings declare with `"function": true`; they answer with Markdown, or nothing. */
-  functions?: Record<string, (concept: string, signal: AbortSignal) => Promise<string | undefined> | string | undefined> | undefined;
-  /**
-   * Calls a tool of an MCP server that you are connected to. Without it, the servers that the user's settings name are started
-   * when they are first asked, and kept until the gate is closed; others are not there.
-   */
-  mcpTool?:
-    | ((server: string, tool: string, args: unknown, signal: AbortSignal) => Promise<string | undefined> | string | undefined)
-    | undefined;
-}
 
 /** Looks things up for one gate, and keeps the MCP servers that it started for that. */
 export class Lookups {

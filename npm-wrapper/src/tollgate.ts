@@ -1,15 +1,15 @@
 import type { Answer } from '../generated/interfaces/tollgate-hooks-augment.js';
 import type { Outcome as ContractOutcome } from '../generated/interfaces/tollgate-hooks-post-tool.js';
 import type { ToolCall as ContractCall } from '../generated/interfaces/tollgate-hooks-types.js';
-import type { Augmented, Finding, Intent, LookupPlan, Outcome, ProgramAnswer, Ruling, Settlement, ToolCall } from './calls.js';
+import type { Augmented, Finding, Intent, LookupOptions, LookupPlan, Outcome, ProgramAnswer, Ruling, Settlement, ToolCall } from './calls.js';
 import { TollgateError } from './error.js';
 import type { Guest } from './guest.js';
 import type { HooksOptions } from './hook_types.js';
 import { Hooks } from './hooks.js';
-import { fromBytes, text, textBytes, toBytes, toText, wellFormed, whole } from './json.js';
+import { fromBytes, payloadBytes, text, textBytes, toBytes, toText, whole } from './json.js';
 import type { LedgerEntry } from './ledger.js';
 import type { LogSink } from './log.js';
-import { type LookupOptions, Lookups, lookupOf } from './lookups.js';
+import { Lookups, lookupOf } from './lookups.js';
 import type { Roots } from './roots.js';
 
 /** What the prompt gets when nobody asks for less: 4,000 tokens of about four characters. */
@@ -17,7 +17,7 @@ const CONTEXT_CHARS = 16_000;
 
 const MAX_U32 = 0xffff_ffff;
 
-/** What a gate is made of. */
+/** @internal What a gate is made of. */
 export interface GateParts {
   guest: Guest;
   roots: Roots;
@@ -213,11 +213,6 @@ function isAboutHooks(line: string | Uint8Array | object, bytes: Uint8Array): bo
   }
   const op = typeof asked === 'object' && asked !== null && 'op' in asked ? asked.op : undefined;
   return op === 'event' || op === 'hooks';
-}
-
-function payloadBytes(payload: Uint8Array | string | object): Uint8Array {
-  if (payload instanceof Uint8Array) return payload;
-  return typeof payload === 'string' ? textBytes(payload) : wellFormed(payload, 'payload');
 }
 
 function unanswered(error: unknown): TollgateError {

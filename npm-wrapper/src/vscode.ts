@@ -1,14 +1,13 @@
 import * as vscode from 'vscode';
-import type { Augmented, Intent, LookupPlan, Outcome, ProgramAnswer, Ruling, Settlement, ToolCall } from './calls.js';
+import type { Augmented, Intent, LookupOptions, LookupPlan, Outcome, ProgramAnswer, Ruling, Settlement, ToolCall } from './calls.js';
 import type { HookAnswer } from './hook_types.js';
-import { type LookupOptions, Lookups } from './lookups.js';
+import { Lookups } from './lookups.js';
 import { TollgateError } from './error.js';
 import { Editor } from './vscode/editor.js';
 
 export type { HookAnswer } from './hook_types.js';
 export * from './calls.js';
 export { type ErrorCode, TollgateError } from './error.js';
-export type { LookupOptions } from './lookups.js';
 
 /** The id of the extension that is nothing but `activateTollgate`. */
 const EXTENSION = 'tollgate.tollgate';

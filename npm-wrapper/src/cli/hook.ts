@@ -3,7 +3,7 @@
 // A hook that crashes lets the tool run, in every program, so nothing here may: exit code 2 keeps the tool from running where the
 // answer cannot be told in the program's own words.
 import * as fs from 'node:fs';
-import { createTollgate, locate, type LogLevel, silenceOf } from '../index.js';
+import { createTollgate, Locator, type LogLevel } from '../index.js';
 
 /** One byte more than the gate reads, so that it notices. */
 const MAX_PAYLOAD = (48 << 20) + 1;
@@ -19,9 +19,12 @@ export async function main(args: string[]): Promise<number> {
     return BLOCKED;
   }
   try {
+    const locator = new Locator();
+    const names = locator.names();
+    if (!names.includes(program)) return blocked(`\`${program}\` is not a program that Tollgate speaks to; use one of: ${names.join(', ')}`);
     const payload = readInput();
-    const workspace = locate(program, event, payload);
-    if (workspace === undefined) return print(silenceOf(program), undefined);
+    const workspace = locator.locate(program, event, payload);
+    if (workspace === undefined) return print(locator.silence(program), undefined);
     const gate = createTollgate({ workspace, log });
     const { text, refused } = await gate.respond(program, event, payload);
     const code = print(text, refused);
