@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::record::{HookApproval, HookRecord};
 use crate::lookups::Lookups;
 
+type Told<T> = dyn FnMut(&T) + Send;
 type Listens = dyn FnMut(&str, bool) -> Result<(), String> + Send;
 type Prompts = dyn Fn(&Prompt) -> Result<PromptOutput, String> + Send + Sync;
 
@@ -13,8 +14,8 @@ type Prompts = dyn Fn(&Prompt) -> Result<PromptOutput, String> + Send + Sync;
 /// left out.
 #[derive(Default)]
 pub struct Options {
-    pub(super) on_record: Option<Box<dyn FnMut(&HookRecord) + Send>>,
-    pub(super) on_approval: Option<Box<dyn FnMut(&HookApproval) + Send>>,
+    pub(super) on_record: Option<Box<Told<HookRecord>>>,
+    pub(super) on_approval: Option<Box<Told<HookApproval>>>,
     pub(super) on_listen: Option<Box<Listens>>,
     pub(super) prompt: Option<Arc<Prompts>>,
     pub(super) lookups: Option<Lookups>,

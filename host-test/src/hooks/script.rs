@@ -139,8 +139,6 @@ fn create(path: &Path, bytes: &[u8]) -> io::Result<()> {
 mod tests {
     use std::fs;
 
-    use serde_json::json;
-
     use super::*;
 
     #[test]
@@ -160,7 +158,7 @@ mod tests {
             ScriptCopy {
                 files: paths.iter().map(file).collect(),
                 arguments: vec![CopiedArgument { index: 1, path: "hooks/a.sh".to_owned() }],
-                folders: vec!["/dev/null/x".to_owned(), folder.to_owned()],
+                folders: vec!["/dev/null/x".to_owned(), folder.to_str().unwrap().to_owned()],
             }
         };
         let copy = PrivateCopy::make(&order(&[("hooks/a.sh", &digest), ("hooks/lib/b.sh", &digest)]), &files).unwrap();
