@@ -107,7 +107,7 @@ test('what was changed is listed, verified, exported and mapped', () => {
   const output = path.join(place.home, 'out.jsonl');
   assert.match(run(['trace', 'export', '-o', output], at).stderr, /^tollgate: wrote 3 records to `/);
   assert.deepEqual(fs.readdirSync(place.home).filter((name) => name.endsWith('.tmp')), []);
-  assert.equal(run(['trace', 'map'], at).stdout, 'wrote .orchestration/intent_map.md: 1 intent, 3 files\n');
+  assert.equal(run(['trace', 'map'], at).stdout, 'wrote .orchestration/intent_map.md: 1 intent, 2 files\n');
   const ledger = path.join(place.workspace, '.orchestration/agent_trace.jsonl');
   fs.writeFileSync(ledger, fs.readFileSync(ledger, 'utf8').replace('"success":true', '"success":false'));
   const broken = run(['trace', 'verify'], at);

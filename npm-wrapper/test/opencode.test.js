@@ -204,7 +204,7 @@ test('a notice that no result can carry is told to the agent once, whatever else
   const told = async (agent, session = 's1') => {
     const texts = await system(session);
     await hooks['chat.params']({ sessionID: session, agent, model: {} }, {});
-    return texts.some((text) => text.includes('tell the person'));
+    return texts.some((text) => text.includes('they are entered as FAIL'));
   };
   assert.deepEqual(
     [await told('build', 's2'), await told('title'), await told('build'), await told('build')],
