@@ -9,6 +9,8 @@ export interface LedgerEntry {
   session_id: string;
   /** The sub-agent, where the program names one. */
   agent?: string;
+  /** The agent program, where it is known. */
+  host?: string;
   /** The tool, as the program spells it. */
   tool_name: string;
   mutation_class: MutationClass;
@@ -23,6 +25,8 @@ export interface LedgerEntry {
   error: string | null;
   /** Set where the file was changed by two calls at once. */
   concurrent?: { session_id: string; entry_id: string };
+  /** Set where the call may have made the change after it had ended: when it was allowed, and how many others may have. */
+  late?: { call_id: string; began: string; others?: number };
   /** The entry whose change this one takes back. */
   reverts?: string;
   /** The heads of the ledger that the first line of a write saw. */

@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict';
-import * as fs from 'node:fs';
-import * as path from 'node:path';
 import test from 'node:test';
 import { createTollgate } from '../dist/index.js';
-import { governed } from './workspace_folder.js';
+import { governed, writeFiles } from './workspace_folder.js';
 
 const { workspace, home, discard } = governed();
 test.after(discard);
@@ -76,8 +74,7 @@ test('what a call names is looked up on the way to its answer', async () => {
   const settings = { augment: { sources: [{ name: 'wiki', function: true }] } };
   const place = governed();
   test.after(place.discard);
-  fs.mkdirSync(path.join(place.home, '.tollgate'));
-  fs.writeFileSync(path.join(place.home, '.tollgate/config.json'), JSON.stringify(settings));
+  writeFiles(place.workspace, { '.tollgate/config.json': JSON.stringify(settings) });
   const lookups = { functions: { wiki: async (concept) => `about ${concept}` } };
   const gate = createTollgate({ ...place, lookups });
   gate.selectIntent('s', 'INT-001');

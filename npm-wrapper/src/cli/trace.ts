@@ -124,7 +124,7 @@ function entryLines(entries: LedgerEntry[], screen: Screen): string[] {
   });
 }
 
-function rowOf({ id, timestamp, intent_id, session_id, tool_name, mutation_class, file, scope_validation, success, concurrent }: LedgerEntry): Cell[] {
+function rowOf({ id, timestamp, intent_id, session_id, tool_name, mutation_class, file, scope_validation, success, concurrent, late }: LedgerEntry): Cell[] {
   const hash = (digest: string | null) => (digest === null ? '-' : short(digest));
   const ranges = (file?.line_ranges ?? []).map(({ start, end }) => (start === end ? `${start}` : `${start}-${end}`));
   const shown = ranges.length === 0 ? '' : `:${ranges.slice(0, MAX_RANGES).join(',')}${ranges.length > MAX_RANGES ? ',…' : ''}`;
@@ -140,6 +140,7 @@ function rowOf({ id, timestamp, intent_id, session_id, tool_name, mutation_class
     [scope_validation === 'FAIL' ? 'FAIL' : '', 'red'],
     [success ? '' : 'failed', 'yellow'],
     [concurrent == null ? '' : `concurrent with ${short(concurrent.entry_id)} of ${concurrent.session_id}`, 'yellow'],
+    [late == null ? '' : `late, of the call at ${late.began}${late.others ? `, or ${late.others} others` : ''}`, 'yellow'],
   ];
 }
 

@@ -1,14 +1,19 @@
 import * as vscode from 'vscode';
 import type { Folder } from './folder.js';
 
+/** Marks Tollgate's own tools in a manifest. */
+const TAG = 'tollgate';
+
 /** A tool as the extension's manifest declares it. */
 interface Declared {
   name: string;
   displayName: string;
+  tags?: string[];
 }
 
 /**
- * Tollgate's own tools for the editor's agents, as far as the manifest of the extension declares them.
+ * Tollgate's own tools for the editor's agents, as far as the manifest of the extension declares them, with the tag
+ * `tollgate`.
  *
  * @param shown the folder that the person looks at
  * @param changed called when an intent may have been selected
@@ -21,7 +26,8 @@ export function registerTools(
   // Older editors, and those without agents, have no such interface.
   if (typeof vscode.lm?.registerTool !== 'function') return [];
   const declared: Declared[] = context.extension.packageJSON?.contributes?.languageModelTools ?? [];
-  const own = declared.filter(({ name }) => NAMES.includes(name));
+  // An extension may declare tools of its own beside these.
+  const own = declared.filter(({ tags }) => tags?.includes(TAG));
   return own.map(({ name, displayName }) =>
     vscode.lm.registerTool<object>(name, {
       prepareInvocation: () => ({ invocationMessage: displayName }),
@@ -38,9 +44,6 @@ export function registerTools(
     }),
   );
 }
-
-/** An extension may declare tools of its own beside these. */
-const NAMES = ['select_active_intent', 'clear_active_intent', 'list_intents', 'intent_context', 'recent_trace'];
 
 function present(folder: Folder | undefined): Folder {
   if (folder === undefined) throw new Error('no folder of this window has intents; add .orchestration/active_intents.yaml');
