@@ -73,6 +73,9 @@ impl Gate {
         let is_ruled = matches!(governance, Governance::By(_));
         let changes = effects.as_ref().map_or(true, is_change);
         let mut ruling = match (governance, effects) {
+            (_, effects) if let Some(command) = footprint.as_ref().ok().and_then(|footprint| footprint.controls.first()) => {
+                persons_command(command, effects)
+            }
             (Governance::By(intents), Ok(effects)) => self.rule(call, &intents, selected.as_ref(), effects, &config),
             (Governance::By(_), Err(fault)) => refusal(&fault),
             (Governance::Unreadable(why), effects) => ungoverned(&why, effects, &config),
@@ -182,6 +185,16 @@ fn refusal(fault: &CallFault) -> Ruling {
         CallFault::NoObject { .. } | CallFault::Argument { .. } | CallFault::NoPath { .. } => Code::InvalidArguments,
     };
     Ruling::deny(code, fault.to_string(), Vec::new())
+}
+
+/// A command that changes the gate, its approvals, its wiring or its ledger is denied, whatever an intent owns and whether the
+/// intents can be read or not. The reason is read by an agent, and must not sound as if it should run the command.
+fn persons_command(command: &str, effects: Result<Effects, CallFault>) -> Ruling {
+    let reason = format!(
+        "`{command}` changes what governs this session, which is for a person to do and not for an agent; it was not run, and \
+         there is no way around that. Go on without it; if the work cannot go on, say so to the person you work for"
+    );
+    Ruling::deny(Code::ControlFile, reason, effects.map(|effects| effects.known).unwrap_or_default())
 }
 
 /// Without intents that can be used nothing is governed, unless the settings are strict.

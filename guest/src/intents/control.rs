@@ -7,15 +7,17 @@
 //! | `.git`, at any depth, a worktree's file included | yes | | git: its hooks run programs, its configuration too |
 //! | `.gitconfig`, `.config/git/` | | yes | the same |
 //! | `.claude/settings.json`, `.claude/settings.local.json`, `.claude/hooks/` | yes | yes | Claude Code |
-//! | `.claude.json` | | yes | the same |
-//! | `.gemini/settings.json`, `.gemini/hooks/` | yes | yes | Gemini CLI |
+//! | `.mcp.json` | yes | | the same: the servers that it starts |
+//! | `.claude.json`, `.claude/plugins/` | | yes | the same |
+//! | `.gemini/settings.json`, `.gemini/hooks/`, `.gemini/extensions/` | yes | yes | Gemini CLI |
+//! | `.gemini/trustedFolders.json` | | yes | the same |
 //! | `.codex/` | yes | yes | Codex |
-//! | `.cursor/hooks.json`, `.cursor/hooks/` | yes | yes | Cursor |
+//! | `.cursor/hooks.json`, `.cursor/hooks/`, `.cursor/mcp.json` | yes | yes | Cursor |
 //! | `.github/hooks/` | yes | | Copilot |
 //! | `.copilot/hooks/`, `.copilot/config.json` | | yes | the same |
 //! | `.opencode/`, `opencode.json`, `opencode.jsonc` | yes | | OpenCode |
 //! | `.config/opencode/` | | yes | the same |
-//! | `.vscode/settings.json` | yes | | VS Code, where a setting switches an extension off |
+//! | `.vscode/settings.json`, `.vscode/mcp.json` | yes | | VS Code, where a setting switches an extension off |
 //! | `.config/Code/User/settings.json` and its counterparts on other systems | | yes | the same |
 //!
 //! What is the user's counts wherever the home folder is, see [`guarded`](super::guarded).
@@ -49,12 +51,17 @@ const CONTROLS: &[(Whose, &[&str])] = &[
     (Both, &[".claude", "settings.json"]),
     (Both, &[".claude", "settings.local.json"]),
     (Both, &[".claude", "hooks"]),
+    (Workspaces, &[".mcp.json"]),
     (Users, &[".claude.json"]),
+    (Users, &[".claude", "plugins"]),
     (Both, &[".gemini", "settings.json"]),
     (Both, &[".gemini", "hooks"]),
+    (Both, &[".gemini", "extensions"]),
+    (Users, &[".gemini", "trustedFolders.json"]),
     (Both, &[".codex"]),
     (Both, &[".cursor", "hooks.json"]),
     (Both, &[".cursor", "hooks"]),
+    (Both, &[".cursor", "mcp.json"]),
     (Workspaces, &[".github", "hooks"]),
     (Users, &[".copilot", "hooks"]),
     (Users, &[".copilot", "config.json"]),
@@ -63,6 +70,7 @@ const CONTROLS: &[(Whose, &[&str])] = &[
     (Workspaces, &["opencode.jsonc"]),
     (Users, &[".config", "opencode"]),
     (Workspaces, &[".vscode", "settings.json"]),
+    (Workspaces, &[".vscode", "mcp.json"]),
     (Users, &[".config", "Code", "User", "settings.json"]),
     (Users, &["Library", "Application Support", "Code", "User", "settings.json"]),
     (Users, &["AppData", "Roaming", "Code", "User", "settings.json"]),

@@ -135,6 +135,7 @@ impl<'a> Meaning<'a> {
             for placement in found.placements {
                 self.found.place(placement.at, placement.origin);
             }
+            self.found.controls.extend(found.controls);
             for why in found.unknowns {
                 if !self.found.unknowns.contains(&why) {
                     self.found.unknowns.push(why);
@@ -206,6 +207,8 @@ impl<'a> Meaning<'a> {
         if typed().next().is_some() && typed().all(|value| value.as_str() == Some("")) {
             return Ok(());
         }
+        let controls: Vec<String> = typed().filter_map(Value::as_str).filter_map(super::shell::control_in).collect();
+        self.found.controls.extend(controls);
         self.unknown(format!("`{}` types into a program that runs, and what that does cannot be seen", self.tool))
     }
 

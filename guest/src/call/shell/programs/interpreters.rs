@@ -2,6 +2,7 @@
 
 use super::super::reader::Reader;
 use super::super::reader::arg::Arg;
+use super::super::reader::script::Language;
 use super::spec::{Call, Operands, Parsed, Program, Role};
 use super::tollgate::{govern, is_script_of_tollgate};
 use crate::call::effect::Deed;
@@ -196,7 +197,10 @@ fn script(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
         return;
     }
     match parsed.operands.first() {
-        Some(file) => run_file(reader, call, file),
+        Some(file) => {
+            run_file(reader, call, file);
+            reader.search_script(call.state, file, Language::Other);
+        }
         None => reader.unknown(format!("`{}` runs text that it reads when it runs", call.name)),
     }
 }
@@ -210,9 +214,9 @@ fn node(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
         return;
     }
     if let Some((file, args)) = parsed.operands.split_first() {
-        if is_script_of_tollgate(file) {
-            let args: Vec<Arg> = args.iter().map(|arg| (*arg).clone()).collect();
-            govern(reader, &args);
+        let args: Vec<Arg> = args.iter().map(|arg| (*arg).clone()).collect();
+        if is_script_of_tollgate(reader, call.state, file, &args) {
+            govern(reader, call.state, &args);
         }
         if parsed.has(&["c", "check"]) && !parsed.has(&["experimental-loader", "import", "loader", "r", "require"]) {
             return reader.touch(call.state, call.name, file, Deed::Read);
