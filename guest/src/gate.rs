@@ -1,5 +1,6 @@
 //! The gate: rules on calls, settles them, and keeps who works for what.
 
+mod adopting;
 mod check;
 mod entering;
 mod guard;
@@ -57,6 +58,8 @@ pub struct Gate {
     guarded: Guarded,
     /// Calls under way that could not be kept in the state.
     here: Vec<(String, Pending)>,
+    /// The agent program above whoever asks, where the host has told of one.
+    pub(crate) agent_above: Option<String>,
     /// Work that takes longer than one answer.
     pub(crate) errands: Errands,
     knowledge: Knowledge,
@@ -106,6 +109,7 @@ impl Gate {
             compared: None,
             guarded: Guarded::default(),
             here: Vec::new(),
+            agent_above: None,
             errands: Errands::default(),
             knowledge: Knowledge::default(),
             hooks: Hooks::default(),
@@ -119,22 +123,28 @@ impl Gate {
 
     /// Makes an intent the session's only active one. Calls under way stay with the one they were ruled under.
     pub fn select(&mut self, session: &str, intent: &str) -> Result<Intent, Refusal> {
-        let (found, intents) = self.find(intent)?;
-        if !found.status.is_open() {
-            return Err(Refusal::IntentClosed {
-                intent: found.to_string(),
-                status: found.status.to_string(),
-                open: intents.open_ones(),
-            });
-        }
-        self.change(session, |selection| selection.intent = Some(found.id.clone())).map_err(Refusal::NotKept)?;
-        // A session begins here, and there is a moment to clear away what others left.
+        let found = self.find_open(intent)?;
         let now = self.ports.clock.now();
+        let select = |selection: &mut Selection| {
+            selection.intent = Some(found.id.clone());
+            (selection.by, selection.since) = (None, Some(now.to_string()));
+        };
+        self.change(session, select).map_err(Refusal::NotKept)?;
+        // A session begins here, and there is a moment to clear away what others left.
         self.settle_left_behind(None, now);
         lease::sweep(now, &self.ports);
         rulings::sweep(&self.ports);
         checkpoint::begin(&self.ports);
         Ok(found)
+    }
+
+    /// An intent that takes changes.
+    fn find_open(&mut self, intent: &str) -> Result<Intent, Refusal> {
+        let (found, intents) = self.find(intent)?;
+        if found.status.is_open() {
+            return Ok(found);
+        }
+        Err(Refusal::IntentClosed { intent: found.to_string(), status: found.status.to_string(), open: intents.open_ones() })
     }
 
     /// An intent, and those that it stands among.
@@ -152,15 +162,6 @@ impl Gate {
             Some(found) => Ok((found, intents)),
             None => Err(Refusal::UnknownIntent { asked: intent.to_owned(), open: intents.open_ones() }),
         }
-    }
-
-    /// Leaves the session without an intent, its parent's included.
-    pub fn clear(&mut self, session: &str) -> Result<(), FileFault> {
-        let selected = selection::read(session, &self.ports);
-        if selected.intent.is_none() && selected.parent.is_none() {
-            return Ok(());
-        }
-        self.change(session, |selection| (selection.intent, selection.parent) = (None, None))
     }
 
     /// Lets a sub-agent's session work for its parent's intent until it selects one of its own.
@@ -258,17 +259,16 @@ impl Gate {
         (self.governance(), self.intents.diagnoses())
     }
 
+    /// Looks at the settings again, so that what is entered is redacted by them.
+    pub(crate) fn refresh_settings(&mut self) {
+        self.settings();
+    }
+
     fn settings(&mut self) -> Rc<Config> {
         if let Some(file) = self.look(&[Question::project(config::PATH)]).first() {
             self.config.refresh(file, &self.ports);
         }
         self.config.last()
-    }
-
-    fn selected(&mut self, session: &str, intents: &Rc<Intents>) -> Option<Intent> {
-        let stamp = self.look(&[selection::question(session)]).first().map_or(0, |facts| facts.stamp);
-        let id = self.selections.current(session, stamp, &self.ports)?;
-        intents.find(&id).cloned()
     }
 
     fn change(&mut self, session: &str, change: impl FnOnce(&mut Selection)) -> Result<(), FileFault> {

@@ -13,6 +13,7 @@
 //! | `component` | the WebAssembly face, and the only file that touches generated bindings |
 //! | [`operations`] | the same gate as JSON lines, which is what `tollgate eval` speaks |
 //! | [`gate`] | the three questions: may it run, what happened, what is known |
+//! | [`person`] | what only a person may do, and who counts as one |
 //! | [`ruling`] | the verdict, its code, its reason |
 //! | [`call`] | what a tool call means: tools and arguments become paths and what is done to them |
 //! | [`config`] | the workspace's own settings |
@@ -59,6 +60,7 @@ pub mod intents;
 pub mod json;
 pub mod ledger;
 pub mod operations;
+pub mod person;
 pub mod ports;
 pub mod redact;
 pub mod ruling;

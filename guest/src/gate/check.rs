@@ -4,7 +4,7 @@ use super::guard::is_open_ended;
 use super::on_fault::OnFault;
 use super::scratch::Scratch;
 use super::settle::Remembered;
-use super::unrecorded::may_change;
+use super::unrecorded::{may_change, named};
 use super::{Gate, bearings, ledger_questions};
 use crate::call::effect::{Effect, Extent, Footprint, Operation};
 use crate::call::path::{Location, WorkspacePath};
@@ -30,7 +30,7 @@ impl Gate {
         let mut questions: Vec<Question> = bearings().into();
         questions.extend(ledger_questions());
         questions.extend(guarded::questions());
-        questions.push(selection::question(&call.session));
+        questions.extend([selection::question(&call.session), selection::default_question()]);
         let own = questions.len();
         // What the call does is worked out beforehand, so that one look answers everything, unless nobody will ask.
         let mut config = self.config.last();
@@ -56,8 +56,13 @@ impl Gate {
         if footprint.as_ref().is_some_and(|footprint| footprint.as_ref().is_ok_and(may_change)) {
             self.guarded.refresh(facts.get(5..7).unwrap_or_default(), &self.ports);
         }
-        let stamp = facts.get(own - 1).map_or(0, |facts| facts.stamp);
-        let selected = self.selections.current(&call.session, stamp, &self.ports);
+        let selected = match (&governance, facts.get(own - 2..own)) {
+            (Governance::By(intents), Some([selection, default])) => {
+                self.intent_of(&call.session, (selection, default), intents, &config)
+            }
+            (_, Some([selection, _])) => self.selections.current(&call.session, selection.stamp, &self.ports),
+            _ => None,
+        };
         let facts = facts.get(own..).unwrap_or_default();
         let footprint = footprint.unwrap_or_else(|| Ok(Footprint::default()));
         let scope = match (&governance, selected.as_ref()) {
@@ -91,7 +96,7 @@ impl Gate {
                 self.enter_rejection(call, selected.as_ref(), &ruling);
             }
         } else if changes && !is_ruled {
-            rulings::note(&call.session, &call.call, Past::Passed, &self.ports);
+            rulings::note(named(call), Past::Passed, self.ports.clock.now(), &self.ports);
         }
         ruling.effects.truncate(MOST_REPORTED);
         told(ruling, notice)

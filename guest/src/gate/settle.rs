@@ -170,7 +170,7 @@ impl Gate {
         // Before it is forgotten, so that it is always one or the other.
         match outcome {
             Outcome::Refused(_) => self.note_refusal(call, &pending),
-            _ => rulings::note(&call.session, &call.call, Past::Settled, &self.ports),
+            _ => rulings::note(super::unrecorded::named(call), Past::Settled, now, &self.ports),
         }
         let lines = match self.enter(Some(key), entries) {
             Ok(Entered { lines, notice: about_ledger }) => {
@@ -324,6 +324,7 @@ impl Gate {
             error: None,
             concurrent: None,
             reverts: None,
+            person: None,
             saw: None,
             follows: None,
         }

@@ -14,7 +14,7 @@ use crate::intents::intent::IntentId;
 use crate::ledger::entry::{Entry, FileChange, ScopeValidation};
 use crate::ledger::mutation::MutationClass;
 use crate::ledger::pending::{Change, Pending};
-use crate::ledger::rulings::{self, Denial, Past};
+use crate::ledger::rulings::{self, Denial, Named, Past};
 use crate::ports::{Facts, Kind, Question};
 
 /// Entries for one call.
@@ -55,7 +55,7 @@ impl Gate {
     pub(super) fn note_denial(&self, call: &ToolCall, intent: Option<&IntentId>, code: &str, effects: &[Effect]) {
         let effects: Vec<Effect> = effects.iter().filter(|effect| effect.mutates()).take(MAX_ENTRIES).cloned().collect();
         let denial = Denial { code: code.to_owned(), intent: intent.cloned(), changes: self.changes(&effects) };
-        rulings::note(&call.session, &call.call, Past::Denied(denial), &self.ports);
+        rulings::note(named(call), Past::Denied(denial), self.ports.clock.now(), &self.ports);
     }
 
     /// The same for a call that was allowed, or asked about, and that somebody else kept from running.
@@ -63,7 +63,7 @@ impl Gate {
         let mut changes: Vec<Change> = pending.changes.iter().take(MAX_ENTRIES).cloned().collect();
         changes.iter_mut().for_each(|change| change.before = None);
         let denial = Denial { code: "refused".to_owned(), intent: Some(pending.intent.clone()), changes };
-        rulings::note(&call.session, &call.call, Past::Denied(denial), &self.ports);
+        rulings::note(named(call), Past::Denied(denial), self.ports.clock.now(), &self.ports);
     }
 
     /// Enters a call that nobody remembers, where it should not have run.
@@ -101,7 +101,7 @@ impl Gate {
                 (why, entries)
             }
         };
-        rulings::note(&call.session, &call.call, Past::Settled, &self.ports);
+        rulings::note(named(call), Past::Settled, self.ports.clock.now(), &self.ports);
         let notice = notice(&call.tool, &why, &entries);
         self.ports.warn(&notice);
         match self.enter(None, entries) {
@@ -169,6 +169,11 @@ impl Gate {
         };
         changed.into_iter().map(of_file).collect()
     }
+}
+
+/// A call, as the journal of rulings names it.
+pub(super) fn named(call: &ToolCall) -> Named<'_> {
+    Named { session: &call.session, call: &call.call, program: call.host.as_deref(), tool: &call.tool }
 }
 
 /// Whether a call may leave anything different, as its arguments say.

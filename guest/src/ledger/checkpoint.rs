@@ -261,6 +261,7 @@ fn enter(complaint: String, ports: &Ports) -> String {
         error: Some(complaint),
         concurrent: None,
         reverts: None,
+        person: None,
         saw: None,
         follows: None,
     };

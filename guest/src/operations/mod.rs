@@ -11,11 +11,12 @@
 //! | `event` `{event, session, data}` | `{continue, system_message, data}`, or `{"waiting":N}` where hooks run first: then a step brings the answer |
 //!
 //! `augment.rs` has those behind `tollgate augment` and `tollgate concepts`, `hooks.rs` those behind `tollgate hooks`, `intents.rs` those behind `tollgate intents`,
-//! `trace.rs` those behind `tollgate trace`.
+//! `person.rs` those behind commands that only a person may give, `trace.rs` those behind `tollgate trace`.
 
 mod augment;
 mod hooks;
 mod intents;
+mod person;
 mod trace;
 
 use serde::Deserialize;
@@ -63,6 +64,8 @@ enum Fault {
     UnknownHook { asked: String, known: String },
     #[error("{0}")]
     NotDone(String),
+    #[error("only a person may do that, and this line comes from below {0}; nothing was changed")]
+    NeedsPerson(String),
     #[error(transparent)]
     NotReverted(#[from] crate::ledger::revert::RevertFault),
 }
@@ -81,6 +84,7 @@ impl Fault {
             Self::Refused(Refusal::NotKept(_)) | Self::Workspace(_) => "workspace_fault",
             Self::UnknownHook { .. } => "unknown_hook",
             Self::NotDone(_) => "not_done",
+            Self::NeedsPerson(_) => "needs_person",
             Self::NotReverted(_) => "not_reverted",
         }
     }
@@ -92,6 +96,8 @@ const OPS: &[&str] = &[
     "inherit-intent",
     "list-intents",
     "list-sessions",
+    "select-default",
+    "allow-tool",
     "pre-tool",
     "post-tool",
     "context",
@@ -106,6 +112,7 @@ const OPS: &[&str] = &[
     "map",
     "archive",
     "revert",
+    "person",
 ];
 
 /// A field, what it must be, and whether a value is that.
@@ -142,6 +149,17 @@ const FIELDS: &[Field] = &[
     ("id", "a string", Value::is_string),
     ("digest", "a string", Value::is_string),
     ("hook", "an object", Value::is_object),
+    ("pattern", "a string", Value::is_string),
+    ("kind", "a string", Value::is_string),
+    ("settings", "a string", Value::is_string),
+    ("above", "a list", Value::is_array),
+    ("variables", "a list", Value::is_array),
+    ("command", "a list", Value::is_array),
+    ("changed", "a list", Value::is_array),
+    ("user", "a string", Value::is_string),
+    ("terminal", "true or false", Value::is_boolean),
+    ("unattended", "true or false", Value::is_boolean),
+    ("program", "an object", Value::is_object),
 ];
 
 /// Answers one line. What cannot be understood is answered with `{"error":{"code","message"}}`.
@@ -173,6 +191,9 @@ fn parse(line: &[u8]) -> Result<(String, Map<String, Value>), Fault> {
 }
 
 fn answer(gate: &mut Gate, op: &str, fields: Map<String, Value>) -> Result<Value, Fault> {
+    if let Some(agent) = gate.agent_above.as_ref().filter(|_| person::is_persons(op, &fields)) {
+        return Err(Fault::NeedsPerson(agent.clone()));
+    }
     match op {
         "select-intent" => {
             let asked: SelectIntent = read(op, &["session", "intent"], fields)?;
@@ -216,8 +237,9 @@ fn answer(gate: &mut Gate, op: &str, fields: Map<String, Value>) -> Result<Value
         }
         "augment" | "plan-lookups" | "concepts" => augment::answer(gate, op, fields),
         "event" | "hooks" => hooks::answer(gate, op, fields),
-        _ => match intents::answer(gate, op) {
-            Some(answer) => Ok(answer),
+        "person" => person::answer(gate, fields),
+        _ => match intents::answer(gate, op, &fields) {
+            Some(answer) => answer,
             None => trace::answer(gate, op, fields).unwrap_or_else(|| Err(Fault::UnknownOp(op.to_owned()))),
         },
     }
