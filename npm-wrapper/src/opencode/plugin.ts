@@ -39,7 +39,7 @@ function gated(gate: Tollgate, governed: boolean, faults: Faults, place: Place, 
 
 function wanting({ hook, why, notice }: HookApproval): string {
   const stands = notice === undefined ? `is ${why} and does not run` : `does not run: ${notice}`;
-  return `the hook \`${hook}\` ${stands}; look at it with \`tollgate hooks show ${hook}\`, then approve it`;
+  return `the hook \`${hook}\` ${stands}; a person can look at it and let it run: \`tollgate hooks approve ${hook}\``;
 }
 
 /** OpenCode drops a plugin that throws and goes on without it, so one without a gate stays and keeps calls from running. */
