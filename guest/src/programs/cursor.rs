@@ -50,8 +50,10 @@ pub(super) static PROGRAM: Program = Program {
     controls: &[
         Place::Workspace(".cursor/hooks.json"),
         Place::Workspace(".cursor/hooks"),
+        Place::Workspace(".cursor/mcp.json"),
         Place::Home(".cursor/hooks.json"),
         Place::Home(".cursor/hooks"),
+        Place::Home(".cursor/mcp.json"),
     ],
     processes: &["cursor", "cursor-agent"],
     variables: &["CURSOR_AGENT"],
