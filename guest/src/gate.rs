@@ -153,7 +153,10 @@ impl Gate {
             Governance::By(intents) => intents,
             Governance::Unreadable(why) | Governance::Inaccessible(why) => return Err(Refusal::NotGoverned(why)),
             Governance::None => {
-                let why = format!("there are no intents here: `{}` is missing; a person can set them up with `tollgate init`", file::PATH);
+                let why = format!(
+                    "there are no intents here: `{}` is missing; a person can set them up with `tollgate init`",
+                    file::PATH
+                );
                 return Err(Refusal::NotGoverned(why));
             }
         };

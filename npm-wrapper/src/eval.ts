@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { setTimeout } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
+import { above } from './above.js';
 import { createTollgate, digest, type Tollgate, TollgateError, type TollgateOptions, version } from './index.js';
 import { isBlank, Lines } from './lines.js';
 
@@ -44,12 +45,19 @@ function open(workspace: string, home: string | undefined, state: string | undef
   }
 }
 
+/** A protocol for hosts, without anybody to ask; but an agent can write to it as well, and may not send what only a person may. */
+function look(gate: Tollgate): void {
+  gate.perform({ op: 'person', step: 'look', ...above() });
+}
+
 async function answer(gate: Tollgate, line: Uint8Array): Promise<string> {
   try {
     return await gate.hooks().perform(line);
   } catch (error) {
     if (!(error instanceof TollgateError) || error.code !== 'guest_trap') throw error;
     complain(`error: ${error.message}`);
+    // The new instance does not know who stands above.
+    look(gate);
     return TRAPPED;
   }
 }
@@ -90,6 +98,7 @@ async function main(args: string[]): Promise<number> {
   }
   const gate = open(values.workspace ?? '', values.home, values.state);
   if (gate === undefined) return FAILED;
+  look(gate);
   await converse(gate);
   return 0;
 }

@@ -46,7 +46,9 @@ impl Outcome {
             return if let Some(path) = said("changed") {
                 Self::of(
                     Status::Skipped,
-                    &clean(&format!("`{path}` is no longer what was approved; a person can look at it and let it run: `tollgate hooks approve`")),
+                    &clean(&format!(
+                        "`{path}` is no longer what was approved; a person can look at it and let it run: `tollgate hooks approve`"
+                    )),
                 )
             } else if done.get("missing").is_some() {
                 Self::of(Status::Failed, "there is nobody to run it: the program, or the runner of prompts, is missing")

@@ -126,6 +126,11 @@ impl Folders {
         builder(&self.root, self.home_named.as_deref(), self.state.as_deref())
     }
 
+    /// A gate onto them, whose log goes to standard error.
+    pub(super) fn open(&self) -> Result<Tollgate, Stop> {
+        open(&self.root, self.home_named.as_deref(), self.state.as_deref())
+    }
+
     /// The folder for what is kept of this workspace.
     pub(super) fn state_folder(&self) -> Result<PathBuf, Stop> {
         tollgate::state_of(&self.root, self.home_named.as_deref(), self.state.as_deref()).map_err(Stop::fault)

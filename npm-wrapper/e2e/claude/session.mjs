@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
+import { asPerson } from '../person.mjs';
 import { startModel } from '../opencode/model.mjs';
 import { finished, programs, write } from '../opencode/session.mjs';
 import { messages } from './messages.mjs';
@@ -40,7 +41,7 @@ export async function play({ files, scripts, prompts }) {
     const search = [path.dirname(process.env.TOLLGATE), process.env.PATH].join(path.delimiter);
     const env = { PATH: search, HOME: home, TMPDIR: tmp, TERM: 'dumb' };
     const tollgate = (...words) => execFileSync(process.env.TOLLGATE, words, { cwd: workspace, env, encoding: 'utf8' });
-    tollgate('init', '--host', 'claude-code', '--yes');
+    asPerson(process.env.TOLLGATE, ['init', '--host', 'claude-code'], { cwd: workspace, env });
     for (const name of OFF) env[name] = '1';
     Object.assign(env, PATIENCE, { ANTHROPIC_BASE_URL: `http://127.0.0.1:${scripted.port}`, ANTHROPIC_API_KEY: 'none' });
     const events = [];

@@ -244,7 +244,10 @@ fn workspace(folders: &Folders) -> Result<(Value, Vec<String>), Stop> {
         let settings = heard.lock().map(|heard| heard.clone()).unwrap_or_default();
         faults.extend(settings.into_iter().filter(|message| message.contains("config.json")));
     } else {
-        faults.push("there is no .orchestration/ in the workspace, so nothing is governed; a person can set it up with `tollgate init`".to_owned());
+        faults.push(
+            "there is no .orchestration/ in the workspace, so nothing is governed; a person can set it up with `tollgate init`"
+                .to_owned(),
+        );
     }
     let open = list(&intents, "intents").iter().filter(|intent| is(intent, "open")).count();
     if governed && open == 0 && faults.is_empty() {

@@ -10,15 +10,15 @@ use super::super::Stop;
 
 /// A file that is to become another.
 #[derive(Debug, Clone)]
-pub(super) struct Change {
-    pub(super) path: PathBuf,
+pub(in crate::commands) struct Change {
+    pub(in crate::commands) path: PathBuf,
     /// What stands there; nothing where there is no file.
-    pub(super) before: Option<String>,
-    pub(super) after: String,
+    pub(in crate::commands) before: Option<String>,
+    pub(in crate::commands) after: String,
 }
 
 /// What a file says; nothing where there is none.
-pub(super) fn read(path: &Path) -> Result<Option<String>, Stop> {
+pub(in crate::commands) fn read(path: &Path) -> Result<Option<String>, Stop> {
     match fs::read_to_string(path) {
         Ok(text) => Ok(Some(text)),
         Err(fault) if fault.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -27,17 +27,17 @@ pub(super) fn read(path: &Path) -> Result<Option<String>, Stop> {
 }
 
 /// Where the content before stays.
-pub(super) fn backup_of(path: &Path) -> PathBuf {
+pub(in crate::commands) fn backup_of(path: &Path) -> PathBuf {
     beside(path, "tollgate-backup")
 }
 
-pub(super) fn digest(text: &str) -> String {
+pub(in crate::commands) fn digest(text: &str) -> String {
     let hex: String = Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect();
     format!("sha256:{hex}")
 }
 
 /// Writes everything, or nothing: whatever can fail is tried before the first file changes.
-pub(super) fn write_all(changes: &[Change]) -> Result<Vec<PathBuf>, Stop> {
+pub(in crate::commands) fn write_all(changes: &[Change]) -> Result<Vec<PathBuf>, Stop> {
     let mut made = Vec::new();
     let prepared = changes.iter().try_for_each(|change| prepare(change, &mut made));
     let written = prepared.and_then(|()| replace_all(changes));
@@ -96,7 +96,7 @@ fn beside(path: &Path, ending: &str) -> PathBuf {
 }
 
 /// A change line by line: `+` for what comes, `-` for what goes, with two lines around.
-pub(super) fn diff(change: &Change) -> Vec<String> {
+pub(in crate::commands) fn diff(change: &Change) -> Vec<String> {
     let before: Vec<&str> = change.before.as_deref().unwrap_or_default().lines().collect();
     let after: Vec<&str> = change.after.lines().collect();
     let mut marked = Vec::new();

@@ -39,7 +39,7 @@ impl Node {
 }
 
 /// Sets a member of the object at a path, unless it is there. Objects on the way are made.
-pub(super) fn set(text: &str, path: &[&str], value: &Value) -> Result<String, String> {
+pub(in crate::commands) fn set(text: &str, path: &[&str], value: &Value) -> Result<String, String> {
     let Some((name, way)) = path.split_last() else { return Err("no member is named".to_owned()) };
     let root = parse(text)?;
     let mut node = &root;
@@ -57,7 +57,7 @@ pub(super) fn set(text: &str, path: &[&str], value: &Value) -> Result<String, St
 }
 
 /// Adds an item to the end of the list at a path. The list, and objects on the way, are made.
-pub(super) fn push(text: &str, path: &[&str], item: &Value) -> Result<String, String> {
+pub(in crate::commands) fn push(text: &str, path: &[&str], item: &Value) -> Result<String, String> {
     let root = parse(text)?;
     let found = path.iter().try_fold(&root, |node, name| node.member(name));
     match found {
@@ -68,7 +68,7 @@ pub(super) fn push(text: &str, path: &[&str], item: &Value) -> Result<String, St
 }
 
 /// Takes away the items of lists in the object at a path that are meant, and lists and objects that are empty then.
-pub(super) fn take(text: &str, path: &[&str], is_meant: impl Fn(&Value) -> bool) -> Result<String, String> {
+pub(in crate::commands) fn take(text: &str, path: &[&str], is_meant: impl Fn(&Value) -> bool) -> Result<String, String> {
     let mut text = text.to_owned();
     loop {
         let root = parse(&text)?;

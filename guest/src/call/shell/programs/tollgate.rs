@@ -64,7 +64,6 @@ const LOOK: &[&[&str]] = &[
     &["mcp", "tools"],
     &["skills", "list"],
     &["skills", "show"],
-    &["tools", "list"],
     &["trace", "export"],
     &["trace", "list"],
     // It writes a page that can be rebuilt from the ledger at any time, and always says the same.
