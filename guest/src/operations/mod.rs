@@ -12,12 +12,13 @@
 //! | `step` `{now_ms, inputs}` | `{commands, next_deadline_ms}`: `engine.step` as JSON, see [`crate::engine`] |
 //!
 //! `augment.rs` has those behind `tollgate augment` and `tollgate concepts`, `hooks.rs` those behind `tollgate hooks`, `intents.rs` those behind `tollgate intents`,
-//! `trace.rs` those behind `tollgate trace`.
+//! `trace.rs` those behind `tollgate trace`, `wiring.rs` those behind `tollgate init` and `tollgate doctor`.
 
 mod augment;
 mod hooks;
 mod intents;
 mod trace;
+mod wiring;
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -107,6 +108,7 @@ const OPS: &[&str] = &[
     "map",
     "archive",
     "revert",
+    "wiring",
 ];
 
 /// A field, what it must be, and whether a value is that.
@@ -226,6 +228,7 @@ fn answer(gate: &mut Gate, op: &str, fields: Map<String, Value>) -> Result<Value
         }
         "augment" | "plan-lookups" | "concepts" => augment::answer(gate, op, fields),
         "event" | "hooks" => hooks::answer(gate, op, fields),
+        "wiring" => wiring::answer(gate, op, fields),
         _ => match intents::answer(gate, op) {
             Some(answer) => Ok(answer),
             None => trace::answer(gate, op, fields).unwrap_or_else(|| Err(Fault::UnknownOp(op.to_owned()))),

@@ -90,22 +90,7 @@ const PLUGIN: &str = "// Lets every tool call of OpenCode pass Tollgate. Made by
                       export { default } from 'tollgate/opencode';\n";
 
 /// Loads a plugin as OpenCode does and lets it see the call: whoever denies, throws.
-const SCRIPT: &str = "\
-import { pathToFileURL } from 'node:url';
-const [file, directory] = process.argv.slice(2);
-const loaded = (await import(pathToFileURL(file).href)).default;
-const plugin = typeof loaded === 'function' ? loaded : loaded.server;
-const hooks = await plugin({ directory, worktree: directory, project: { id: 'canary', worktree: directory }, client: {} });
-const input = { tool: 'write', sessionID: 'tollgate-doctor', callID: 'canary' };
-let said = 'allowed';
-try {
-  await hooks['tool.execute.before'](input, { args: { filePath: directory + '/canary.txt', content: 'canary' } });
-} catch (error) {
-  said = String(error.message).includes('so nothing is known about the call') ? 'failing' : 'denied';
-}
-console.log(said);
-process.exit(0);
-";
+const SCRIPT: &str = include_str!("opencode_canary.mjs");
 
 fn read(payload: Value, named: Option<&str>) -> Event {
     let Value::Object(mut fields) = payload else {

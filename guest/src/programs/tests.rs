@@ -247,7 +247,7 @@ fn settings_are_controls() {
     for program in PROGRAMS {
         let Some(wiring) = &program.wiring else { continue };
         let trust = wiring.trust.map(|trust| match trust {
-            wiring::Trust::Hooks(file) | wiring::Trust::Folders { file, .. } => file,
+            wiring::Trust::Hooks { file, .. } | wiring::Trust::Folders { file, .. } => file,
         });
         for place in wiring.settings.iter().map(|settings| settings.place).chain(trust) {
             let known = |control: &Place| match (place, *control) {
