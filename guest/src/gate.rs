@@ -2,9 +2,12 @@
 
 mod check;
 mod entering;
+mod events;
 mod guard;
+mod late;
 mod left_behind;
-mod on_fault;
+pub mod on_fault;
+mod prompt;
 mod reconcile;
 mod scratch;
 mod settle;
@@ -17,7 +20,6 @@ use serde_json::Value;
 use crate::augment::{Directions, Finding, Knowledge, Listing, Plan};
 use crate::call::{self, ToolCall};
 use crate::config::{self, Config};
-use crate::engine::{Input, Turn};
 use crate::hooks::Hooks;
 use crate::hooks::event::Event;
 use crate::intents::context::{self, MOST_RECENT};
@@ -29,11 +31,13 @@ use crate::intents::lease;
 use crate::intents::selection::{self, Selection};
 use crate::ledger::Errands;
 use crate::ledger::entry::Entry;
-use crate::ledger::pending::Pending;
+use crate::ledger::late as watch;
+use crate::ledger::pending::{Over, Pending};
 use crate::ledger::reading::{self, Filter};
 use crate::ledger::{self, checkpoint, rulings};
 use crate::ports::{Facts, FileFault, Kind, Ports, Question};
 use crate::state;
+use late::Moment;
 use on_fault::OnFault;
 pub use settle::{Outcome, Settlement};
 
@@ -59,6 +63,10 @@ pub struct Gate {
     guarded: Guarded,
     /// Calls under way that could not be kept in the state.
     here: Vec<(String, Pending)>,
+    /// What is to be said with the answer that is being made.
+    remarks: Vec<String>,
+    /// What the gate itself has to say about events that hooks have not answered yet.
+    owed: Vec<events::Owed>,
     /// Work that takes longer than one answer.
     pub(crate) errands: Errands,
     knowledge: Knowledge,
@@ -120,6 +128,8 @@ impl Gate {
             compared: None,
             guarded: Guarded::default(),
             here: Vec::new(),
+            remarks: Vec::new(),
+            owed: Vec::new(),
             errands: Errands::default(),
             knowledge: Knowledge::default(),
             hooks: Hooks::default(),
@@ -137,7 +147,10 @@ impl Gate {
         self.change(session, |selection| selection.intent = Some(found.id.clone())).map_err(Refusal::NotKept)?;
         // A session begins here, and there is a moment to clear away what others left.
         let now = self.ports.clock.now();
-        self.settle_left_behind(None, now);
+        self.settle_left_behind(Over::Nothing, now);
+        if self.look(&[watch::question()]).first().is_some_and(watch::is_open) {
+            self.compare_late(Moment::Call);
+        }
         lease::sweep(now, &self.ports);
         rulings::sweep(&self.ports);
         checkpoint::begin(&self.ports);
@@ -247,10 +260,8 @@ impl Gate {
         (&mut self.hooks, &self.ports)
     }
 
-    /// Tells hooks of an event, and does the gate's own part at it. Whether any waits for it: then a step brings what they say,
-    /// under this number.
+    /// Tells hooks of an event. Whether any waits for it: then a step brings what they say, under this number.
     pub(crate) fn tell_hooks(&mut self, event: Event, number: u64) -> bool {
-        self.hear(&event.name, event.session.as_deref());
         self.hooks().0.put_for_gate(event, number)
     }
 
@@ -267,31 +278,6 @@ impl Gate {
     /// Whether the user lets calls run that the gate could not judge.
     pub(crate) fn lets_faults_pass(&self) -> bool {
         OnFault::of_user(&self.ports) == OnFault::Allow
-    }
-
-    /// Takes in what happened and says what to do, and when to step again though nothing happens.
-    pub fn step(&mut self, now_ms: u64, inputs: &[Input]) -> Turn {
-        self.enter_again();
-        for input in inputs {
-            if let Input::Event { name, session, .. } = input {
-                self.hear(name, session.as_deref());
-            }
-        }
-        // Declarations are looked at when they may matter, not at every tick.
-        if inputs.iter().any(|input| matches!(input, Input::Machine(_) | Input::Event { .. } | Input::Reload)) {
-            self.hooks();
-        }
-        let mut turn = self.hooks.step(now_ms, inputs, &self.ports);
-        let again = self.due_in().map(|due| now_ms.saturating_add(due));
-        turn.next_deadline_ms = [turn.next_deadline_ms, again].into_iter().flatten().min();
-        turn
-    }
-
-    /// Does the gate's own part at an event, before hooks hear of it.
-    pub(crate) fn hear(&mut self, event: &str, session: Option<&str>) {
-        if event == "session_end" && session.is_some() {
-            self.settle_left_behind(session, self.ports.clock.now());
-        }
     }
 
     /// What is in force, and what is wrong with the file as it stands.

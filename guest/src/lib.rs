@@ -17,13 +17,13 @@
 //! | [`gate`] | the three questions: may it run, what happened, what is known |
 //! | [`ruling`] | the verdict, its code, its reason |
 //! | [`call`] | what a tool call means: tools and arguments become paths and what is done to them |
-//! | [`programs`] | what is known about each agent program: its tools, payloads and answers, settings files, processes |
 //! | [`config`] | the workspace's own settings |
 //! | [`intents`] | what the work is for, who works for it, what it owns |
 //! | [`ledger`] | what happened, one line per changed file |
 //! | [`augment`] | what is known about the concepts that a call names |
 //! | [`hooks`] | user- and workspace-defined hooks: declarations, trust, scheduling |
 //! | [`engine`] | what passes between the gate and its host while something takes time |
+//! | [`programs`] | what is known about each agent program: its tools, payloads and answers, settings files, processes |
 //! | [`redact`] | text without its secrets |
 //! | [`state`] | the gate's memory between calls |
 //! | [`ports`] | everything the gate needs from outside, as traits, with a world in memory |

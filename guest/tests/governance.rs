@@ -76,8 +76,8 @@ fn a_file_that_changed_since_it_was_read_is_not_overwritten() {
     expect(&ruling, "deny", "stale_write");
     let reason = ruling["reason"].as_str().unwrap();
     for part in [
-        &*Digest::of(b"one\n").to_string(),
-        &Digest::of(b"somebody else's\n").to_string(),
+        &*Digest::of(b"one\n").brief(),
+        &Digest::of(b"somebody else's\n").brief(),
         "`src/auth/a.ts`",
         "outside the gate",
         "read it again",

@@ -33,7 +33,7 @@
 //! | `compiled` | the component, compiled ahead of time |
 //! | `runtime` | engine, linker, limits, the ticker that stops endless loops |
 //! | `gate`, `call` | one workspace's instance, and the calls an embedder makes |
-//! | `place` | the workspace that governs an event of an agent program |
+//! | `programs` | what must be known of agent programs before there is a gate, and where there is none |
 //! | `files` | the workspace, the home and the state folder behind capabilities |
 //! | `imports` | the contract's imports over `files`, clock, random bytes and log |
 //! | [`hooks`] | programs and prompts that run when something happens, driven as the gate says |
@@ -58,8 +58,8 @@ mod lookups;
 mod mcp;
 #[cfg(feature = "native")]
 pub mod native;
-mod place;
 mod process;
+mod programs;
 mod runtime;
 
 pub use bindings::exports::tollgate::hooks::augment::{Answer, Augmented, Finding, Lookup, McpTool, Plan, Program, Request};
@@ -75,5 +75,5 @@ pub use error::Error;
 pub use files::{make_state_of, state_of};
 pub use gate::Tollgate;
 pub use lookups::{CallMcpTool, Function, Lookups};
-pub use place::locate;
+pub use programs::{MAX_PAYLOAD, fault_reply, locate, program_names, silence_of};
 pub use runtime::{DIGEST, Limits, Runtime, VERSION};

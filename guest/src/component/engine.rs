@@ -1,8 +1,8 @@
 //! The engine's inputs and commands, from and to the contract.
 
 use super::bindings::exports::tollgate::hooks::engine::{
-    Approval, CheckedFile, Command, CopiedArgument, Copy, Ended, Ending, Event, Exited, Found, Guest, Input, Listening, Machine,
-    Order, Prompt, Reply, Run, Surroundings, Turn,
+    Approval, CheckedFile, Command, CopiedArgument, Ended, Ending, Event, Exited, Found, Guest, Input, Listening, Machine, Order,
+    Prompt, Reply, Run, ScriptCopy, Surroundings, Turn,
 };
 use super::{Component, answer, lookup, with_exchanges};
 use crate::engine;
@@ -72,9 +72,9 @@ fn surroundings(with: engine::Surroundings) -> Surroundings {
     Surroundings { hook, run, cwd, inherit, set, output_bytes }
 }
 
-fn copied(copy: engine::Copy) -> Copy {
+fn copied(copy: engine::Copy) -> ScriptCopy {
     let argument = |(at, path): (usize, String)| CopiedArgument { index: u32::try_from(at).unwrap_or(u32::MAX), path };
-    Copy {
+    ScriptCopy {
         files: copy.files.into_iter().map(|(path, digest)| CheckedFile { path, digest }).collect(),
         arguments: copy.arguments.into_iter().map(argument).collect(),
         folders: copy.folders,

@@ -12,12 +12,11 @@ use serde_json::Value;
 use crate::augment::{Answer, Finding, LOOKUP_MS, Lookup, Program, Request, TOTAL_MS};
 use crate::call::ToolCall;
 use crate::call::effect::{Effect, Operation};
-use crate::exchange::{Exchanges, Progress, Reply, place};
+use crate::exchange::{self, Exchanges, Progress, Reply, place};
 use crate::gate::{Gate, Outcome, Refusal};
 use crate::intents::intent::Intent;
 use crate::operations;
 use crate::ports::{Kind, Question};
-use crate::programs;
 use crate::ruling::Verdict;
 
 #[allow(missing_docs, unsafe_code, unreachable_pub, clippy::all)]
@@ -149,7 +148,7 @@ fn answer(answer: augment::Answer) -> Answer {
 
 impl spoken::Guest for Component {
     fn names() -> Vec<String> {
-        programs::PROGRAMS.iter().filter(|program| program.speech.is_some()).map(|program| program.name().to_owned()).collect()
+        exchange::speaking_programs().map(str::to_owned).collect()
     }
 
     fn variables(program: String) -> Vec<String> {

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::lifecycle::{self, Word};
 use super::wording;
-use crate::augment::{Directions, Finding, Lookup};
+use crate::augment::{Directions, Finding, Lookup, Plan};
 use crate::call::ToolCall;
 use crate::gate::{Gate, Outcome};
 use crate::hooks::event::Event as HookEvent;
@@ -54,6 +54,7 @@ impl Asked {
         }
         let Some(name) = lifecycle::name(self.event.moment()) else { return Some(self.finish(gate, None)) };
         let session = Some(Rc::from(self.event.session.as_str()));
+        self.told.extend(gate.hear(name, Some(&self.event.session)));
         let event = HookEvent { name: name.into(), session, data: Rc::new(lifecycle::data(self.program, &self.event)) };
         if gate.tell_hooks(event, self.number) { None } else { self.go_on_after(gate, Word::NONE) }
     }
@@ -153,9 +154,16 @@ impl Asked {
                 let reason = word.message.unwrap_or_else(|| wording::HOOK_STOPPED.to_owned());
                 Some(Answer::Stop(wording::reason(&reason, "hook")))
             }
-            _ => {
+            moment => {
                 self.told.extend(word.message);
-                Some(self.finish(gate, None))
+                let tells = moment == Moment::BeforeAgent && (self.speech.limit)(moment).is_some();
+                match self.event.prompt.as_deref().filter(|_| tells) {
+                    Some(prompt) => {
+                        let plan = gate.plan_lookups_for_text(&self.event.session, prompt);
+                        self.carry_out(gate, plan)
+                    }
+                    None => Some(self.finish(gate, None)),
+                }
             }
         }
     }
@@ -163,6 +171,10 @@ impl Asked {
     /// Looks up what is known about the concepts that the call names; gives the answer where that takes no time.
     fn look_up(&mut self, gate: &mut Gate, call: &ToolCall) -> Option<Answer> {
         let plan = gate.plan_lookups(call);
+        self.carry_out(gate, plan)
+    }
+
+    fn carry_out(&mut self, gate: &mut Gate, plan: Plan) -> Option<Answer> {
         if plan.skipped.is_some() {
             return Some(self.finish(gate, None));
         }
@@ -195,6 +207,9 @@ impl Asked {
                 Answer::Tell(self.fit(gate))
             }
             _ => {
+                if let (Some(found), Some(prompt)) = (found, self.event.prompt.as_deref()) {
+                    self.told.extend(gate.augment_text(&self.event.session, prompt, found));
+                }
                 self.tell_intent(gate);
                 Answer::Tell(self.fit(gate))
             }
@@ -207,7 +222,10 @@ impl Asked {
         let tells = matches!(moment, Moment::SessionStart | Moment::BeforeAgent | Moment::SubagentStart | Moment::Prompt);
         let Some(limit) = (self.speech.limit)(moment).filter(|_| tells && !session.is_empty()) else { return };
         let taken: usize = self.told.iter().map(|text| text.len() + 2).sum();
-        let context = gate.context(session, limit.max().saturating_sub(taken));
+        let room = limit.max().saturating_sub(taken);
+        // A session is told once, and again where it may have forgotten: when it begins anew, and where it has to be told each time.
+        let again = matches!(moment, Moment::SessionStart | Moment::SubagentStart | Moment::Prompt);
+        let context = gate.context_if_new(session, room, again);
         self.told.insert(0, context);
     }
 

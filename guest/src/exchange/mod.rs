@@ -69,7 +69,8 @@ impl Exchanges {
         }
         if self.waiting.len() >= MAX_WAITING {
             let why = format!("more than {MAX_WAITING} calls are waiting");
-            return Progress::Answered(faulty(gate, speech, &event, &why));
+            gate.ports().fail(&why);
+            return Progress::Answered(faulty(speech, &event, &why, gate.lets_faults_pass()));
         }
         let mut asked = Asked::new(program, speech, event, gate.next_number());
         match asked.begin(gate) {
@@ -84,9 +85,8 @@ impl Exchanges {
 
     /// The answer to a payload on which an earlier instance failed.
     pub fn fail(gate: &mut Gate, program: &str, named: Option<&str>, payload: &[u8], why: &str) -> Reply {
-        let Some((_, speech)) = speaking(program) else { return unknown_program(program) };
-        let event = read(speech, named, payload);
-        faulty(gate, speech, &event, why)
+        gate.ports().fail(why);
+        fault_reply(program, named, payload, why, gate.lets_faults_pass())
     }
 
     /// Takes in what happened and says what to do about it.
@@ -187,10 +187,25 @@ pub(crate) fn read(speech: &Speech, named: Option<&str>, payload: &[u8]) -> Even
     event
 }
 
+/// The names of all programs that speak to hooks.
+pub fn speaking_programs() -> impl Iterator<Item = &'static str> {
+    programs::PROGRAMS.iter().filter(|program| program.speech.is_some()).map(|program| program.name())
+}
+
+/// What a program reads where there is nothing to say.
+pub fn silence_of(program: &str) -> &'static str {
+    speaking(program).map_or("", |(_, speech)| speech.silence)
+}
+
+/// The answer where there is no gate to ask: for a host on which the component does not even start.
+pub fn fault_reply(program: &str, named: Option<&str>, payload: &[u8], why: &str, lets_pass: bool) -> Reply {
+    let Some((_, speech)) = speaking(program) else { return unknown_program(program) };
+    faulty(speech, &read(speech, named, payload), why, lets_pass)
+}
+
 /// What is answered where the gate has not answered: before a tool runs a person decides, unless the user lets faults pass.
-fn faulty(gate: &mut Gate, speech: &Speech, event: &Event, why: &str) -> Reply {
-    gate.ports().fail(why);
-    if event.moment() != Moment::BeforeTool || gate.lets_faults_pass() {
+fn faulty(speech: &Speech, event: &Event, why: &str, lets_pass: bool) -> Reply {
+    if event.moment() != Moment::BeforeTool || lets_pass {
         return silence(speech);
     }
     let answer =
@@ -200,8 +215,7 @@ fn faulty(gate: &mut Gate, speech: &Speech, event: &Event, why: &str) -> Reply {
 
 /// Nobody would understand an answer, and whoever wired it wrongly should learn that no call passes.
 fn unknown_program(name: &str) -> Reply {
-    let known: Vec<&str> =
-        programs::PROGRAMS.iter().filter(|program| program.speech.is_some()).map(|program| program.name()).collect();
+    let known: Vec<&str> = speaking_programs().collect();
     let why = format!("`{name}` is not a program that Tollgate speaks to; use one of: {}", known.join(", "));
     Reply { text: String::new(), refused: Some(why) }
 }

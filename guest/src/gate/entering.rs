@@ -118,11 +118,16 @@ impl Gate {
     fn entered(&mut self, key: Option<String>, entries: &[Entry]) {
         map::update(entries, &self.ports);
         if let Some(key) = key {
-            self.here.retain(|(known, _)| *known != key);
-            pending::forget(&key, &self.ports);
-            pending::forget(&pending::snapshot_of(&key), &self.ports);
-            pending::unclaim(&key, &self.ports);
+            self.forget(&key);
         }
+    }
+
+    /// Forgets a call that is settled.
+    pub(super) fn forget(&mut self, key: &str) {
+        self.here.retain(|(known, _)| known != key);
+        pending::forget(key, &self.ports);
+        pending::forget(&pending::snapshot_of(key), &self.ports);
+        pending::unclaim(key, &self.ports);
     }
 
     pub(super) fn remember_here(&mut self, key: String, pending: Pending) {

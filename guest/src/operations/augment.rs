@@ -4,6 +4,8 @@
 //! | --- | --- |
 //! | `plan-lookups` `{session, tool, args}` | `{concepts, lookups, total_ms, skipped}` |
 //! | `augment` `{session, tool, args, findings?}` | `{args, concepts, sources, skipped}` and, where the arguments may not be changed, `additional_context` |
+//! | `plan-lookups` `{session, prompt}` | the same for a prompt |
+//! | `augment` `{session, prompt, findings?}` | `{"text":…}`, null where there is nothing to tell |
 //! | `concepts` `{query?, limit?}` | `{concepts, total, done}`: the notes that have a name with the query in it; more, if it is not done and asked again |
 //!
 //! A finding is `{concept, source, answer}`, and its answer `{"text":…}`, `{"failed":…}`, `"unknown"`, `"unavailable"` or
@@ -12,7 +14,7 @@
 use serde_json::{Map, Value, json};
 
 use super::{Call, Fault, checked, read};
-use crate::augment::{Answer, Finding, LOOKUP_MS, Lookup, TOTAL_MS};
+use crate::augment::{Answer, Finding, LOOKUP_MS, Lookup, Plan, TOTAL_MS};
 use crate::call::ToolCall;
 use crate::gate::Gate;
 
@@ -25,25 +27,20 @@ pub(super) fn answer(gate: &mut Gate, op: &str, mut fields: Map<String, Value>) 
         return Ok(concepts(gate, &fields));
     }
     let findings = fields.remove("findings").unwrap_or_default();
+    if fields.get("prompt").is_some_and(|prompt| !prompt.is_null()) {
+        checked(op, &["session"], &fields)?;
+        let text = |name: &str| fields.get(name).and_then(Value::as_str).unwrap_or_default();
+        let (session, prompt) = (text("session"), text("prompt"));
+        return Ok(match op {
+            "plan-lookups" => plan(gate.plan_lookups_for_text(session, prompt)),
+            _ => json!({"text": gate.augment_text(session, prompt, &read_findings(op, &findings)?)}),
+        });
+    }
     let call: ToolCall = read::<Call>(op, &["session", "tool"], fields)?.into();
     if op == "plan-lookups" {
-        let plan = gate.plan_lookups(&call);
-        let lookup = |lookup: &Lookup| json!({"concept": lookup.concept, "source": lookup.source, "request": lookup.request.to_json(), "timeout_ms": LOOKUP_MS});
-        let lookups: Vec<Value> = plan.lookups.iter().map(lookup).collect();
-        return Ok(json!({"concepts": plan.concepts, "lookups": lookups, "total_ms": TOTAL_MS, "skipped": plan.skipped}));
+        return Ok(plan(gate.plan_lookups(&call)));
     }
-    let expected = "a list of {concept, source, answer}";
-    let invalid = || Fault::InvalidField { op: op.to_owned(), field: "findings", expected };
-    let mut found = Vec::new();
-    match &findings {
-        Value::Null => {}
-        Value::Array(findings) => {
-            for written in findings {
-                found.push(finding(written).ok_or_else(invalid)?);
-            }
-        }
-        _ => return Err(invalid()),
-    }
+    let found = read_findings(op, &findings)?;
     let directions = gate.augment(&call, &found);
     let args = directions.args.unwrap_or(call.args);
     let mut answer = json!({
@@ -56,6 +53,22 @@ pub(super) fn answer(gate: &mut Gate, op: &str, mut fields: Map<String, Value>) 
         answer.insert("additional_context".to_owned(), text.into());
     }
     Ok(answer)
+}
+
+fn plan(plan: Plan) -> Value {
+    let lookup = |lookup: &Lookup| json!({"concept": lookup.concept, "source": lookup.source, "request": lookup.request.to_json(), "timeout_ms": LOOKUP_MS});
+    let lookups: Vec<Value> = plan.lookups.iter().map(lookup).collect();
+    json!({"concepts": plan.concepts, "lookups": lookups, "total_ms": TOTAL_MS, "skipped": plan.skipped})
+}
+
+fn read_findings(op: &str, findings: &Value) -> Result<Vec<Finding>, Fault> {
+    let expected = "a list of {concept, source, answer}";
+    let invalid = || Fault::InvalidField { op: op.to_owned(), field: "findings", expected };
+    match findings {
+        Value::Null => Ok(Vec::new()),
+        Value::Array(findings) => findings.iter().map(|written| finding(written).ok_or_else(invalid)).collect(),
+        _ => Err(invalid()),
+    }
 }
 
 fn concepts(gate: &mut Gate, fields: &Map<String, Value>) -> Value {

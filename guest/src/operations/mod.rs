@@ -7,7 +7,7 @@
 //! | `inherit-intent` `{session, parent}` | `{"intent":…}` |
 //! | `pre-tool` `{session, call, tool, args, host?, cwd?, agent?}` | `{verdict, code, reason, effects, pre_hash}` |
 //! | `post-tool` `{…, success, error?}` | `{"entries":[…]}` and, where the agent should be told something, `notice` |
-//! | `context` `{session}` or `{intent}` | `{"text":…}` |
+//! | `context` `{session, if_new?, again?}` or `{intent}` | `{"text":…}`; with `if_new`, empty where the session has been told, unless `again` |
 //! | `event` `{event, session, data}` | `{continue, system_message, data}`, or `{"waiting":N}` where hooks run first: then a step brings the answer |
 //! | `step` `{now_ms, inputs}` | `{commands, next_deadline_ms}`: `engine.step` as JSON, see [`crate::engine`] |
 //!
@@ -147,6 +147,9 @@ const FIELDS: &[Field] = &[
     ("hook", "an object", Value::is_object),
     ("now_ms", "a whole number", Value::is_u64),
     ("inputs", "a list", Value::is_array),
+    ("prompt", "a string", Value::is_string),
+    ("if_new", "true or false", Value::is_boolean),
+    ("again", "true or false", Value::is_boolean),
 ];
 
 /// Answers one line. What cannot be understood is answered with `{"error":{"code","message"}}`.
@@ -214,8 +217,14 @@ fn answer(gate: &mut Gate, op: &str, fields: Map<String, Value>) -> Result<Value
             let text = if let Some(Value::String(intent)) = fields.get("intent") {
                 gate.context_of(intent, CONTEXT_CHARS)?
             } else {
+                let is_set = |name: &str| fields.get(name) == Some(&Value::Bool(true));
+                let (if_new, again) = (is_set("if_new"), is_set("again"));
                 let asked: InSession = read(op, &["session"], fields)?;
-                gate.context(&asked.session, CONTEXT_CHARS)
+                if if_new {
+                    gate.context_if_new(&asked.session, CONTEXT_CHARS, again)
+                } else {
+                    gate.context(&asked.session, CONTEXT_CHARS)
+                }
             };
             Ok(json!({"text": text}))
         }

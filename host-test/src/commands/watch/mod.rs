@@ -69,8 +69,8 @@ fn watch(opened: &mut Opened, place: &Place, screen: &mut Screen<'_>) -> Result<
     let listening: Arc<Mutex<Option<Listening>>> = Arc::default();
     let (records, approvals, listener) = (board.clone(), board.clone(), Arc::clone(&listening));
     let options = HookOptions::new()
-        .on_record(move |record| records.put(Shown::Record(record.clone())))
-        .on_approval(move |approval| approvals.put(Shown::Approval(approval.clone())))
+        .on_record(move |record| records.put(Shown::Record(json!(record))))
+        .on_approval(move |approval| approvals.put(Shown::Approval(json!(approval))))
         .on_listen(move |trigger, on| {
             let mut listener = listener.lock().unwrap_or_else(PoisonError::into_inner);
             listener.as_mut().map_or(Ok(()), |listener| listener.listen(trigger, on))
@@ -126,7 +126,7 @@ fn show(shown: &Shown, json: bool, screen: &mut Screen<'_>) -> Result<(), Stop> 
     match shown {
         Shown::Note(note) => screen.note(note),
         Shown::Record(record) if json => screen.json(&json!({"type": "record", "record": record}))?,
-        Shown::Approval(approval) if json => screen.json(approval)?,
+        Shown::Approval(approval) if json => screen.json(&json!({"type": "approval", "approval": approval}))?,
         Shown::Record(record) => {
             if is_over(record) {
                 let line = line(record, screen);
