@@ -92,6 +92,7 @@ pub fn plan(wish: Wish, ground: &Ground, seen: &Seen) -> Plan {
     let Wish { command, programs, scope, receipt, others } = wish;
     let mut plan = Plan { receipt, ..Plan::default() };
     plan.receipt.workspace.clone_from(&ground.workspace);
+    let known = plan.receipt.files.clone();
     let intents = intents_file(ground);
     match seen.file(&intents) {
         Content::Missing => {
@@ -118,12 +119,16 @@ pub fn plan(wish: Wish, ground: &Ground, seen: &Seen) -> Plan {
             }
         }
     }
-    let folders = plan.changes.iter().flat_map(|change| ground.folders_above(&change.path));
-    let mut missing: Vec<String> = folders.filter(|folder| !seen.exists(folder)).map(str::to_owned).collect();
-    missing.sort();
-    missing.dedup();
-    let known = plan.receipt.folders.clone();
-    plan.receipt.folders.extend(missing.into_iter().filter(|folder| !known.contains(folder)));
+    // Of a file that serves another workspace too, the folder may have been made for that one.
+    let is_made_by = |other: &Receipt, folder: &str| other.folders.iter().any(|made| made == folder);
+    let is_made = |folder: &&str| !seen.exists(folder) || others.iter().any(|other| is_made_by(other, folder));
+    let touched = plan.receipt.files.iter().filter(|file| !known.contains(file));
+    let folders = touched.flat_map(|file| ground.folders_above(&file.path));
+    let mut made: Vec<String> = folders.filter(is_made).map(str::to_owned).collect();
+    made.append(&mut plan.receipt.folders);
+    made.sort();
+    made.dedup();
+    plan.receipt.folders = made;
     plan
 }
 
