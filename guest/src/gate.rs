@@ -280,6 +280,11 @@ impl Gate {
         OnFault::of_user(&self.ports) == OnFault::Allow
     }
 
+    /// Whether anything is governed here.
+    pub(crate) fn is_governed(&mut self) -> bool {
+        !matches!(self.governance(), Governance::None)
+    }
+
     /// What is in force, and what is wrong with the file as it stands.
     pub(crate) fn intents(&mut self) -> (Governance, &[Diagnosis]) {
         (self.governance(), self.intents.diagnoses())

@@ -151,6 +151,10 @@ impl spoken::Guest for Component {
         exchange::speaking_programs().map(str::to_owned).collect()
     }
 
+    fn silence(program: String) -> String {
+        exchange::silence_of(&program).to_owned()
+    }
+
     fn variables(program: String) -> Vec<String> {
         place::variables(&program).iter().map(|name| (*name).to_owned()).collect()
     }

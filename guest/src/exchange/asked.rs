@@ -11,11 +11,13 @@ use crate::call::ToolCall;
 use crate::gate::{Gate, Outcome};
 use crate::hooks::event::Event as HookEvent;
 use crate::programs::own_tools::{self, OwnCall};
-use crate::programs::{Answer, Call, Ending, Event, Moment, Program, Speech, cut};
+use crate::programs::{Answer, Call, Ending, Event, Limit, Moment, Program, Speech, cut};
 use crate::ruling::{Ruling, Verdict};
 
 /// What an exchange waits for.
 pub(super) enum Stage {
+    /// Earlier events of its session, which hooks have not heard yet.
+    Queue,
     /// Hooks.
     Hooks,
     /// Lookups: those that are open, with their commands once these were given, and what the others brought.
@@ -32,16 +34,33 @@ pub(super) struct Asked {
     /// The ruling on a call that may run, or on one that a person decides.
     ruling: Option<Ruling>,
     /// What the model is told, in this order.
-    told: Vec<String>,
+    pub(super) told: Vec<String>,
+    /// What the model is told with the next prompt, because now it cannot be told anything.
+    pub(super) kept: Vec<String>,
+    /// It follows from another event, and nobody waits for the answer.
+    pub(super) is_implied: bool,
 }
 
 impl Asked {
     pub(super) fn new(program: &'static Program, speech: &'static Speech, event: Event, number: u64) -> Self {
-        Self { number, program, speech, event, stage: Stage::Hooks, ruling: None, told: Vec::new() }
+        let (told, kept) = (Vec::new(), Vec::new());
+        Self { number, program, speech, event, stage: Stage::Queue, ruling: None, told, kept, is_implied: false }
+    }
+
+    /// Whether an earlier exchange has to end first, so that hooks hear of what happens in a session in its order.
+    pub(super) fn waits_for(&self, earlier: &Self) -> bool {
+        let is_same = self.event.session == earlier.event.session;
+        match self.event.moment() {
+            Moment::BeforeAgent => is_same && earlier.event.moment() == Moment::SessionStart,
+            Moment::AfterAgent | Moment::SessionEnd => is_same,
+            Moment::ProgramEnd => true,
+            _ => false,
+        }
     }
 
     /// Does what can be done at once; gives the answer if that is all.
     pub(super) fn begin(&mut self, gate: &mut Gate) -> Option<Answer> {
+        self.stage = Stage::Hooks;
         self.inherit(gate);
         match self.event.moment() {
             Moment::BeforeTool => {
@@ -144,7 +163,8 @@ impl Asked {
             Moment::AfterTool => {
                 self.told.extend(word.message);
                 // Where nothing could be told before the tool ran, what is known is told now.
-                let call = self.tool_call().filter(|_| (self.speech.limit)(Moment::BeforeTool).is_none());
+                let tells_now = self.limit(Moment::BeforeTool).is_none() && self.limit(Moment::AfterTool).is_some();
+                let call = self.tool_call().filter(|_| tells_now);
                 match call {
                     Some(call) => self.look_up(gate, &call),
                     None => Some(self.finish(gate, None)),
@@ -170,6 +190,10 @@ impl Asked {
 
     /// Looks up what is known about the concepts that the call names; gives the answer where that takes no time.
     fn look_up(&mut self, gate: &mut Gate, call: &ToolCall) -> Option<Answer> {
+        // Where nothing is governed, a call is left as it is.
+        if !gate.is_governed() {
+            return Some(self.finish(gate, None));
+        }
         let plan = gate.plan_lookups(call);
         self.carry_out(gate, plan)
     }
@@ -199,7 +223,7 @@ impl Asked {
             Moment::BeforeTool if rewrites => Answer::Allow { args: directions.args, told: self.fit(gate) },
             Moment::BeforeTool => {
                 // Where the program takes nothing now, it is told after the tool ran.
-                self.told.extend(known.filter(|_| (self.speech.limit)(moment).is_some()));
+                self.told.extend(known.filter(|_| self.limit(moment).is_some()));
                 Answer::Allow { args: None, told: self.fit(gate) }
             }
             Moment::AfterTool => {
@@ -220,7 +244,7 @@ impl Asked {
     fn tell_intent(&mut self, gate: &mut Gate) {
         let (session, moment) = (&self.event.session, self.event.moment());
         let tells = matches!(moment, Moment::SessionStart | Moment::BeforeAgent | Moment::SubagentStart | Moment::Prompt);
-        let Some(limit) = (self.speech.limit)(moment).filter(|_| tells && !session.is_empty()) else { return };
+        let Some(limit) = self.limit(moment).filter(|_| tells && !session.is_empty()) else { return };
         let taken: usize = self.told.iter().map(|text| text.len() + 2).sum();
         let room = limit.max().saturating_sub(taken);
         // A session is told once, and again where it may have forgotten: when it begins anew, and where it has to be told each time.
@@ -229,12 +253,23 @@ impl Asked {
         self.told.insert(0, context);
     }
 
-    /// What is told, within what the program takes at this moment. Where it takes nothing, whoever runs the host may read it.
-    fn fit(&self, gate: &Gate) -> String {
+    /// How much the model can be told at a moment of this exchange.
+    fn limit(&self, moment: Moment) -> Option<Limit> {
+        (self.speech.limit)(moment).filter(|_| !self.event.unheard)
+    }
+
+    /// What is told, within what the program takes at this moment. Where it takes nothing, it waits for the next prompt, or
+    /// whoever runs the host may read it.
+    fn fit(&mut self, gate: &Gate) -> String {
         let told: Vec<&str> = self.told.iter().map(|text| text.trim_end()).filter(|text| !text.is_empty()).collect();
         let told = told.join("\n\n");
         let moment = self.event.moment();
-        match (self.speech.limit)(moment) {
+        let prompts = self.event.lasting && (self.speech.limit)(Moment::Prompt).is_some();
+        match self.limit(moment) {
+            None if prompts => {
+                self.kept.extend(Some(told).filter(|told| !told.is_empty()));
+                String::new()
+            }
             Some(limit) => cut(&told, limit),
             None if matches!(moment, Moment::AfterAgent | Moment::SessionEnd) => told,
             None => {

@@ -18,7 +18,7 @@ pub(super) fn name(moment: Moment) -> Option<&'static str> {
         Moment::BeforeToolSelection => Some("before_tool_selection"),
         Moment::BeforeTool => Some("before_tool"),
         Moment::AfterTool => Some("after_tool"),
-        Moment::SubagentStart | Moment::Prompt | Moment::Other => None,
+        Moment::SubagentStart | Moment::Prompt | Moment::ProgramEnd | Moment::Other => None,
     }
 }
 
@@ -47,7 +47,7 @@ pub(super) fn data(program: &Program, event: &Event) -> Value {
         _ => {}
     }
     if let Some(call) = &event.call {
-        let Call { id, tool, args, ending, result } = call;
+        let Call { id, tool, args, ending, result, .. } = call;
         put("tool_name", Some(tool.as_str().into()));
         put("call_id", Some(id.as_str().into()));
         put("args", Some(args.clone()));

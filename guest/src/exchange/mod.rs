@@ -13,12 +13,14 @@
 
 mod asked;
 mod lifecycle;
+mod memory;
 pub mod place;
 mod wording;
 
 use serde_json::Value;
 
 use self::asked::{Asked, Stage};
+use self::memory::{Course, Memory};
 use crate::augment::{Answer as Found, Finding, TOTAL_MS};
 use crate::engine::{Command, Input, Order, Turn};
 use crate::gate::Gate;
@@ -48,17 +50,18 @@ pub enum Progress {
     Waiting(u64),
 }
 
-/// The exchanges that wait for hooks or lookups.
+/// The exchanges that wait for hooks or lookups, in the order in which they came, and what is known of their sessions.
 #[derive(Default)]
 pub struct Exchanges {
     waiting: Vec<Asked>,
+    memory: Memory,
 }
 
 impl Exchanges {
     /// Rules on, settles or hears of what a payload tells.
     pub fn respond(&mut self, gate: &mut Gate, program: &str, named: Option<&str>, payload: &[u8]) -> Progress {
         let Some((program, speech)) = speaking(program) else { return Progress::Answered(unknown_program(program)) };
-        let event = read(speech, named, payload);
+        let mut event = read(speech, named, payload);
         if event.moment() == Moment::Other {
             return Progress::Answered(silence(speech));
         }
@@ -72,15 +75,59 @@ impl Exchanges {
             gate.ports().fail(&why);
             return Progress::Answered(faulty(speech, &event, &why, gate.lets_faults_pass()));
         }
-        let mut asked = Asked::new(program, speech, event, gate.next_number());
-        match asked.begin(gate) {
-            Some(answer) => Progress::Answered(worded(speech, &asked.event, answer)),
-            None => {
-                let number = asked.number;
-                self.waiting.push(asked);
-                Progress::Waiting(number)
-            }
+        if event.repeats && !self.memory.is_open(&event) && !is_under_way(gate, &event) {
+            return Progress::Answered(silence(speech));
         }
+        let before = match self.memory.take(&mut event, speech) {
+            Course::Ignored => return Progress::Answered(silence(speech)),
+            Course::After(before) => before,
+        };
+        for event in before {
+            let mut asked = Asked::new(program, speech, event, gate.next_number());
+            asked.is_implied = true;
+            self.begin(gate, asked);
+        }
+        // The memory may know that there is nothing to tell.
+        if event.moment() == Moment::Other {
+            return Progress::Answered(silence(speech));
+        }
+        let asked = Asked::new(program, speech, event, gate.next_number());
+        self.begin(gate, asked)
+    }
+
+    /// Begins an exchange, unless an earlier one has to end first.
+    fn begin(&mut self, gate: &mut Gate, mut asked: Asked) -> Progress {
+        if !self.waiting.iter().any(|earlier| asked.waits_for(earlier))
+            && let Some(answer) = self.start(gate, &mut asked)
+        {
+            return Progress::Answered(self.end(asked, answer));
+        }
+        let number = asked.number;
+        self.waiting.push(asked);
+        Progress::Waiting(number)
+    }
+
+    fn start(&mut self, gate: &mut Gate, asked: &mut Asked) -> Option<Answer> {
+        let moment = asked.event.moment();
+        if moment == Moment::Prompt {
+            asked.told.extend(self.memory.messages(&asked.event.session));
+        }
+        // A prompt that is put together may still go to another model, where the program tells when one is asked.
+        let asks_model = asked.speech.name_of(Moment::BeforeModel) != "";
+        if moment == (if asks_model { Moment::BeforeModel } else { Moment::Prompt }) {
+            self.memory.mark_told(&asked.event.session);
+        }
+        asked.begin(gate)
+    }
+
+    /// The answer of an exchange, in the program's own words.
+    fn end(&mut self, mut asked: Asked, answer: Answer) -> Reply {
+        let session = &asked.event.session;
+        if let (Answer::Deny(_), Some(call)) = (&answer, &asked.event.call) {
+            self.memory.withdraw(session, &call.id);
+        }
+        self.memory.keep(session, std::mem::take(&mut asked.kept));
+        worded(asked.speech, &asked.event, answer)
     }
 
     /// The answer to a payload on which an earlier instance failed.
@@ -97,23 +144,47 @@ impl Exchanges {
                 self.waiting.iter_mut().for_each(|asked| asked.take_found(*command, answer));
             }
         }
-        let said = gate.take_hook_answers();
-        let mut still = Vec::new();
-        for mut asked in std::mem::take(&mut self.waiting) {
-            let hooks = said.iter().find(|(number, _)| *number == asked.number).map(|(_, answer)| answer);
-            match asked.go_on(gate, now_ms, hooks, &mut turn.commands) {
-                Some(answer) => {
-                    let Reply { text, refused } = worded(asked.speech, &asked.event, answer);
-                    let order = Order::Reply { number: asked.number, answer: text.into_bytes(), refused };
-                    turn.commands.push(Command { id: gate.next_number(), order });
-                }
-                None => still.push(asked),
-            }
+        while self.advance(gate, now_ms, &mut turn.commands) {
+            // What hooks hear of now, they hear of in a step.
+            let more = gate.step(now_ms, &[]);
+            turn.commands.extend(more.commands);
+            turn.next_deadline_ms = more.next_deadline_ms;
         }
-        self.waiting = still;
         let deadlines = self.waiting.iter().filter_map(Asked::deadline);
         turn.next_deadline_ms = deadlines.chain(turn.next_deadline_ms).min();
         turn
+    }
+}
+
+impl Exchanges {
+    /// Takes every exchange as far as it goes. Whether one began that had to wait for others.
+    fn advance(&mut self, gate: &mut Gate, now_ms: u64, commands: &mut Vec<Command>) -> bool {
+        let said = gate.take_hook_answers();
+        let mut has_begun = false;
+        for mut asked in std::mem::take(&mut self.waiting) {
+            let answer = if matches!(asked.stage, Stage::Queue) {
+                if self.waiting.iter().any(|earlier| asked.waits_for(earlier)) {
+                    None
+                } else {
+                    has_begun = true;
+                    self.start(gate, &mut asked)
+                }
+            } else {
+                let hooks = said.iter().find(|(number, _)| *number == asked.number).map(|(_, answer)| answer);
+                asked.go_on(gate, now_ms, hooks, commands)
+            };
+            let Some(answer) = answer else {
+                self.waiting.push(asked);
+                continue;
+            };
+            let (number, is_implied) = (asked.number, asked.is_implied);
+            let Reply { text, refused } = self.end(asked, answer);
+            if !is_implied {
+                let order = Order::Reply { number, answer: text.into_bytes(), refused };
+                commands.push(Command { id: gate.next_number(), order });
+            }
+        }
+        has_begun
     }
 }
 
@@ -160,9 +231,14 @@ impl Asked {
     fn deadline(&self) -> Option<u64> {
         match &self.stage {
             Stage::Lookups { until, .. } => *until,
-            Stage::Hooks => None,
+            Stage::Queue | Stage::Hooks => None,
         }
     }
+}
+
+/// Whether the gate remembers the call of an event as one that may be running.
+fn is_under_way(gate: &Gate, event: &Event) -> bool {
+    event.call.as_ref().is_some_and(|call| gate.is_under_way(&event.session, &call.id))
 }
 
 /// The program of a name, if it speaks to hooks.

@@ -137,6 +137,11 @@ impl Gate {
         self.here.push((key, pending));
     }
 
+    /// Whether a call that may change something was allowed, and nobody has told how it ended.
+    pub(crate) fn is_under_way(&self, session: &str, call: &str) -> bool {
+        self.recall(&pending::key(session, call)).is_some()
+    }
+
     pub(super) fn recall(&self, key: &str) -> Option<Pending> {
         let here = self.here.iter().find(|(known, _)| known == key).map(|(_, pending)| pending.clone());
         here.or_else(|| pending::recall(key, &self.ports))

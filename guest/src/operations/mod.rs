@@ -12,11 +12,13 @@
 //! | `step` `{now_ms, inputs}` | `{commands, next_deadline_ms}`: `engine.step` as JSON, see [`crate::engine`] |
 //!
 //! `augment.rs` has those behind `tollgate augment` and `tollgate concepts`, `hooks.rs` those behind `tollgate hooks`, `intents.rs` those behind `tollgate intents`,
-//! `trace.rs` those behind `tollgate trace`, `wiring.rs` those behind `tollgate init` and `tollgate doctor`.
+//! `own_tools.rs` those behind Tollgate's own tools, `trace.rs` those behind `tollgate trace`, `wiring.rs` those behind `tollgate init` and
+//! `tollgate doctor`.
 
 mod augment;
 mod hooks;
 mod intents;
+mod own_tools;
 mod trace;
 mod wiring;
 
@@ -96,6 +98,8 @@ const OPS: &[&str] = &[
     "pre-tool",
     "post-tool",
     "context",
+    "own-tools",
+    "own-tool",
     "plan-lookups",
     "augment",
     "concepts",
@@ -238,8 +242,8 @@ fn answer(gate: &mut Gate, op: &str, fields: Map<String, Value>) -> Result<Value
         "augment" | "plan-lookups" | "concepts" => augment::answer(gate, op, fields),
         "event" | "hooks" => hooks::answer(gate, op, fields),
         "wiring" => wiring::answer(gate, op, fields),
-        _ => match intents::answer(gate, op) {
-            Some(answer) => Ok(answer),
+        _ => match intents::answer(gate, op).map(Ok).or_else(|| own_tools::answer(gate, op, &fields)) {
+            Some(answer) => answer,
             None => trace::answer(gate, op, fields).unwrap_or_else(|| Err(Fault::UnknownOp(op.to_owned()))),
         },
     }

@@ -14,6 +14,10 @@ pub const SELECT: &str = "select_active_intent";
 pub const INTENT_ID: &str = "intent_id";
 /// The tool that leaves the session without an intent.
 pub const CLEAR: &str = "clear_active_intent";
+/// The tool that lists the intents.
+pub const LIST: &str = "list_intents";
+/// The tool that tells what an intent owns and demands.
+pub const CONTEXT: &str = "intent_context";
 
 /// What an MCP server with these tools tells a model about them.
 pub const INSTRUCTIONS: &str = "Every change in this workspace belongs to an intent. Call list_intents, then \
@@ -88,7 +92,7 @@ pub static OWN_TOOLS: &[OwnTool] = &[
         changes: true,
     },
     OwnTool {
-        name: "list_intents",
+        name: LIST,
         title: "List the intents",
         description: "Lists the intents of this workspace with their status, scope, constraints and acceptance criteria, and \
             the one that is active.",
@@ -96,7 +100,7 @@ pub static OWN_TOOLS: &[OwnTool] = &[
         changes: false,
     },
     OwnTool {
-        name: "intent_context",
+        name: CONTEXT,
         title: "Show an intent's context",
         description: "Tells what an intent owns and demands, its files and its last changes.",
         arguments: &[Argument {
