@@ -1,6 +1,7 @@
 //! What `tollgate init` changes.
 
 use serde_json::{Value, json};
+use similar::{ChangeTag, TextDiff};
 
 use super::document::{Document, DocumentFault};
 use super::ground::{Ground, is_within, join};
@@ -13,6 +14,9 @@ use crate::programs::{Moment, Program, Wiring};
 /// Where the intents stand in a workspace, and what a new file says.
 const INTENTS: &str = crate::intents::file::PATH;
 const STARTER: &str = include_str!("active_intents.yaml");
+
+/// Lines around a difference.
+const AROUND: usize = 2;
 
 /// Whose settings are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,6 +40,29 @@ pub struct Change {
     pub after: Option<String>,
 }
 
+impl Change {
+    /// The change line by line: `+` before what comes, `-` before what goes, `…` between places.
+    pub fn difference(&self) -> Vec<String> {
+        let (before, after) = (self.before.as_deref().unwrap_or_default(), self.after.as_deref().unwrap_or_default());
+        let diff = TextDiff::from_lines(before, after);
+        let mut lines = Vec::new();
+        for (number, group) in diff.grouped_ops(AROUND).iter().enumerate() {
+            if number > 0 {
+                lines.push("…".to_owned());
+            }
+            for change in group.iter().flat_map(|operation| diff.iter_changes(operation)) {
+                let mark = match change.tag() {
+                    ChangeTag::Delete => '-',
+                    ChangeTag::Insert => '+',
+                    ChangeTag::Equal => ' ',
+                };
+                lines.push(format!("{mark} {}", change.value().trim_end_matches(['\n', '\r'])));
+            }
+        }
+        lines
+    }
+}
+
 /// What is asked for.
 #[derive(Debug, Default)]
 pub struct Wish {
@@ -43,6 +70,8 @@ pub struct Wish {
     pub command: String,
     /// The agent programs; those in use where none is named.
     pub programs: Vec<&'static Program>,
+    /// Whether that program can be an MCP server, too.
+    pub serves: bool,
     /// Whose settings; the better choice for each program where nobody says.
     pub scope: Option<Scope>,
     /// What was done in this workspace before.
@@ -89,7 +118,7 @@ pub fn is_in_use(wiring: &Wiring, ground: &Ground, seen: &Seen) -> bool {
 
 /// Plans what is asked for. A program that cannot be wired does not keep the others from it.
 pub fn plan(wish: Wish, ground: &Ground, seen: &Seen) -> Plan {
-    let Wish { command, programs, scope, receipt, others } = wish;
+    let Wish { command, programs, serves, scope, receipt, others } = wish;
     let mut plan = Plan { receipt, ..Plan::default() };
     plan.receipt.workspace.clone_from(&ground.workspace);
     let known = plan.receipt.files.clone();
@@ -108,7 +137,7 @@ pub fn plan(wish: Wish, ground: &Ground, seen: &Seen) -> Plan {
         if !if named { is_asked_for } else { is_in_use(wiring, ground, seen) } {
             continue;
         }
-        match wire(program, wiring, &command, scope, ground, seen) {
+        match wire(program, wiring, (&command, serves), scope, ground, seen) {
             Err(why) => plan.problems.push((Some(program), why)),
             Ok(Wired { files, notes }) => {
                 plan.programs.push(program);
@@ -156,7 +185,7 @@ struct Wired {
 fn wire(
     program: &'static Program,
     wiring: &Wiring,
-    command: &str,
+    (command, serves): (&str, bool),
     scope: Option<Scope>,
     ground: &Ground,
     seen: &Seen,
@@ -179,7 +208,7 @@ fn wire(
     let server = json!({"command": command, "args": ["mcp-serve"]});
     // Servers that are listed among the settings go where these go.
     let own = wiring.settings.first().map(|settings| settings.place);
-    match wiring.servers {
+    match wiring.servers.filter(|_| serves) {
         Some(servers) if Some(servers) == own => {
             document.set(Some("mcpServers"), "tollgate", &server).map_err(|why| left(&settings.path, &why, ground))?;
         }

@@ -3,13 +3,9 @@
 use std::io::{self, Write};
 
 use serde_json::Value;
-use similar::{ChangeTag, TextDiff};
 
 /// Wider than this, a cell sticks out instead of pushing every row apart.
 const WIDEST: usize = 48;
-
-/// Lines around a difference.
-const AROUND: usize = 2;
 
 /// Where a command prints.
 pub(crate) struct Screen<'a> {
@@ -39,27 +35,6 @@ impl Screen<'_> {
             Some(code) if self.colour && !text.is_empty() => format!("\u{1b}[{code}m{text}\u{1b}[0m"),
             _ => text.to_owned(),
         }
-    }
-
-    /// What has changed in a text, line by line: `+` for what comes, `-` for what goes.
-    pub(super) fn differences(&self, before: &str, now: &str) -> Vec<String> {
-        let diff = TextDiff::from_lines(before, now);
-        let mut lines = Vec::new();
-        for (number, group) in diff.grouped_ops(AROUND).iter().enumerate() {
-            if number > 0 {
-                lines.push("    …".to_owned());
-            }
-            for change in group.iter().flat_map(|operation| diff.iter_changes(operation)) {
-                let (mark, style) = match change.tag() {
-                    ChangeTag::Delete => ('-', Style::Red),
-                    ChangeTag::Insert => ('+', Style::Green),
-                    ChangeTag::Equal => (' ', Style::Plain),
-                };
-                let line = format!("  {mark} {}", plain(change.value().trim_end_matches(['\n', '\r'])));
-                lines.push(self.paint(style, &line));
-            }
-        }
-        lines
     }
 
     /// Rows with their columns below each other.

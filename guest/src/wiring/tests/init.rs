@@ -38,6 +38,8 @@ fn settings_with_comments_are_edited() {
     let plan = machine.init(json!({}));
     assert_eq!(plan["programs"], json!(["claude-code"]));
     let now = machine.text("/w/.claude/settings.json");
+    let diff: Vec<&str> = plan["changes"][2]["diff"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
+    assert_eq!(diff[..4], ["  {", "    // mine", "    \"model\": \"opus\", // the best", "+   \"hooks\": {"], "{diff:?}");
     assert!(now.starts_with("{\n  // mine\n  \"model\": \"opus\", // the best\n  \"hooks\": {\n    \"PreToolUse\": ["), "{now}");
     machine.undo();
     assert_eq!(machine.text("/w/.claude/settings.json"), text);
@@ -161,4 +163,13 @@ fn a_path_with_spaces_is_one_word_for_the_shell_and_for_servers() {
     assert_eq!(settings["hooks"]["Stop"][0]["hooks"][0]["command"], "'/my tools/it'\\''s/tollgate' hook claude-code");
     assert_eq!(machine.json("/w/.mcp.json")["mcpServers"]["tollgate"]["command"], "/my tools/it's/tollgate");
     assert_eq!(machine.doctor("claude-code", denied())["state"], "live");
+}
+
+/// Whoever cannot be an MCP server is not listed as one.
+#[test]
+fn servers_are_listed_where_there_is_one() {
+    let mut machine = Machine::new();
+    machine.init(json!({"programs": ["claude-code", "gemini"], "serves": false}));
+    assert!(!machine.files.contains_key("/w/.mcp.json"));
+    assert_eq!(machine.json("/w/.gemini/settings.json").get("mcpServers"), None);
 }

@@ -1,6 +1,7 @@
 //! What a hook would do, as a person sees it before agreeing.
 
 use serde_json::Value;
+use similar::{ChangeTag, TextDiff};
 
 use super::super::ask::{list, text, texts};
 use super::super::screen::{Screen, Style, plain};
@@ -10,6 +11,9 @@ const MOST_LINES: usize = 20;
 
 /// So many other files are named; `--json` names all.
 const MOST_FILES: usize = 20;
+
+/// Lines around a difference.
+const AROUND: usize = 2;
 
 /// The hook, what it runs and what was approved before, in lines.
 pub(super) fn lines(hook: &Value, screen: &Screen<'_>) -> Vec<String> {
@@ -50,7 +54,7 @@ pub(super) fn lines(hook: &Value, screen: &Screen<'_>) -> Vec<String> {
     match hook.get("before").filter(|before| !before.is_null()) {
         Some(before) => {
             shown.push("  since it was approved:".to_owned());
-            shown.extend(screen.differences(&all(before), &all(shows)));
+            shown.extend(differences(&all(before), &all(shows), screen));
         }
         None if !now.is_empty() => {
             let count = now.lines().count();
@@ -103,6 +107,26 @@ fn all(shows: &Value) -> String {
         all.push_str(&format!("\n{}:\n{}", part(0), part(1)));
     }
     all
+}
+
+fn differences(before: &str, now: &str, screen: &Screen<'_>) -> Vec<String> {
+    let diff = TextDiff::from_lines(before, now);
+    let mut lines = Vec::new();
+    for (number, group) in diff.grouped_ops(AROUND).iter().enumerate() {
+        if number > 0 {
+            lines.push("    …".to_owned());
+        }
+        for change in group.iter().flat_map(|operation| diff.iter_changes(operation)) {
+            let (mark, style) = match change.tag() {
+                ChangeTag::Delete => ('-', Style::Red),
+                ChangeTag::Insert => ('+', Style::Green),
+                ChangeTag::Equal => (' ', Style::Plain),
+            };
+            let line = format!("  {mark} {}", plain(change.value().trim_end_matches(['\n', '\r'])));
+            lines.push(screen.paint(style, &line));
+        }
+    }
+    lines
 }
 
 #[cfg(test)]

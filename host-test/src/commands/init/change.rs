@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::super::Stop;
+use super::super::ask::texts;
 
 /// A file that is to become another.
 #[derive(Debug, Clone)]
@@ -20,6 +21,8 @@ pub(super) struct Change {
     pub(super) before: Option<String>,
     /// What will; nothing where the file goes.
     pub(super) after: Option<String>,
+    /// The difference, a line each.
+    pub(super) diff: Vec<String>,
 }
 
 impl Change {
@@ -27,7 +30,9 @@ impl Change {
     pub(super) fn read(change: &Value) -> Option<Self> {
         let text = |name: &str| change.get(name)?.as_str().map(str::to_owned);
         let named = text("path")?;
-        Some(Self { path: PathBuf::from(&named), shown: text("shown")?, before: text("before"), after: text("after"), named })
+        let diff = texts(change, "diff").into_iter().map(str::to_owned).collect();
+        let (path, shown) = (PathBuf::from(&named), text("shown")?);
+        Some(Self { path, named, shown, before: text("before"), after: text("after"), diff })
     }
 
     /// Why the file cannot be written; none where nothing speaks against it.
@@ -121,7 +126,8 @@ mod tests {
 
     fn change(path: PathBuf, before: Option<&str>, after: Option<&str>) -> Change {
         let named = path.display().to_string();
-        Change { path, shown: named.clone(), named, before: before.map(str::to_owned), after: after.map(str::to_owned) }
+        let (before, after) = (before.map(str::to_owned), after.map(str::to_owned));
+        Change { path, shown: named.clone(), named, before, after, diff: Vec::new() }
     }
 
     #[test]

@@ -135,8 +135,14 @@ fn command() -> String {
 fn show(change: &Change, json: bool, screen: &mut Screen<'_>) -> Result<(), Stop> {
     let what = if change.before.is_none() { "new file" } else { "change" };
     let mut lines = vec![screen.paint(Style::Bold, &format!("{} ({what})", plain(&change.shown)))];
-    let (before, after) = (change.before.as_deref().unwrap_or_default(), change.after.as_deref().unwrap_or_default());
-    lines.extend(screen.differences(before, after));
+    for line in &change.diff {
+        let style = match line.as_bytes().first() {
+            Some(b'+') => Style::Green,
+            Some(b'-') => Style::Red,
+            _ => Style::Dim,
+        };
+        lines.push(format!("  {}", screen.paint(style, plain(line).trim_end())));
+    }
     for line in lines {
         print(&line, json, screen)?;
     }

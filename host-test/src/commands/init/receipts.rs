@@ -37,7 +37,7 @@ impl Receipts {
         folders.make_state_folder()?;
         let named = self.file.display().to_string();
         let (before, after) = (self.own.clone(), Some(receipt.to_owned()));
-        let own = Change { path: self.file.clone(), shown: named.clone(), named, before, after };
+        let own = Change { path: self.file.clone(), shown: named.clone(), named, before, after, diff: Vec::new() };
         // The receipt first: what it tells of and was not done is easily told from what was.
         let all: Vec<Change> = [own].into_iter().chain(changes.iter().cloned()).collect();
         change::write_all(&all)
