@@ -13,6 +13,7 @@
 //! | `component` | the WebAssembly face, and the only file that touches generated bindings |
 //! | [`operations`] | the same gate as JSON lines, which is what `tollgate eval` speaks |
 //! | [`gate`] | the three questions: may it run, what happened, what is known |
+//! | [`confine`] | what a command may change, for the kernel to hold it to |
 //! | [`ruling`] | the verdict, its code, its reason |
 //! | [`call`] | what a tool call means: tools and arguments become paths and what is done to them |
 //! | [`config`] | the workspace's own settings |
@@ -51,6 +52,7 @@ pub mod call;
 #[cfg(target_os = "wasi")]
 mod component;
 pub mod config;
+pub mod confine;
 pub mod digest;
 pub mod gate;
 pub mod glob;

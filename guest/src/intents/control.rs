@@ -112,6 +112,19 @@ impl Control {
         at_root().any(|control| control.len() > names.len() && names.iter().zip(control).all(|(name, expected)| name == expected))
     }
 
+    /// The paths of those that stand, or could be put, below a folder because of where the folder is.
+    pub fn below(folder: &WorkspacePath) -> Vec<String> {
+        let names: Vec<String> = folder.names().map(folded).collect();
+        let is_below = |control: &&[&str]| {
+            control.len() > names.len() && names.iter().zip(control.iter()).all(|(name, expected)| name == expected)
+        };
+        let mut found: Vec<String> = at_root().filter(is_below).map(|names| names.join("/")).collect();
+        if names.is_empty() {
+            found.push(ANYWHERE.to_owned());
+        }
+        found
+    }
+
     /// Whether a pattern spells it out: no wildcard in the names that make it one.
     pub fn is_named_by(self, pattern: &str) -> bool {
         let names: Vec<String> = pattern.split('/').filter(|name| *name != ".").map(str::to_ascii_lowercase).collect();

@@ -132,6 +132,8 @@ impl<'a> Meaning<'a> {
                 self.found.touches.extend(found.touches.into_iter().filter(|touch| !known.contains(touch)));
             }
             self.found.conditional |= found.conditional;
+            self.found.programs.extend(found.programs);
+            self.found.unconfinable.extend(found.unconfinable);
             for placement in found.placements {
                 self.found.place(placement.at, placement.origin);
             }
