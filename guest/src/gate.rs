@@ -1,6 +1,8 @@
 //! The gate: rules on calls, settles them, and keeps who works for what.
 
+mod aftermath;
 mod check;
+mod confined;
 mod entering;
 mod guard;
 mod left_behind;
@@ -16,6 +18,7 @@ use serde_json::Value;
 
 use crate::augment::{Directions, Finding, Knowledge, Listing, Plan};
 use crate::call::{self, ToolCall};
+use crate::config::confine::UserSettings;
 use crate::config::{self, Config};
 use crate::hooks::{Command, Hooks};
 use crate::intents::context::{self, MOST_RECENT};
@@ -33,6 +36,7 @@ use crate::ledger::reading::{self, Filter};
 use crate::ledger::{self, checkpoint, rulings};
 use crate::ports::{Facts, FileFault, Kind, Ports, Question};
 use crate::state;
+pub use confined::{Answer, Run};
 pub use settle::{Outcome, Settlement};
 
 /// So far back the changes for the prompt are looked for.
@@ -55,6 +59,8 @@ pub struct Gate {
     compared: Option<(u64, u64)>,
     /// What is the user's own and no agent's to change.
     guarded: Guarded,
+    /// What the user says about confinement.
+    user: UserSettings,
     /// Calls under way that could not be kept in the state.
     here: Vec<(String, Pending)>,
     /// Work that takes longer than one answer.
@@ -105,6 +111,7 @@ impl Gate {
             ledger_fault: None,
             compared: None,
             guarded: Guarded::default(),
+            user: UserSettings::default(),
             here: Vec::new(),
             errands: Errands::default(),
             knowledge: Knowledge::default(),

@@ -10,6 +10,8 @@
 //! | `seen/` | what a session last saw of each file |
 //! | `calls/`, `snapshots/`, `snapshot`, `images/` | what was known before a call that is under way |
 //! | `rulings/` | how a session's latest calls ended, those that were denied included |
+//! | `scratch/` | what a session made in temporary folders |
+//! | `confined/`, `unconfined/` | which calls under way run confined, and which sessions know that theirs do not |
 //! | `good/` | the last intents, settings and hooks that could be used |
 //! | `notes/` | an index of the notes |
 //! | `ledger.json` | how far the ledger went when this machine last wrote to it |

@@ -58,6 +58,18 @@ impl Mode {
     }
 }
 
+/// What a system can hold a command to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Capability {
+    /// Nothing.
+    #[default]
+    None,
+    /// Files and whole folders.
+    Trees,
+    /// Folders with exceptions too.
+    Exceptions,
+}
+
 /// What one settings file says.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Written {

@@ -42,7 +42,7 @@ mod tests;
 pub mod wrapping;
 
 use crate::call::effect::Footprint;
-use crate::config::confine::Confinement;
+use crate::config::confine::{Capability, Confinement};
 use crate::intents::guarded::Guarded;
 use crate::intents::scope::Scope;
 use crate::ports::Ports;
@@ -50,18 +50,6 @@ pub use expressible::{Hindrance, hindrance, is_reached};
 pub use grant::{Grant, Grants, Kind, Repository};
 use opening::Opening;
 use protected::Protected;
-
-/// What a system can hold a command to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Capability {
-    /// Nothing.
-    #[default]
-    None,
-    /// Files and whole folders.
-    Trees,
-    /// Folders with exceptions too.
-    Exceptions,
-}
 
 /// What grants depend on.
 pub struct Context<'a> {

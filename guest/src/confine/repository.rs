@@ -5,11 +5,12 @@
 //! every option is known: `git add`, `git commit`, `git push`. Any other command finds it closed. In a work tree of a repository that
 //! stands elsewhere these locks have a folder of their own, and git need not be alone.
 
+use super::Context;
 use super::grant::{Grant, Kind, Repository};
 use super::opening::Opening;
-use super::{Capability, Context};
 use crate::call::effect::Footprint;
 use crate::call::path::Location;
+use crate::config::confine::Capability;
 use crate::ports::{Kind as Node, Question, Root};
 
 const GIT: &str = ".git";

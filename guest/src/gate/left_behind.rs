@@ -55,7 +55,7 @@ impl Gate {
             Ok(entered) => entered.lines,
             Err(unentered) => unentered.lines,
         };
-        Settlement { lines, notice: Some(why) }
+        Settlement { lines, notice: Some(why), ..Settlement::default() }
     }
 }
 

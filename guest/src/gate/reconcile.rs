@@ -29,6 +29,15 @@ const MOST_ENTRIES: usize = 1_000;
 /// Paths that a notice names.
 const MOST_NAMED: usize = 10;
 
+/// What changed while a program ran.
+#[derive(Default)]
+pub(super) struct Found {
+    pub(super) entries: Vec<Entry>,
+    pub(super) notice: Option<String>,
+    /// Which of these changes are to be taken back.
+    pub(super) restore: Vec<String>,
+}
+
 impl Gate {
     /// Looks at every file before a program runs, and copies those that are new or changed since the last look and that
     /// git does not have.
@@ -85,10 +94,10 @@ impl Gate {
     }
 
     /// The entries for what changed while a program ran, and what to say about it.
-    pub(super) fn reconcile(&self, work: &Work<'_>, key: &str, open: &OpenEnded) -> (Vec<Entry>, Option<String>) {
+    pub(super) fn reconcile(&mut self, work: &Work<'_>, key: &str, open: &OpenEnded) -> Found {
         let unseen = |why: String| {
             self.ports.warn(&why);
-            (Vec::new(), Some(why))
+            Found { notice: Some(why), ..Found::default() }
         };
         let Some(before) = Snapshot::kept(&snapshot_of(key), &self.ports) else {
             let tool = &work.call.tool;
@@ -100,8 +109,8 @@ impl Gate {
                 error: Some(why.clone()),
                 ..self.entry(work.call, Some(&work.pending.intent), work.now, None, class)
             };
-            let (_, notice) = unseen(format!("{why}; it is entered as FAIL; look at the workspace yourself"));
-            return (vec![entry], notice);
+            let found = unseen(format!("{why}; it is entered as FAIL; look at the workspace yourself"));
+            return Found { entries: vec![entry], ..found };
         };
         let mut after = match Snapshot::look(&before, &Ignored::parse(&open.ignored), &self.ports) {
             Ok(after) => after,
@@ -142,11 +151,13 @@ impl Gate {
         if more > 0 {
             self.ports.warn(&format!("`{}` changed {more} more files than can be entered", work.call.tool));
         }
-        let notice = notice(work, &entries, more);
+        let restore = self.changes_to_restore(work, &entries);
+        let notices = [notice(work, &entries, &restore, more), restored(work, &entries, &restore)];
+        let notice = notices.into_iter().flatten().reduce(|one, other| format!("{one}\n{other}"));
         if let Some(notice) = &notice {
             self.ports.warn(notice);
         }
-        (entries, notice)
+        Found { entries, notice, restore }
     }
 
     fn strange_change(&self, work: &Work<'_>, scope: &Scope, path: &str, was: Option<&Look>, is: Option<&Look>) -> Entry {
@@ -176,19 +187,37 @@ fn is_in_scope(scope: &Scope, path: &str) -> bool {
     }
 }
 
-fn notice(work: &Work<'_>, entries: &[Entry], unentered: usize) -> Option<String> {
-    let strays: Vec<&Entry> = entries.iter().filter(|entry| entry.scope_validation == ScopeValidation::Fail).collect();
+fn notice(work: &Work<'_>, entries: &[Entry], restore: &[String], unentered: usize) -> Option<String> {
+    let is_stray = |entry: &&Entry| entry.scope_validation == ScopeValidation::Fail && !restore.contains(&entry.id);
+    let strays: Vec<&Entry> = entries.iter().filter(is_stray).collect();
     let first = strays.first()?;
-    let mut names: Vec<String> =
-        strays.iter().take(MOST_NAMED).filter_map(|entry| entry.path()).map(|path| format!("`{path}`")).collect();
-    let more = strays.len().saturating_sub(MOST_NAMED) + unentered;
-    if more > 0 {
-        names.push(format!("and {more} more"));
-    }
     let (tool, intent) = (&work.call.tool, &work.pending.intent);
     Some(format!(
         "files outside the scope of {intent} changed while `{tool}` ran: {}; they are entered as FAIL; put them back, or have a person run `tollgate trace revert {}`",
-        names.join(", "),
+        names(&strays, unentered),
         first.id
     ))
+}
+
+/// What to say about changes that are taken back.
+fn restored(work: &Work<'_>, entries: &[Entry], restore: &[String]) -> Option<String> {
+    let changes: Vec<&Entry> = entries.iter().filter(|entry| restore.contains(&entry.id)).collect();
+    let first = changes.first()?;
+    let (tool, intent) = (&work.call.tool, &work.pending.intent);
+    Some(format!(
+        "`{tool}` changed files beside those that {intent} owns: {}; they are entered as FAIL and put back as they were; a person can have the \
+         change again with `tollgate trace`, see entry {}",
+        names(&changes, 0),
+        first.id
+    ))
+}
+
+fn names(entries: &[&Entry], unentered: usize) -> String {
+    let mut names: Vec<String> =
+        entries.iter().take(MOST_NAMED).filter_map(|entry| entry.path()).map(|path| format!("`{path}`")).collect();
+    let more = entries.len().saturating_sub(MOST_NAMED) + unentered;
+    if more > 0 {
+        names.push(format!("and {more} more"));
+    }
+    names.join(", ")
 }

@@ -60,6 +60,8 @@ pub struct Settlement {
     pub lines: Vec<String>,
     /// What the agent should be told.
     pub notice: Option<String>,
+    /// The entries whose change is to be taken back, by id.
+    pub restore: Vec<String>,
 }
 
 /// What is remembered about a call beside its changes.
@@ -67,6 +69,7 @@ pub(super) struct Remembered {
     pub(super) since: u64,
     pub(super) certain: bool,
     pub(super) open_ended: bool,
+    pub(super) confined: bool,
 }
 
 impl Gate {
@@ -89,7 +92,15 @@ impl Gate {
         }
         let caller =
             Caller { session: call.session.clone(), call: call.call.clone(), tool: call.tool.clone(), agent: call.agent.clone() };
-        let pending = Pending { caller, intent: intent.id.clone(), since: how.since, changes, certain: how.certain, open_ended };
+        let pending = Pending {
+            caller,
+            intent: intent.id.clone(),
+            since: how.since,
+            changes,
+            certain: how.certain,
+            open_ended,
+            confined: how.confined,
+        };
         pending::keep(&key, &pending, &self.ports).inspect_err(|fault| {
             // A person may let it run all the same, and this process at least remembers.
             self.ports.warn(&format!("the call `{}` cannot be remembered: {fault}", call.call));
@@ -124,17 +135,25 @@ impl Gate {
 
     /// Enters what a call changed, whether it was allowed to or not.
     pub fn settle(&mut self, call: &ToolCall, outcome: &Outcome) -> Settlement {
+        self.settle_with(call, outcome, None)
+    }
+
+    /// The same with what the tool said, which may tell that the kernel kept it from something.
+    pub fn settle_with(&mut self, call: &ToolCall, outcome: &Outcome, output: Option<&str>) -> Settlement {
         self.enter_again();
         let key = pending::key(&call.session, &call.call);
         if let Some(notice) = self.is_waiting(&key) {
-            return Settlement { lines: Vec::new(), notice: Some(notice) };
+            return Settlement { notice: Some(notice), ..Settlement::default() };
         }
         let ground = self.ground();
-        let mut settlement = match self.recall(&key) {
+        let pending = self.recall(&key);
+        let refusal = self.kernel_refusal(call, outcome, output, pending.as_ref(), &ground);
+        let mut settlement = match pending {
             Some(pending) => self.settle_recorded(call, outcome, key, &pending),
             None => self.settle_unrecorded(call, outcome, &ground),
         };
-        let notices: Vec<String> = [ground.notice, settlement.notice].into_iter().flatten().collect();
+        self.forget_evidence(call);
+        let notices: Vec<String> = [ground.notice, settlement.notice, refusal].into_iter().flatten().collect();
         settlement.notice = (!notices.is_empty()).then(|| notices.join("\n"));
         settlement
     }
@@ -159,12 +178,16 @@ impl Gate {
         }
         let work = Work { call, pending: &pending, outcome, now };
         let mut entries = self.entries(&work, facts.get(1..).unwrap_or_default());
-        let mut notice = None;
+        let (mut notice, mut restore) = (None, Vec::new());
         if let (Some(open), false) = (&pending.open_ended, matches!(outcome, Outcome::Refused(_))) {
             self.guarded.refresh(&self.look(&guarded::questions()), &self.ports);
-            let (found, said) = self.reconcile(&work, &key, open);
-            entries.extend(found);
-            notice = said;
+            let found = self.reconcile(&work, &key, open);
+            entries.extend(found.entries);
+            (notice, restore) = (found.notice, found.restore);
+        }
+        if let Some((entry, said)) = self.unconfined(&work) {
+            entries.push(entry);
+            notice = [notice, Some(said)].into_iter().flatten().reduce(|one, other| format!("{one}\n{other}"));
         }
         self.note_writes(&work, &entries);
         // Before it is forgotten, so that it is always one or the other.
@@ -188,7 +211,7 @@ impl Gate {
         if *outcome != Outcome::Unknown {
             self.settle_left_behind(None, now);
         }
-        Settlement { lines, notice }
+        Settlement { lines, notice, restore }
     }
 
     /// Enters a call that was rejected, where the settings want that.

@@ -13,6 +13,7 @@ mod queries;
 mod reader;
 mod schema;
 mod servers;
+mod shell_command;
 mod strays;
 mod unfamiliar;
 mod verbs;
@@ -32,6 +33,8 @@ use arguments::{Keys, Named};
 use commands::Judged;
 pub(super) use reader::reader;
 use schema::{Act, Kind, Tool};
+pub use shell_command::ShellCommand;
+pub(super) use shell_command::shell_command;
 
 /// No tool takes more arguments.
 const MAX_ARGUMENTS: usize = 256;

@@ -12,7 +12,6 @@ pub(super) const ROWS: &[Program] = &[Program {
         Some(command) => reader.run_program(command, call.state, call.input),
         None => govern(reader, call.args),
     }),
-    runs_another: true,
     ..Program::new(&["tollgate"])
 }];
 
