@@ -20,6 +20,7 @@ use crate::augment::{Directions, Finding, Knowledge, Listing, Plan};
 use crate::call::{self, ToolCall};
 use crate::config::confine::UserSettings;
 use crate::config::{self, Config};
+use crate::confine::evidence;
 use crate::hooks::{Command, Hooks};
 use crate::intents::context::{self, MOST_RECENT};
 use crate::intents::diagnosis::Diagnosis;
@@ -36,7 +37,6 @@ use crate::ledger::reading::{self, Filter};
 use crate::ledger::{self, checkpoint, rulings};
 use crate::ports::{Facts, FileFault, Kind, Ports, Question};
 use crate::state;
-pub use confined::{Answer, Run};
 pub use settle::{Outcome, Settlement};
 
 /// So far back the changes for the prompt are looked for.
@@ -139,6 +139,7 @@ impl Gate {
         let now = self.ports.clock.now();
         self.settle_left_behind(None, now);
         lease::sweep(now, &self.ports);
+        evidence::sweep(now, &self.ports);
         rulings::sweep(&self.ports);
         checkpoint::begin(&self.ports);
         Ok(found)

@@ -16,7 +16,7 @@
 //! | `expressible.rs` | whether grants let a command do what it is known to do |
 //! | `wrapping.rs` | the command line that runs a command confined |
 //! | `refusal.rs` | a command that failed because the kernel said no |
-//! | `evidence.rs` | that a call really ran confined, and in which folders it could reach more than its scope |
+//! | `answer.rs`, `evidence.rs` | what a host is told, and that a call really ran so |
 //!
 //! # What the kernel can say
 //!
@@ -25,6 +25,7 @@
 //! a control file in it: of that only what stands there already is granted, file by file and folder by folder. Where the system can
 //! make exceptions (Seatbelt), grants carry them instead ([`Grant::except`]).
 
+mod answer;
 mod build_folders;
 mod caches;
 mod devices;
@@ -46,6 +47,7 @@ use crate::config::confine::{Capability, Confinement};
 use crate::intents::guarded::Guarded;
 use crate::intents::scope::Scope;
 use crate::ports::Ports;
+pub use answer::{Answer, Run};
 pub use expressible::{Hindrance, hindrance, is_reached};
 pub use grant::{Grant, Grants, Kind, Repository};
 use opening::Opening;

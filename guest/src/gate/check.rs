@@ -60,7 +60,8 @@ impl Gate {
                 facts.extend(self.look(&questions));
             }
         }
-        if footprint.as_ref().is_some_and(|footprint| footprint.as_ref().is_ok_and(may_change)) {
+        let may_change = footprint.as_ref().is_some_and(|footprint| footprint.as_ref().is_ok_and(may_change));
+        if may_change || capability != Capability::None {
             self.guarded.refresh(facts.get(5..7).unwrap_or_default(), &self.ports);
         }
         let stamp = facts.get(own - 1).map_or(0, |facts| facts.stamp);
@@ -82,6 +83,10 @@ impl Gate {
             _ => None,
         };
         let is_ruled = matches!(governance, Governance::By(_));
+        let owner = match (&governance, selected.as_ref()) {
+            (Governance::By(intents), Some(selected)) if hold.is_some() => intents.find(selected).cloned(),
+            _ => None,
+        };
         let changes = effects.as_ref().map_or(true, is_change);
         let mut ruling = match (governance, effects) {
             (Governance::By(intents), Ok(effects)) => {
@@ -92,6 +97,9 @@ impl Gate {
             (Governance::Inaccessible(why), effects) => self.unseen(&why, effects, &config),
             (Governance::None, _) => Ruling::allow(Code::Ungoverned, Vec::new()),
         };
+        if let (true, Some(hold)) = (ruling.confined, &hold) {
+            self.prepare(call, owner.as_ref().filter(|intent| intent.status.is_open()), hold);
+        }
         if let (Verdict::Allow | Verdict::Ask, Ok(footprint)) = (ruling.verdict, &footprint) {
             self.note_reads(call, footprint, facts);
         }

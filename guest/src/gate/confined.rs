@@ -1,20 +1,21 @@
 //! Commands that run confined: what the kernel's hold means for a ruling, and what it is told to hold a command to.
 
+use std::cell::OnceCell;
+
 use super::check::Beside;
 use super::scratch::Scratch;
 use super::{Gate, bearings};
 use crate::call::effect::{Effect, Footprint, Operation};
-use crate::call::{self, ToolCall, shell};
+use crate::call::{self, ShellCommand, ToolCall, shell};
 use crate::config::confine::{Capability, Confinement, Mode, user_question};
 use crate::config::{Config, Policy};
-use crate::confine::evidence::{self, Evidence};
-use crate::confine::{self, Context, Grants, hindrance, is_reached};
+use crate::confine::{self, Answer, Context, Grants, Run, evidence, hindrance, is_reached};
 use crate::intents::file::Governance;
-use crate::intents::guarded;
+use crate::intents::guarded::{self, Guarded};
 use crate::intents::intent::Intent;
 use crate::intents::scope::Scope;
 use crate::ledger::pending;
-use crate::ports::Expectation;
+use crate::ports::{Expectation, Ports};
 use crate::ruling::{Code, Ruling};
 use crate::state;
 
@@ -25,9 +26,29 @@ pub(super) struct Hold<'a> {
     settings: Confinement,
     footprint: &'a Footprint,
     scratch: Vec<String>,
+    /// How the words of the command end.
+    words: Vec<String>,
+    /// What it may change, once somebody wants to know.
+    grants: OnceCell<Grants>,
 }
 
 impl Hold<'_> {
+    /// What the command may change, given what its intent owns.
+    fn grants(&self, scope: Option<&Scope>, guarded: &Guarded, ports: &Ports) -> &Grants {
+        self.grants.get_or_init(|| {
+            confine::grants(&Context {
+                session: self.session,
+                scope,
+                settings: &self.settings,
+                guarded,
+                scratch: &self.scratch,
+                footprint: self.footprint,
+                capability: self.capability,
+                ports,
+            })
+        })
+    }
+
     /// Whether every command runs confined.
     pub(super) fn holds_all(&self) -> bool {
         self.settings.mode == Mode::Always
@@ -56,65 +77,17 @@ impl Hold<'_> {
         if is_denied(!unknowns.is_empty(), config.unknown) || is_denied(runs_program, config.programs) {
             return None;
         }
-        let grants = confine::grants(&Context {
-            session: self.session,
-            scope: Some(scope),
-            settings: &self.settings,
-            guarded: beside.guarded,
-            scratch: &self.scratch,
-            footprint: self.footprint,
-            capability: self.capability,
-            ports: beside.ports,
-        });
+        let grants = self.grants(Some(scope), beside.guarded, beside.ports);
         if is_certain {
             // A command that is read to the end runs as it was read where the kernel cannot express what it may do.
-            let confined = is_reached(effects, &grants);
+            let confined = is_reached(effects, grants);
             return Some(Ruling { confined, ..Ruling::allow(Code::InScope, Vec::new()) });
         }
-        Some(match hindrance(effects, self.footprint, &grants) {
+        Some(match hindrance(effects, self.footprint, grants) {
             Some(hindrance) => Ruling::deny(Code::NotConfinable, hindrance.reason(), Vec::new()),
             None => Ruling { confined: true, ..Ruling::allow(Code::Confined, Vec::new()) },
         })
     }
-}
-
-/// How a command is to run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Run {
-    /// Held to the grants.
-    Confined,
-    /// As it is.
-    Plain,
-    /// Not at all.
-    Refused,
-}
-
-impl Run {
-    /// Its name.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Confined => "confined",
-            Self::Plain => "plain",
-            Self::Refused => "refused",
-        }
-    }
-}
-
-/// What a host is told that is about to run a command.
-#[derive(Debug)]
-pub struct Answer {
-    /// How the command is to run.
-    pub run: Run,
-    /// Which commands run confined.
-    pub mode: Mode,
-    /// Whether it may open TCP connections and listen.
-    pub network: bool,
-    /// What it works for.
-    pub intent: Option<Intent>,
-    /// What it may change.
-    pub grants: Grants,
-    /// What to tell the person.
-    pub say: Option<String>,
 }
 
 impl Gate {
@@ -126,15 +99,31 @@ impl Gate {
         footprint: &'a Footprint,
         config: &Config,
     ) -> Option<Hold<'a>> {
-        if capability == Capability::None || call::shell_command(call, config).is_none() {
-            return None;
-        }
+        let command = call::shell_command(call, config).filter(|_| capability != Capability::None)?;
         let settings = self.confinement(config);
         if settings.mode == Mode::Off {
             return None;
         }
         let scratch = Scratch::of(&call.session, &self.ports);
-        Some(Hold { session: &call.session, capability, settings, footprint, scratch })
+        let words = match command {
+            ShellCommand::Text { command, .. } => vec!["-c".to_owned(), command],
+            ShellCommand::Words(words) => words,
+        };
+        Some(Hold { session: &call.session, capability, settings, footprint, scratch, words, grants: OnceCell::new() })
+    }
+
+    /// Keeps what a command may change that is to run confined, for whoever runs it.
+    pub(super) fn prepare(&self, call: &ToolCall, intent: Option<&Intent>, hold: &Hold<'_>) {
+        let scope = intent.map(|intent| &intent.owned_scope);
+        let answer = Answer {
+            run: Run::Confined,
+            mode: hold.settings.mode,
+            network: hold.settings.network,
+            intent: intent.cloned(),
+            grants: hold.grants(scope, &self.guarded, &self.ports).clone(),
+            say: None,
+        };
+        evidence::prepare(&call.session, &call.call, hold.words.clone(), &answer, self.ports.clock.now(), &self.ports);
     }
 
     /// What is in force about confinement.
@@ -189,7 +178,7 @@ impl Gate {
         let intent = intent.filter(|intent| intent.status.is_open());
         if capability == Capability::None {
             if let Some(call) = call {
-                self.keep_evidence(session, call, &Evidence::default());
+                evidence::mark(session, call, Run::Plain, &self.ports);
             }
             let why = why.unwrap_or("this system cannot confine commands");
             if config.strict {
@@ -211,15 +200,12 @@ impl Gate {
             capability,
             ports: &self.ports,
         });
+        let answer = Answer { run: Run::Confined, mode: settings.mode, network: settings.network, intent, grants, say: None };
         if let Some(call) = call {
-            self.keep_evidence(session, call, &Evidence::new(true, &grants));
+            evidence::prepare(session, call, command.to_vec(), &answer, self.ports.clock.now(), &self.ports);
+            evidence::mark(session, call, Run::Confined, &self.ports);
         }
-        Answer { run: Run::Confined, mode: settings.mode, network: settings.network, intent, grants, say: None }
-    }
-
-    fn keep_evidence(&self, session: &str, call: &str, kept: &Evidence) {
-        // A command that runs in a confined one finds the state closed, and the outer one has told of the call.
-        let _ = evidence::keep(session, call, kept, &self.ports);
+        answer
     }
 
     /// Whether a session is told for the first time that its commands run unconfined.

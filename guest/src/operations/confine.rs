@@ -13,7 +13,7 @@
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::{Fault, read, summary};
+use super::{Fault, read};
 use crate::config::confine::Capability;
 use crate::confine::wrapping::{self, Wrapping};
 use crate::gate::Gate;
@@ -77,16 +77,5 @@ pub(super) fn answer(gate: &mut Gate, op: &str, mut fields: Map<String, Value>) 
     let asked: Asked = read(op, &["session"], fields)?;
     let cwd = asked.cwd.as_deref().unwrap_or_default();
     let answer = gate.confine(&asked.session, asked.call.as_deref(), &command, cwd, capability, asked.why.as_deref());
-    let env: Map<String, Value> =
-        answer.grants.temporary.iter().map(|folder| ("TMPDIR".to_owned(), Value::from(folder.clone()))).collect();
-    Ok(json!({
-        "run": answer.run.as_str(),
-        "mode": answer.mode.as_str(),
-        "network": answer.network,
-        "intent": answer.intent.as_ref().map(summary),
-        "grants": answer.grants.list.iter().map(|grant| grant.json()).collect::<Vec<_>>(),
-        "env": env,
-        "notes": answer.grants.notes,
-        "say": answer.say,
-    }))
+    Ok(answer.json())
 }
