@@ -6,7 +6,6 @@ use anyhow::{Context as _, Result, ensure};
 
 use crate::check;
 use crate::e2e;
-use crate::e2e_vscode;
 use crate::fuzz;
 use crate::house::{cargo, house, run, tollgate};
 use crate::npm;
@@ -28,8 +27,7 @@ pub(crate) fn test() -> Result<()> {
         run(Command::new(&runtime.program).arg("test/fixtures.mjs").current_dir(&wrapper))?;
         same_digest(&runtime)?;
     }
-    e2e::e2e()?;
-    e2e_vscode::test()?;
+    e2e::test(&[])?;
     println!("\nall tests passed");
     Ok(())
 }
