@@ -23,7 +23,10 @@ export const FILES = {
   'build.sh': 'echo made > src/billing/made.ts\n',
 };
 
-/** Makes the folders; `discard` removes them. Programs that run in it get `env`. */
+/**
+ * Makes the folders; `discard` removes them. Programs that run in it get `env`. `tollgate` runs the command, `person` runs it as a
+ * person does, at a terminal.
+ */
 export function makeWorkspace(name, files) {
   const top = fs.mkdtempSync(path.join(fs.realpathSync(os.tmpdir()), `tollgate-${name}-`));
   const [workspace, home, tmp] = ['workspace', 'home', 'tmp'].map((folder) => path.join(top, folder));
@@ -32,8 +35,13 @@ export function makeWorkspace(name, files) {
   const search = [path.dirname(process.env.TOLLGATE), process.env.PATH].join(path.delimiter);
   const env = { PATH: search, HOME: home, TMPDIR: tmp, TERM: 'dumb' };
   const tollgate = (...words) => execFileSync(process.env.TOLLGATE, words, { cwd: workspace, env, encoding: 'utf8' });
+  const person = (...words) => {
+    const typed = [process.env.TOLLGATE, ...words].map((word) => `'${word}'`).join(' ');
+    const options = { cwd: workspace, env, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] };
+    return execFileSync('script', ['--quiet', '--return', '--command', typed, '/dev/null'], options);
+  };
   const discard = () => fs.rmSync(top, { recursive: true, force: true, maxRetries: 5 });
-  return { top, workspace, home, tmp, env: { ...env }, tollgate, discard };
+  return { top, workspace, home, tmp, env: { ...env }, tollgate, person, discard };
 }
 
 /** Files by name, below a folder. */

@@ -26,14 +26,14 @@ const TOLD = ['--output-format', 'stream-json', '--verbose', '--include-hook-eve
  */
 export async function play({ files, scripts, prompts, prepare = () => {} }) {
   const made = makeWorkspace('claude', files);
-  const { workspace, home, env, tollgate, discard } = made;
+  const { workspace, home, env, person, discard } = made;
   const scripted = await startModel(scripts(workspace), messages);
   try {
     // Without its trust in the folder, Claude Code asks first.
     const trusted = { hasCompletedOnboarding: true, projects: { [workspace]: { hasTrustDialogAccepted: true } } };
     const settings = { permissions: { allow: ALLOWED }, enableAllProjectMcpServers: true };
     write(home, { '.claude.json': JSON.stringify(trusted), '.claude/settings.json': JSON.stringify(settings) });
-    tollgate('init', '--host', 'claude-code', '--yes');
+    person('init', '--host', 'claude-code', '--yes');
     for (const name of OFF) env[name] = '1';
     Object.assign(env, PATIENCE, { ANTHROPIC_BASE_URL: `http://127.0.0.1:${scripted.port}`, ANTHROPIC_API_KEY: 'none' });
     prepare(made);

@@ -17,6 +17,7 @@ check_for_update_on_startup = false
 approval_policy = "never"
 sandbox_mode = "danger-full-access"
 web_search = "disabled"
+allow_login_shell = false
 
 [features]
 plugins = false
@@ -47,13 +48,13 @@ trust_level = "trusted"
  */
 export async function play({ files, scripts, prompts, trust = true, prepare = () => {} }) {
   const made = makeWorkspace('codex', files);
-  const { workspace, home, env, tollgate, discard } = made;
+  const { workspace, home, env, person, discard } = made;
   const scripted = await startModel(scripts(workspace), responses);
   try {
     execFileSync('git', ['init', '--quiet'], { cwd: workspace, env });
     write(home, { '.codex/config.toml': settings(workspace, scripted.port) });
     Object.assign(env, { SCRIPTED_KEY: 'none', RUST_LOG: 'error' });
-    const wired = tollgate('init', '--host', 'codex', '--yes');
+    person('init', '--host', 'codex', '--yes');
     // As its note says.
     execFileSync(codex, ['mcp', 'add', 'tollgate', '--', 'tollgate', 'mcp-serve'], { cwd: workspace, env, stdio: 'ignore' });
     const trusted = trust ? await trustHooks(codex, workspace, env) : [];
@@ -64,7 +65,7 @@ export async function play({ files, scripts, prompts, trust = true, prepare = ()
       const { output } = await finished(codex, words, { cwd: workspace, env });
       events.push(...output.trim().split('\n').map((line) => JSON.parse(line)));
     }
-    return { ...made, wired, trusted, requests: scripted.requests, events };
+    return { ...made, trusted, requests: scripted.requests, events };
   } catch (error) {
     discard();
     throw error;

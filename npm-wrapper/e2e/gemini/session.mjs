@@ -23,14 +23,14 @@ const SETTINGS = {
  */
 export async function play({ files, scripts, prompts, prepare = () => {} }) {
   const made = makeWorkspace('gemini', files);
-  const { workspace, home, env, tollgate, discard } = made;
+  const { workspace, home, env, person, discard } = made;
   const scripted = await startModel(scripts(workspace), contents);
   try {
     execFileSync('git', ['init', '--quiet'], { cwd: workspace, env });
     // Without its trust in the folder, Gemini CLI does not start.
     const trusted = { [workspace]: 'TRUST_FOLDER' };
     write(home, { '.gemini/settings.json': JSON.stringify(SETTINGS), '.gemini/trustedFolders.json': JSON.stringify(trusted) });
-    const wired = tollgate('init', '--host', 'gemini', '--yes');
+    person('init', '--host', 'gemini', '--yes');
     Object.assign(env, {
       NO_COLOR: '1',
       GEMINI_API_KEY: 'none',
@@ -45,7 +45,7 @@ export async function play({ files, scripts, prompts, prepare = () => {} }) {
       const { output } = await finished(process.execPath, [...words, ...more], { cwd: workspace, env });
       events.push(...output.trim().split('\n').filter((line) => line.startsWith('{')).map((line) => JSON.parse(line)));
     }
-    return { ...made, wired, requests: scripted.requests, events };
+    return { ...made, requests: scripted.requests, events };
   } catch (error) {
     discard();
     throw error;

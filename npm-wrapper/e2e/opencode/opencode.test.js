@@ -6,7 +6,7 @@ import { describe, test } from 'node:test';
 import { assertTold, spoken } from '../turns.mjs';
 import { FILES, NOTE, brief, ledger, write } from '../workspace.mjs';
 import { resultsIn, systemOf } from './chat.mjs';
-import { mcpServer, play, wrapper } from './session.mjs';
+import { installed, mcpServer, play, wrapper } from './session.mjs';
 
 const SELECT = ['select_active_intent', { intent_id: 'INT-001' }];
 const OUT = /^`src\/billing\/\S+` is not in the scope of INT-001 .*; keep to these files, or select the intent that owns it$/;
@@ -178,9 +178,3 @@ describe('OpenCode', { concurrency: 2 }, () => {
     assert.deepEqual(fs.readdirSync(path.join(workspace, '.tollgate')), ['concepts']);
   });
 });
-
-/** The package as npm would leave it in a folder. */
-function installed(folder) {
-  const names = ['package.json', ...fs.readdirSync(path.join(wrapper, 'dist')).map((name) => path.join('dist', name))];
-  return Object.fromEntries(names.map((name) => [path.join(folder, name), fs.readFileSync(path.join(wrapper, name))]));
-}

@@ -47,6 +47,12 @@ export async function play({ files, scripts, settings = {}, model = 'plain', pre
   }
 }
 
+/** The package as npm would leave it in a folder. */
+export function installed(folder) {
+  const names = ['package.json', ...fs.readdirSync(path.join(wrapper, 'dist')).map((name) => path.join('dist', name))];
+  return Object.fromEntries(names.map((name) => [path.join(folder, name), fs.readFileSync(path.join(wrapper, name))]));
+}
+
 /** An MCP server that is really there, with the workspace as its folder. */
 export function mcpServer(workspace) {
   const server = path.join(packages, '@modelcontextprotocol/server-filesystem/dist/index.js');
@@ -73,6 +79,6 @@ function configuration(model, port) {
         models,
       },
     },
-    permission: { edit: 'allow', bash: { '*': 'allow', 'rm *': 'deny' } },
+    permission: { edit: 'allow', external_directory: 'allow', bash: { '*': 'allow', 'rm *': 'deny' } },
   };
 }
