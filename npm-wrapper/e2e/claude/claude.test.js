@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import * as path from 'node:path';
 import { test } from 'node:test';
+import { assertListed } from '../tools.mjs';
 import { spoken } from '../turns.mjs';
 import { FILES, NOTE, assertFiles, brief, ledger } from '../workspace.mjs';
 import { resultsIn, textsIn } from './messages.mjs';
@@ -102,6 +103,7 @@ test('a session in Claude Code, and its continuation', async (t) => {
   t.after(played.discard);
   const { workspace, requests, events, tollgate } = played;
   assertHooked(events);
+  assertListed('claude-code', events.find(({ subtype }) => subtype === 'init').tools);
   const servers = events.find(({ subtype }) => subtype === 'init').mcp_servers;
   assert.deepEqual(servers.map(({ name, status }) => [name, status]), [['tollgate', 'connected']]);
   assert.deepEqual(events.filter(({ type }) => type === 'result').map(({ result }) => result), ['All done.', 'Done again.']);

@@ -1,6 +1,7 @@
 // The command hook inside the real Codex. `cargo xtask test` runs this; a run takes seconds, so one plays many turns.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { assertListed } from '../tools.mjs';
 import { assertTold, spoken } from '../turns.mjs';
 import { FILES, NOTE, assertFiles, brief, ledger } from '../workspace.mjs';
 import { resultsIn, textsIn } from './responses.mjs';
@@ -64,6 +65,9 @@ test('a session in Codex, and its continuation', async (t) => {
   });
   t.after(played.discard);
   const { workspace, requests, events, tollgate } = played;
+  // Hooks see the names of a namespace and of its tool joined.
+  const offered = requests[0].tools.flatMap(({ name, type, tools }) => tools?.map((tool) => name + tool.name) ?? [name ?? type]);
+  assertListed('codex', offered);
   // The sub-agent's conversation is its own.
   const isChilds = (request) => textsIn(request).includes('SUBTASK');
   const [last, child] = [requests.findLast((request) => !isChilds(request)), requests.findLast(isChilds)];

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import * as path from 'node:path';
 import { test } from 'node:test';
+import { assertListed } from '../tools.mjs';
 import { assertTold, spoken } from '../turns.mjs';
 import { FILES, NOTE, assertFiles, brief, ledger } from '../workspace.mjs';
 import { resultsIn, textsIn } from './contents.mjs';
@@ -70,6 +71,7 @@ test('a session in Gemini CLI, and its continuation', async (t) => {
   });
   t.after(played.discard);
   const { workspace, requests, events, tollgate } = played;
+  assertListed('gemini', requests[0].tools.flatMap(({ functionDeclarations }) => functionDeclarations.map(({ name }) => name)));
   // The sub-agent's conversation is its own. It is not told what came of the call that ends it.
   const isChilds = (request) => textsIn(request).includes('SUBTASK');
   const [last, child] = [requests.findLast((request) => !isChilds(request)), requests.findLast(isChilds)];

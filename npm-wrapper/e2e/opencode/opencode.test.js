@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { describe, test } from 'node:test';
+import { assertListed } from '../tools.mjs';
 import { assertTold, spoken } from '../turns.mjs';
 import { FILES, NOTE, brief, ledger, write } from '../workspace.mjs';
 import { resultsIn, systemOf } from './chat.mjs';
@@ -69,6 +70,7 @@ describe('OpenCode', { concurrency: 2 }, () => {
     const { workspace, requests, output } = played;
     assertLive(played, true);
     const last = lastOf(requests, 'Please do the work');
+    assertListed('opencode', last.tools.map((tool) => tool.function.name));
     assertTold(resultsIn(last), turns);
     assert.match(systemOf(last), /<active_intent>\nIntent: INT-001/);
     // The command was given the note, as a comment, and did what it does without.

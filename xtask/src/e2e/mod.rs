@@ -24,7 +24,7 @@ const LOOPBACK: &str = r#"ip link set lo up && exec "$@""#;
 struct Program {
     /// As people call it.
     title: &'static str,
-    /// Its name in the summary, and the folder below `xtask/e2e` that pins its packages.
+    /// As `tollgate hook` calls it; the folder below `xtask/e2e` that pins its packages has the same name.
     name: &'static str,
     /// The package whose version the summary has.
     package: &'static str,
@@ -59,7 +59,7 @@ const PROGRAMS: &[Program] = &[
     },
     Program {
         title: "Gemini CLI",
-        name: "gemini-cli",
+        name: "gemini",
         package: "@google/gemini-cli",
         binary: "@google/gemini-cli/bundle/gemini.js",
         tests: "gemini",
@@ -166,6 +166,10 @@ mod tests {
             assert!(!test_files(program.tests).unwrap().is_empty(), "{}", program.name);
             let version = pinned_version(program.name, program.package).unwrap();
             assert!(version.starts_with(|c: char| c.is_ascii_digit()), "{}: {version}", program.name);
+            // The list of its tools is that of the same version.
+            let path = house().join("fixtures/tools").join(program.name).with_extension("json");
+            let list: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+            assert_eq!(list.get("version").and_then(Value::as_str), Some(version.as_str()), "{}", program.name);
         }
     }
 }
