@@ -44,6 +44,12 @@ export function makeWorkspace(name, files) {
   return { top, workspace, home, tmp, env: { ...env }, tollgate, person, discard };
 }
 
+/** Takes the command from the search path of the programs that run in a workspace, as on a machine where nobody installed it. */
+export function withoutCommand({ env }) {
+  const folders = env.PATH.split(path.delimiter).filter((folder) => !fs.existsSync(path.join(folder, 'tollgate')));
+  env.PATH = folders.join(path.delimiter);
+}
+
 /** Files by name, below a folder. */
 export function write(folder, files) {
   for (const [name, content] of Object.entries(files)) {

@@ -4,7 +4,7 @@ import * as path from 'node:path';
 import { test } from 'node:test';
 import { assertListed } from '../tools.mjs';
 import { spoken } from '../turns.mjs';
-import { FILES, NOTE, assertFiles, brief, ledger } from '../workspace.mjs';
+import { FILES, NOTE, assertFiles, brief, ledger, withoutCommand } from '../workspace.mjs';
 import { resultsIn, textsIn } from './messages.mjs';
 import { play } from './session.mjs';
 
@@ -150,4 +150,14 @@ test('a session in Claude Code, and its continuation', async (t) => {
   const { ok, hosts } = JSON.parse(tollgate('doctor', '--json'));
   assert.equal(ok, true);
   assert.deepEqual(hosts.map(({ host, state, tools }) => [host, state, tools]), [['claude-code', 'live', 'every tool']]);
+});
+
+test('where the command is missing, Claude Code runs everything, and says so', async (t) => {
+  const save = (root) => ['Write', { file_path: path.join(root, 'src/billing/new.ts'), content: 'x\n' }];
+  const scripts = (root) => [{ when: 'Go', turns: [[save(root)], 'Done.'] }];
+  const played = await play({ files: FILES, prompts: ['Go'], scripts, prepare: withoutCommand });
+  t.after(played.discard);
+  assertFiles(played.workspace, { 'src/billing/new.ts': 'x\n' });
+  const warnings = played.events.filter(({ level }) => level === 'warning').map(({ content }) => content);
+  assert.match(warnings.join('\n'), /A hook gave no usable answer, so it didn't check this action/);
 });

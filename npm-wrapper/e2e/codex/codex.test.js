@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { assertListed } from '../tools.mjs';
 import { assertTold, spoken } from '../turns.mjs';
-import { FILES, NOTE, assertFiles, brief, ledger } from '../workspace.mjs';
+import { FILES, NOTE, assertFiles, brief, ledger, withoutCommand } from '../workspace.mjs';
 import { resultsIn, textsIn } from './responses.mjs';
 import { play } from './session.mjs';
 
@@ -113,4 +113,13 @@ test('a session in Codex, and its continuation', async (t) => {
   const { ok, hosts } = JSON.parse(tollgate('doctor', '--json'));
   assert.equal(ok, true);
   assert.deepEqual(hosts.map(({ host, state, tools }) => [host, state, tools]), [['codex', 'live', 'every tool']]);
+});
+
+test('where the command is missing, Codex runs everything', async (t) => {
+  const turns = [[[...patch('*** Add File: src/billing/new.ts', '+x'), /^Exit code: 0\n/]], 'Done.'];
+  const scripts = () => [{ when: 'Go', turns: spoken(turns) }];
+  const played = await play({ files: FILES, prompts: ['Go'], scripts, prepare: withoutCommand });
+  t.after(played.discard);
+  assertTold(resultsIn(played.requests.at(-1)), turns);
+  assertFiles(played.workspace, { 'src/billing/new.ts': 'x\n' });
 });

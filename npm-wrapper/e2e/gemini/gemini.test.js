@@ -4,7 +4,7 @@ import * as path from 'node:path';
 import { test } from 'node:test';
 import { assertListed } from '../tools.mjs';
 import { assertTold, spoken } from '../turns.mjs';
-import { FILES, NOTE, assertFiles, brief, ledger } from '../workspace.mjs';
+import { FILES, NOTE, assertFiles, brief, ledger, withoutCommand } from '../workspace.mjs';
 import { resultsIn, textsIn } from './contents.mjs';
 import { play } from './session.mjs';
 
@@ -111,4 +111,14 @@ test('a session in Gemini CLI, and its continuation', async (t) => {
   const { ok, hosts } = JSON.parse(tollgate('doctor', '--json'));
   assert.equal(ok, true);
   assert.deepEqual(hosts.map(({ host, state, tools }) => [host, state, tools]), [['gemini', 'live', 'every tool']]);
+});
+
+test('where the command is missing, Gemini CLI runs nothing', async (t) => {
+  const scripts = (root) => [{ when: 'Go', turns: [work(root)[3].map(([tool, args]) => [tool, args]), 'Done.'] }];
+  const played = await play({ files: FILES, prompts: ['Go'], scripts, prepare: withoutCommand });
+  t.after(played.discard);
+  const errors = played.events.filter(({ type }) => type === 'error').map(({ message }) => message);
+  assert.match(errors.join('\n'), /Agent execution blocked: .*tollgate/);
+  assert.deepEqual(played.requests, []);
+  assertFiles(played.workspace, { 'src/auth/new.ts': null });
 });

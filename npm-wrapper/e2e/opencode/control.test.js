@@ -2,7 +2,7 @@
 import * as path from 'node:path';
 import { test } from 'node:test';
 import { assertControlIsHeld } from '../control.mjs';
-import { resultsIn } from './chat.mjs';
+import { resultsIn } from '../chat.mjs';
 import { installed, play } from './session.mjs';
 
 const save = (root, name) => ['write', { filePath: path.join(root, name), content: 'new\n' }];

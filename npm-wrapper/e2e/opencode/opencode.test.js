@@ -6,7 +6,7 @@ import { describe, test } from 'node:test';
 import { assertListed } from '../tools.mjs';
 import { assertTold, spoken } from '../turns.mjs';
 import { FILES, NOTE, brief, ledger, write } from '../workspace.mjs';
-import { resultsIn, systemOf } from './chat.mjs';
+import { resultsIn, systemOf } from '../chat.mjs';
 import { installed, mcpServer, play, wrapper } from './session.mjs';
 
 const SELECT = ['select_active_intent', { intent_id: 'INT-001' }];

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { startModel } from '../model.mjs';
 import { finished, packages } from '../programs.mjs';
 import { makeWorkspace, write } from '../workspace.mjs';
-import { chat } from './chat.mjs';
+import { chat } from '../chat.mjs';
 
 /** The npm package. */
 export const wrapper = fileURLToPath(new URL('../..', import.meta.url));

@@ -4,7 +4,8 @@ use serde_json::Value;
 use tollgate::{Error, Tollgate};
 
 /// What hosts put before the name of a tool of the server `tollgate`; Cursor does not name the server.
-const PREFIXES: [&str; 8] = ["", "mcp__tollgate__", "mcp_tollgate_", "tollgate__", "tollgate_", "tollgate.", "tollgate/", "MCP:"];
+const PREFIXES: [&str; 9] =
+    ["", "mcp__tollgate__", "mcp_tollgate_", "tollgate__", "tollgate_", "tollgate-", "tollgate.", "tollgate/", "MCP:"];
 
 const NAMES: [&str; 2] = ["select_active_intent", "clear_active_intent"];
 
@@ -52,6 +53,7 @@ mod tests {
             ("mcp__tollgate__select_active_intent", Some("select_active_intent")),
             ("mcp_tollgate_clear_active_intent", Some("clear_active_intent")),
             ("tollgate_select_active_intent", Some("select_active_intent")),
+            ("tollgate-select_active_intent", Some("select_active_intent")),
             ("MCP:select_active_intent", Some("select_active_intent")),
             ("mcp__other__select_active_intent", None),
             ("deselect_active_intent", None),
