@@ -59,7 +59,7 @@ fn world(resolve: &mut Resolve, texts: &BTreeMap<String, String>, renamed: Optio
     }
     let group: UnresolvedPackageGroup = sources.parse().map_err(|(_, fault)| anyhow::anyhow!("{fault}"))?;
     let package = resolve.push_group(group)?;
-    Ok(resolve.select_world(&[package], Some(WORLD))?)
+    resolve.select_world(&[package], Some(WORLD))
 }
 
 fn version(texts: &BTreeMap<String, String>) -> Result<&str> {
