@@ -76,7 +76,7 @@ describe('OpenCode', { concurrency: 2 }, () => {
         const { turns, flat } = rehearsed([
           [['write', { filePath: at(root, 'src/auth/new.ts'), content: 'new\n' }, /^Tollgate: no intent is active; call select_active_intent first/]],
           [
-            ['list_intents', {}, /"active": null[^]*"INT-001"/],
+            ['list_intents', {}, /"INT-001"[^]*"active": null/],
             ['select_active_intent', { intent_id: 'INT-9' }, /^Tollgate: there is no intent `INT-9`; choose one of: INT-001/],
           ],
           [[...SELECT, /^The active intent is INT-001 \(Login hardening, IN_PROGRESS\)\./]],
