@@ -70,7 +70,7 @@ fn watch(opened: &mut Opened, place: &Place, screen: &mut Screen<'_>) -> Result<
     let (records, approvals, listener) = (board.clone(), board.clone(), Arc::clone(&listening));
     let options = HookOptions::new()
         .on_record(move |record| records.put(Shown::Record(json!(record))))
-        .on_approval(move |approval| approvals.put(Shown::Approval(json!(approval))))
+        .on_approval(move |approval| approvals.put(Shown::Approval(typed("approval", &json!(approval)))))
         .on_listen(move |trigger, on| {
             let mut listener = listener.lock().unwrap_or_else(PoisonError::into_inner);
             listener.as_mut().map_or(Ok(()), |listener| listener.listen(trigger, on))
@@ -122,11 +122,17 @@ fn subjects(root: &Path, triggers: &[String]) -> String {
     }
 }
 
+/// An object with its type in front.
+fn typed(kind: &str, value: &Value) -> Value {
+    let fields = value.as_object().cloned().unwrap_or_default();
+    std::iter::once(("type".to_owned(), kind.into())).chain(fields).collect::<serde_json::Map<_, _>>().into()
+}
+
 fn show(shown: &Shown, json: bool, screen: &mut Screen<'_>) -> Result<(), Stop> {
     match shown {
         Shown::Note(note) => screen.note(note),
         Shown::Record(record) if json => screen.json(&json!({"type": "record", "record": record}))?,
-        Shown::Approval(approval) if json => screen.json(&json!({"type": "approval", "approval": approval}))?,
+        Shown::Approval(approval) if json => screen.json(approval)?,
         Shown::Record(record) => {
             if is_over(record) {
                 let line = line(record, screen);
