@@ -11,6 +11,7 @@
 //! | module | what lives there |
 //! | --- | --- |
 //! | `component` | the WebAssembly face, and the only file that touches generated bindings |
+//! | [`exchange`] | one event of an agent program, from its payload to the answer in the program's own words |
 //! | [`operations`] | the same gate as JSON lines, which is what `tollgate eval` speaks |
 //! | [`gate`] | the three questions: may it run, what happened, what is known |
 //! | [`ruling`] | the verdict, its code, its reason |
@@ -19,7 +20,8 @@
 //! | [`intents`] | what the work is for, who works for it, what it owns |
 //! | [`ledger`] | what happened, one line per changed file |
 //! | [`augment`] | what is known about the concepts that a call names |
-//! | [`hooks`] | what others want to happen when something does: declarations, trust, schedule |
+//! | [`hooks`] | user- and workspace-defined hooks: declarations, trust, scheduling |
+//! | [`engine`] | what passes between the gate and its host while something takes time |
 //! | [`programs`] | what is known about each agent program: its tools, payloads and answers, settings files, processes |
 //! | [`redact`] | text without its secrets |
 //! | [`state`] | the gate's memory between calls |
@@ -53,6 +55,8 @@ pub mod call;
 mod component;
 pub mod config;
 pub mod digest;
+pub mod engine;
+pub mod exchange;
 pub mod gate;
 pub mod glob;
 pub mod hooks;

@@ -100,6 +100,21 @@ pub struct Placement {
     pub origin: Origin,
 }
 
+/// Whether what a call starts may go on after the call has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Persistence {
+    /// It ends with the call.
+    #[default]
+    Ends,
+    /// It reads what is typed into it later; once the call has ended, so has it.
+    Interactive,
+    /// The agent program keeps it running, until the session is over at the latest.
+    Session,
+    /// Nothing ends it together with the session.
+    Detached,
+}
+
 /// Everything a call does, as far as its arguments tell.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Footprint {
@@ -111,6 +126,8 @@ pub struct Footprint {
     pub unknowns: Vec<String>,
     /// Whether some of it may not happen, as in a shell command that can take several ways.
     pub conditional: bool,
+    /// Whether some of it may happen after the call has ended.
+    pub persistence: Persistence,
 }
 
 impl Footprint {
@@ -145,6 +162,7 @@ impl Footprint {
         }
         self.unknowns.extend(other.unknowns);
         self.conditional |= other.conditional;
+        self.persistence = self.persistence.max(other.persistence);
     }
 }
 

@@ -1,12 +1,13 @@
 //! Before a tool runs: may it?
 
 use super::guard::is_open_ended;
+use super::late::Moment;
 use super::on_fault::OnFault;
 use super::scratch::Scratch;
-use super::settle::Remembered;
+use super::settle::{Remembered, join};
 use super::unrecorded::may_change;
 use super::{Gate, bearings, ledger_questions};
-use crate::call::effect::{Effect, Extent, Footprint, Operation};
+use crate::call::effect::{Effect, Extent, Footprint, Operation, Persistence};
 use crate::call::path::{Location, WorkspacePath};
 use crate::call::resolve::{self, Effects};
 use crate::call::{self, CallFault, ToolCall};
@@ -16,6 +17,7 @@ use crate::intents::guarded::{self, Guarded};
 use crate::intents::intent::{Intent, IntentId};
 use crate::intents::scope::Reach;
 use crate::intents::selection;
+use crate::ledger::late;
 use crate::ledger::rulings::{self, Past};
 use crate::ports::Question;
 use crate::ruling::{Code, Ruling, Verdict};
@@ -30,6 +32,7 @@ impl Gate {
         let mut questions: Vec<Question> = bearings().into();
         questions.extend(ledger_questions());
         questions.extend(guarded::questions());
+        questions.push(late::question());
         questions.push(selection::question(&call.session));
         let own = questions.len();
         // What the call does is worked out beforehand, so that one look answers everything, unless nobody will ask.
@@ -53,6 +56,9 @@ impl Gate {
                 facts.extend(self.look(&questions));
             }
         }
+        if facts.get(own - 2).is_some_and(late::is_open) {
+            self.compare_late(Moment::Call);
+        }
         if footprint.as_ref().is_some_and(|footprint| footprint.as_ref().is_ok_and(may_change)) {
             self.guarded.refresh(facts.get(5..7).unwrap_or_default(), &self.ports);
         }
@@ -73,7 +79,10 @@ impl Gate {
         let is_ruled = matches!(governance, Governance::By(_));
         let changes = effects.as_ref().map_or(true, is_change);
         let mut ruling = match (governance, effects) {
-            (Governance::By(intents), Ok(effects)) => self.rule(call, &intents, selected.as_ref(), effects, &config),
+            (Governance::By(intents), Ok(effects)) => {
+                let persistence = footprint.as_ref().map_or(Persistence::Ends, |footprint| footprint.persistence);
+                self.rule(call, &intents, selected.as_ref(), (effects, persistence), &config)
+            }
             (Governance::By(_), Err(fault)) => refusal(&fault),
             (Governance::Unreadable(why), effects) => ungoverned(&why, effects, &config),
             (Governance::Inaccessible(why), effects) => self.unseen(&why, effects, &config),
@@ -91,7 +100,7 @@ impl Gate {
             rulings::note(&call.session, &call.call, Past::Passed, &self.ports);
         }
         ruling.effects.truncate(MOST_REPORTED);
-        told(ruling, notice)
+        told(ruling, notice.into_iter().chain(std::mem::take(&mut self.remarks)).reduce(join))
     }
 
     /// The whole chain: scope, what the session has seen, who else is writing. What passes is remembered.
@@ -100,7 +109,7 @@ impl Gate {
         call: &ToolCall,
         intents: &Intents,
         selected: Option<&IntentId>,
-        effects: Effects,
+        (effects, persistence): (Effects, Persistence),
         config: &Config,
     ) -> Ruling {
         let (unknown, conditional) = (!effects.unknowns.is_empty(), effects.conditional);
@@ -131,7 +140,7 @@ impl Gate {
         }
         // Remembered in any case: a person may let it run, and then it is entered.
         let open_ended = is_open_ended(&ruling.effects, unknown);
-        let how = Remembered { since: now.0, certain: !conditional, open_ended };
+        let how = Remembered { since: now.0, certain: !conditional, open_ended, persistence };
         if let Err(why) = self.remember(call, intent, &ruling.effects, how) {
             fault = Some(format!("the call cannot be remembered until it is done: {why}"));
         }

@@ -42,6 +42,7 @@ pub mod trust;
 pub mod wiring;
 
 pub use limit::{Limit, cut};
+pub(crate) use payload::UNSAID;
 pub use salvage::salvage;
 pub use speech::{Answer, Call, Ending, Event, Moment, Speech};
 pub use table::{act, dialect, tools};

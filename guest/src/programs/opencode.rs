@@ -1,7 +1,8 @@
 //! OpenCode 1.18 and Kilo, by the schemas of its tools.
 //!
 //! Its hooks are functions of a plugin; for a plugin in another language, this is one call of them as JSON. In:
-//! `{"hook", "input", "output"}` as the function gets them, and `directory` as the plugin got it. Out: `{"throw": message}`
+//! `{"hook", "input", "output"}` as the function gets them, `directory` as the plugin got it, and `"lasting": true` where the
+//! plugin stays and tells everything to one gate. Out: `{"throw": message}`
 //! for what the function should throw, else `{"output": …}` with the fields to set in `output`, in place. There is no *ask*, so
 //! it becomes a block. OpenCode looks at its own permissions when the tool runs, whatever its arguments are by then.
 
@@ -80,10 +81,20 @@ const MOMENTS: &[(&str, Moment)] = &[
     ("tool.execute.after", Moment::AfterTool),
     ("chat.message", Moment::BeforeAgent),
     ("experimental.chat.system.transform", Moment::Prompt),
+    ("chat.params", Moment::BeforeModel),
+    ("experimental.text.complete", Moment::AfterModel),
     ("session.created", Moment::SessionStart),
     ("session.idle", Moment::AfterAgent),
     ("session.deleted", Moment::SessionEnd),
+    ("message.part.updated", Moment::AfterTool),
+    ("dispose", Moment::ProgramEnd),
 ];
+
+/// Agents that OpenCode asks on its own behalf, with the session's prompt and another model: for a title, for a summary.
+const OWN_AGENTS: &[&str] = &["title", "summary", "compaction"];
+
+/// How OpenCode begins to tell that a person, or a rule of theirs, did not let a call run.
+const REFUSALS: &[&str] = &["The user rejected permission", "The user has specified a rule which prevents"];
 
 /// What the plugin's file says. Every export must be a plugin, so there is one.
 const PLUGIN: &str = "// Lets every tool call of OpenCode pass Tollgate. Made by `tollgate init`; `tollgate init --undo` takes it away.\n\
@@ -115,47 +126,112 @@ fn read(payload: Value, named: Option<&str>) -> Event {
     let (mut input, mut output) = (take(&mut fields, "input"), take(&mut fields, "output"));
     let hook = named.or_else(|| first(&fields, &["hook"])).unwrap_or_default();
     // What happened is told by one hook for everything.
-    let happened = (hook == "event").then(|| input.pointer("/event/type").and_then(Value::as_str)).flatten();
-    let properties = input.pointer("/event/properties").cloned().unwrap_or_default();
-    let text = |value: &Value, pointer: &str| value.pointer(pointer).and_then(Value::as_str).map(str::to_owned);
+    let happened = (hook == "event").then(|| text(&input, "/event/type").unwrap_or_default());
+    let properties = input.pointer_mut("/event/properties").map(Value::take).unwrap_or_default();
+    let session = ["/sessionID", "/part/sessionID", "/info/id"].iter().find_map(|pointer| text(&properties, pointer));
     let mut event = Event {
-        session: text(&input, "/sessionID").or_else(|| text(&properties, "/sessionID")).unwrap_or_default(),
+        session: text(&input, "/sessionID").or(session).unwrap_or_default(),
         parent: text(&properties, "/info/parentID"),
         cwd: first(&fields, &["directory", "worktree"]).map(str::to_owned),
+        lasting: fields.get("lasting") == Some(&Value::Bool(true)),
+        unheard: happened.is_some(),
         ..Event::default()
     };
-    match find_moment(MOMENTS, happened.unwrap_or(hook)) {
+    match find_moment(MOMENTS, happened.as_deref().unwrap_or(hook)) {
         Some((name, moment)) => (event.name, event.moment) = (name, Some(moment)),
         None if hook.is_empty() => event.fault = Some("the payload has no `hook`".to_owned()),
         None => return event,
     }
-    if event.session.is_empty() && event.moment != Some(Moment::Prompt) {
+    let needs_session = !matches!(event.moment(), Moment::Prompt | Moment::ProgramEnd);
+    if event.session.is_empty() && needs_session {
         event.fault.get_or_insert_with(|| "the payload has no `input.sessionID`".to_owned());
     }
     match event.moment() {
-        Moment::BeforeTool | Moment::AfterTool => {
-            let before = event.moment == Some(Moment::BeforeTool);
-            let args = if before { output.get_mut("args") } else { input.get_mut("args") };
-            let args = args.map(Value::take).unwrap_or_default();
-            match text(&input, "/tool") {
-                Some(tool) => {
-                    let id = text(&input, "/callID").unwrap_or_else(|| payload::derived_id(&event.session, &tool, &args));
-                    let result = if before { None } else { result(&output) };
-                    event.call = Some(Call { id, tool, args, ending: Ending::Done, result });
-                }
-                None => drop(event.fault.get_or_insert_with(|| "the payload has no `input.tool`".to_owned())),
-            }
+        Moment::AfterTool if happened.is_some() => read_failure(properties, &mut event),
+        Moment::BeforeTool | Moment::AfterTool => read_call(&mut input, &mut output, &mut event),
+        Moment::SessionStart => {
+            event.source = Some(if event.parent.is_none() { "startup" } else { "subagent" }.to_owned());
         }
         Moment::BeforeAgent => event.prompt = prompt(&output),
+        Moment::BeforeModel => {
+            // Earlier versions give the agent whole.
+            let agent = text(&input, "/agent").or_else(|| text(&input, "/agent/name"));
+            if agent.as_deref().is_some_and(|agent| OWN_AGENTS.contains(&agent)) {
+                event.moment = Some(Moment::Other);
+            }
+            let (model, provider) = (text(&input, "/model/id"), text(&input, "/model/providerID"));
+            event.data = json!({"request": {"agent": agent, "model": model, "provider": provider}});
+        }
+        Moment::AfterModel => {
+            event.response = text(&output, "/text");
+            event.data = json!({"reply": {"text": event.response}});
+        }
         _ => {}
     }
     event.rest = output;
     event
 }
 
-/// What a tool said: a text of OpenCode's own tools, a list of pieces of a server's.
+fn text(value: &Value, pointer: &str) -> Option<String> {
+    value.pointer(pointer).and_then(Value::as_str).map(str::to_owned)
+}
+
+/// Reads a call that is about to run, or has run.
+fn read_call(input: &mut Value, output: &mut Value, event: &mut Event) {
+    let before = event.moment == Some(Moment::BeforeTool);
+    let args = if before { output.get_mut("args") } else { input.get_mut("args") };
+    let args = args.map(Value::take).unwrap_or_default();
+    let Some(tool) = text(input, "/tool") else {
+        event.fault.get_or_insert_with(|| "the payload has no `input.tool`".to_owned());
+        return;
+    };
+    let id = text(input, "/callID").unwrap_or_else(|| payload::derived_id(&event.session, &tool, &args));
+    let (ending, result) = if before { (Ending::Done, None) } else { (ending(output), result(output)) };
+    // Pictures and the like have no place for more words.
+    event.unheard =
+        !before && !output.get("output").is_some_and(Value::is_string) && !output.get("content").is_some_and(Value::is_array);
+    event.call = Some(Call { id, other_id: None, tool, args, ending, result });
+}
+
+/// Reads a call that failed, or that OpenCode or a person kept from running: it is told only as a piece of a message that has
+/// changed.
+fn read_failure(mut properties: Value, event: &mut Event) {
+    let mut part = properties.get_mut("part").map(Value::take).unwrap_or_default();
+    let is_failure = text(&part, "/type").as_deref() == Some("tool") && text(&part, "/state/status").as_deref() == Some("error");
+    let (Some(tool), Some(id), true) = (text(&part, "/tool"), text(&part, "/callID"), is_failure) else {
+        event.moment = Some(Moment::Other);
+        return;
+    };
+    let said = text(&part, "/state/error").unwrap_or_else(|| payload::UNSAID.to_owned());
+    let is_refusal = REFUSALS.iter().any(|refusal| said.starts_with(refusal));
+    let ending = if is_refusal { Ending::Refused(said) } else { Ending::Failed(said) };
+    let args = part.pointer_mut("/state/input").map(Value::take).unwrap_or_default();
+    event.repeats = true;
+    // A sub-agent that a person calls by a command is announced under the id of its part.
+    event.call = Some(Call { id, other_id: text(&part, "/id"), tool, args, ending, result: None });
+}
+
+/// How a call ended. A command that exits with an error has run: that is between it and the model. A server's tool says itself
+/// that it failed, and a sub-agent that fails ends without a result.
+fn ending(output: &Value) -> Ending {
+    if output.is_null() {
+        return Ending::Failed(payload::UNSAID.to_owned());
+    }
+    match output.get("content").and_then(Value::as_array) {
+        Some(pieces) if output.get("isError") == Some(&Value::Bool(true)) => {
+            let said: Vec<&str> = pieces.iter().filter_map(|piece| piece.get("text")?.as_str()).collect();
+            Ending::Failed(if said.is_empty() { payload::UNSAID.to_owned() } else { said.join("\n") })
+        }
+        _ => Ending::Done,
+    }
+}
+
+/// What a tool said: a text of OpenCode's own tools, the texts of a server's.
 fn result(output: &Value) -> Option<Value> {
-    output.get("content").or_else(|| output.get("output")).filter(|said| !said.is_null()).cloned()
+    match output.get("content") {
+        Some(Value::Array(pieces)) => Some(pieces.iter().filter(|piece| piece.get("text").is_some()).cloned().collect()),
+        content => content.or_else(|| output.get("output")).filter(|said| !said.is_null()).cloned(),
+    }
 }
 
 /// What a person said: the texts of a message that are not OpenCode's own.

@@ -8,6 +8,17 @@ use super::{Act, Kind, PROGRAMS, Tool, table};
 /// The name of Tollgate's MCP server.
 pub const SERVER: &str = "tollgate";
 
+/// The tool that selects an intent, and the argument that says which.
+pub const SELECT: &str = "select_active_intent";
+/// See [`SELECT`].
+pub const INTENT_ID: &str = "intent_id";
+/// The tool that leaves the session without an intent.
+pub const CLEAR: &str = "clear_active_intent";
+/// The tool that lists the intents.
+pub const LIST: &str = "list_intents";
+/// The tool that tells what an intent owns and demands.
+pub const CONTEXT: &str = "intent_context";
+
 /// What an MCP server with these tools tells a model about them.
 pub const INSTRUCTIONS: &str = "Every change in this workspace belongs to an intent. Call list_intents, then \
     select_active_intent before you change files; intent_context says what the intent owns and demands.";
@@ -59,12 +70,12 @@ pub enum ArgumentKind {
 /// Every own tool.
 pub static OWN_TOOLS: &[OwnTool] = &[
     OwnTool {
-        name: "select_active_intent",
+        name: SELECT,
         title: "Select the active intent",
         description: "Selects the intent that the following work is for, and answers with what it owns and demands. Call it \
             before any tool that changes files: only files in the intent's scope can be changed. Another one replaces it.",
         arguments: &[Argument {
-            name: "intent_id",
+            name: INTENT_ID,
             aliases: &["intentId", "intent", "id"],
             field: "intent",
             description: "The id of an open intent, such as INT-001; list_intents shows them.",
@@ -74,14 +85,14 @@ pub static OWN_TOOLS: &[OwnTool] = &[
         changes: true,
     },
     OwnTool {
-        name: "clear_active_intent",
+        name: CLEAR,
         title: "Clear the active intent",
         description: "Stops working for the active intent. Nothing can be changed until another one is selected.",
         arguments: &[],
         changes: true,
     },
     OwnTool {
-        name: "list_intents",
+        name: LIST,
         title: "List the intents",
         description: "Lists the intents of this workspace with their status, scope, constraints and acceptance criteria, and \
             the one that is active.",
@@ -89,11 +100,11 @@ pub static OWN_TOOLS: &[OwnTool] = &[
         changes: false,
     },
     OwnTool {
-        name: "intent_context",
+        name: CONTEXT,
         title: "Show an intent's context",
         description: "Tells what an intent owns and demands, its files and its last changes.",
         arguments: &[Argument {
-            name: "intent_id",
+            name: INTENT_ID,
             aliases: &["intentId", "intent", "id"],
             field: "intent",
             description: "The id of an intent; without it, the active one.",

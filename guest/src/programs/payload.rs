@@ -9,6 +9,9 @@ use super::{Call, Ending, Event, Moment};
 /// Why a payload of another kind cannot be understood.
 pub(super) const NOT_AN_OBJECT: &str = "the payload is no JSON object";
 
+/// Why a tool failed that did not say it.
+pub(crate) const UNSAID: &str = "the tool did not say";
+
 /// What a program calls the fields; of several names the first that is there counts.
 pub(super) struct Spelling {
     pub(super) event: &'static [&'static str],
@@ -117,7 +120,7 @@ fn call(spelling: &Spelling, fields: &mut Map<String, Value>, session: &str, end
     let args = unpacked(args);
     let id = id.unwrap_or_else(|| derived_id(session, &tool, &args));
     let result = spelling.result.iter().find_map(|name| fields.remove(*name)).filter(|result| !result.is_null());
-    Ok(Call { id, tool, args, ending, result })
+    Ok(Call { id, other_id: None, tool, args, ending, result })
 }
 
 /// Arguments that a program sends as the text of a JSON object.
@@ -168,7 +171,7 @@ pub(super) fn failed(error: Option<&Value>) -> Ending {
         Some(Value::Object(error)) => first(error, &["message", "error"]).map(str::to_owned),
         _ => None,
     };
-    Ending::Failed(said.unwrap_or_else(|| "the tool did not say".to_owned()))
+    Ending::Failed(said.unwrap_or_else(|| UNSAID.to_owned()))
 }
 
 fn texts(value: &Value) -> Vec<String> {

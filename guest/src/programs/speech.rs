@@ -71,6 +71,8 @@ pub enum Moment {
     AfterAgent,
     /// A session ends.
     SessionEnd,
+    /// The program ends, and with it every session that it told of.
+    ProgramEnd,
     /// Nothing that concerns the gate.
     Other,
 }
@@ -108,6 +110,12 @@ pub struct Event {
     pub data: Value,
     /// What else of the payload the answer is made from.
     pub rest: Value,
+    /// Whoever tells it stays until the program ends, so that what was told of a session is still known.
+    pub lasting: bool,
+    /// Nobody reads the answer.
+    pub unheard: bool,
+    /// It is told of every call that does not end well, also of those whose end is known: it counts while the call is under way.
+    pub repeats: bool,
     /// Why it cannot be understood.
     pub fault: Option<String>,
 }
@@ -120,10 +128,12 @@ impl Event {
 }
 
 /// A tool call.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Call {
     /// The program's id for it, or one made from the call itself.
     pub id: String,
+    /// Another id under which the program may have told of it before it ran.
+    pub other_id: Option<String>,
     /// As the program calls the tool.
     pub tool: String,
     /// What the tool is given.

@@ -5,6 +5,7 @@
 //! both cases.
 
 pub(super) mod arg;
+mod background;
 mod builtins;
 mod command;
 mod expand;
@@ -23,7 +24,7 @@ use self::input::Input;
 use self::state::{Dialect, State};
 use super::programs;
 use super::syntax::{self, Script};
-use crate::call::effect::{Deed, Footprint, Origin, Placement, Touch};
+use crate::call::effect::{Deed, Footprint, Origin, Persistence, Placement, Touch};
 use crate::call::path::Location;
 use crate::ports::{Facts, Kind, Listing, Question, Reach, Root, Workspace};
 
@@ -46,6 +47,7 @@ pub(super) struct Attempt {
     pub(super) unknowns: Vec<String>,
     placements: Vec<Placement>,
     moved: BTreeSet<String>,
+    persistence: Persistence,
 }
 
 /// What has been found so far.
@@ -65,6 +67,8 @@ pub(super) struct Reader<'w> {
     /// States that leave the innermost loop early, until its end takes them up.
     left: Vec<State>,
     loops: usize,
+    /// Whether something that the command starts may outlive it.
+    persistence: Persistence,
 }
 
 impl<'w> Reader<'w> {
@@ -82,12 +86,19 @@ impl<'w> Reader<'w> {
             listed: Cell::new(0),
             left: Vec::new(),
             loops: 0,
+            persistence: Persistence::Ends,
         }
     }
 
     /// What the command comes to.
     pub(super) fn footprint(self) -> Footprint {
-        Footprint { touches: self.touches, placements: self.placements, unknowns: self.unknowns, conditional: true }
+        Footprint {
+            touches: self.touches,
+            placements: self.placements,
+            unknowns: self.unknowns,
+            conditional: true,
+            persistence: self.persistence,
+        }
     }
 
     /// Follows text that a shell reads.
@@ -106,7 +117,10 @@ impl<'w> Reader<'w> {
                 (self.left, self.loops) = (left, loops);
                 self.shells -= 1;
             }
-            Err(unread) => self.unknown(format!("`{}` cannot be read: {unread}", display(text))),
+            Err(unread) => {
+                self.look_for_background(text);
+                self.unknown(format!("`{}` cannot be read: {unread}", display(text)));
+            }
         }
     }
 
@@ -142,6 +156,7 @@ impl<'w> Reader<'w> {
             unknowns: trial.unknowns,
             placements: trial.placements,
             moved: trial.moved,
+            persistence: trial.persistence,
         }
     }
 
@@ -151,6 +166,7 @@ impl<'w> Reader<'w> {
         attempt.touches.into_iter().for_each(|touch| self.touch_path(touch.path, touch.deed));
         self.placements.extend(attempt.placements);
         self.moved.extend(attempt.moved);
+        self.outlast(attempt.persistence);
     }
 
     /// Says why something cannot be known, once.
