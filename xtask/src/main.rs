@@ -20,7 +20,7 @@ cargo xtask demo    build, then show calls allowed, blocked, traced and augmente
 cargo xtask test    check, then every test there is, natively, in wasmtime, in Node 20, 22 and 24, in Bun, and in the real programs
 cargo xtask fuzz    attack the gate with 20,000 generated commands, run for real in a namespace; --seed N, --count N
 cargo xtask bench   how long rulings, the ledger, hooks and augmentation take, as ratios in one run
-cargo xtask e2e     sessions in the real programs alone, with what is built: opencode, claude-code, codex, gemini, vscode
+cargo xtask e2e     sessions in the real programs alone, with what is built: opencode, claude-code, codex, gemini, copilot, vscode
 cargo xtask check   format, lints, docs, types, contract, imports and size
 ";
 

@@ -64,6 +64,13 @@ const PROGRAMS: &[Program] = &[
         binary: "@google/gemini-cli/bundle/gemini.js",
         tests: "gemini",
     },
+    Program {
+        title: "Copilot",
+        name: "copilot",
+        package: "@github/copilot",
+        binary: "@github/copilot-linux-x64/copilot",
+        tests: "copilot",
+    },
 ];
 
 /// Plays sessions in the programs of these names, or in all of them. What cannot be played here is said, and at the end there is
