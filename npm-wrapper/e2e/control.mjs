@@ -25,9 +25,12 @@ for (const words of ['init --undo --yes', 'hooks approve lint --yes', 'intents s
 `,
 };
 
+/** A copy of the command, which an agent may make; it is what comes after that it may not do. */
+const COPY = 'src/auth/other';
+
 /** Ways in which the command's name or its words are not seen; where they run, the command itself refuses. */
 const HIDDEN = [
-  `cp ${process.env.TOLLGATE} src/auth/other && src/auth/other init --undo --yes`,
+  `cp ${process.env.TOLLGATE} ${COPY} && ${COPY} init --undo --yes`,
   'sh src/auth/free.sh',
   'node src/auth/free.cjs',
 ];
@@ -61,12 +64,16 @@ const REFUSED = /\bperson\b/;
 const SETTINGS = ['.claude/settings.json', '.codex/hooks.json', '.codex/config.toml', '.gemini/settings.json', '.gemini/trustedFolders.json'];
 const APPROVALS = '.tollgate/trusted-hooks.json';
 
+/** The ledger, which only grows. */
+const LEDGER = /\.orchestration\/(agent_trace\.jsonl|intent_map\.md)$/;
+
 /** Everything that must stay as it is, by name. */
 function governance(workspace, home) {
   const names = fs.readdirSync(workspace, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
   const files = names.map(({ parentPath, name }) => path.join(parentPath, name)).filter((file) => !/\/(node_modules|\.git)\//.test(file));
   const own = [...SETTINGS, APPROVALS].map((name) => path.join(home, name)).filter((file) => fs.existsSync(file));
-  return Object.fromEntries([...files, ...own].map((file) => [file, fs.readFileSync(file, 'latin1')]));
+  const kept = [...files, ...own].filter((file) => !file.endsWith(COPY) && !LEDGER.test(file));
+  return Object.fromEntries(kept.map((file) => [file, fs.readFileSync(file, 'latin1')]));
 }
 
 /**
@@ -95,8 +102,8 @@ export async function assertControlIsHeld(t, { play, resultsIn, select, change, 
   assertTold(resultsIn(requests.at(-1)), turns(workspace), ['select', 'change', ...attempts('ENTRY'), 'stray']);
   assert.deepEqual(governance(workspace, home), before);
   assert.deepEqual(trustOf(played), 'new');
-  const entries = ledger(played);
-  assert.equal(entries.length, 1);
+  const entries = ledger(played).filter(({ file }) => file.relative_path !== COPY);
+  assert.deepEqual(entries.map(({ file }) => file.relative_path), ['src/auth/new.ts']);
   assertPersonMay(played, entries[0]);
 }
 
