@@ -84,6 +84,9 @@ fn a_program_that_only_reads_is_not_watched() {
     house.world.write("README.md", "changed\n");
     house.read("t");
     assert_eq!(house.ledger(), NONE);
+    // Nor is one that changes nothing in the workspace.
+    house.run(("s", "c2"), "sleep 9 && echo x > /tmp/out.txt &");
+    assert_eq!(house.world.content(&format!("{STATE}/late/watch")), None);
 }
 
 /// A command whose effects are known may have changed those files and no others.
