@@ -86,6 +86,12 @@ fn a_call_that_ends_after_its_turn_is_entered_all_the_same() {
     let settled = house.post(("s", "1"), "Bash", json!({"command": "npm test"}));
     assert_eq!(house.ledger(), ["s - FAIL"]);
     assert!(settled["notice"].as_str().unwrap().contains("not seen"), "{settled}");
+    // One that its host tells of as failed did not run.
+    house.pre(("s", "2"), "Bash", json!({"command": "npm test"}));
+    house.event("after_agent", "s");
+    let failed = json!({"op": "post-tool", "session": "s", "call": "2", "tool": "Bash", "host": "claude-code",
+                        "args": {"command": "npm test"}, "success": false, "error": "the user said no"});
+    assert_eq!(house.ask(failed), json!({"entries": []}));
 }
 
 #[test]

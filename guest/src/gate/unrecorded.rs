@@ -143,7 +143,8 @@ impl Gate {
             let entry = self.entry(call, Some(&unheard.intent), now, Some(file), class);
             entries.push(Entry { success, error: error.clone(), ..entry });
         }
-        if unheard.open_ended {
+        // A host may tell of a call that was kept from running as one that failed.
+        if unheard.open_ended && success {
             let why = format!("what changed while `{}` ran is not seen: its turn had ended before it did", call.tool);
             let class = claimed(call).unwrap_or(MutationClass::IntentEvolution);
             let entry = self.entry(call, Some(&unheard.intent), now, None, class);
