@@ -113,7 +113,7 @@ impl Exchanges {
             asked.told.extend(self.memory.messages(&asked.event.session));
         }
         // A prompt that is put together may still go to another model, where the program tells when one is asked.
-        let asks_model = asked.speech.name_of(Moment::BeforeModel) != "";
+        let asks_model = !asked.speech.name_of(Moment::BeforeModel).is_empty();
         if moment == (if asks_model { Moment::BeforeModel } else { Moment::Prompt }) {
             self.memory.mark_told(&asked.event.session);
         }
