@@ -261,3 +261,116 @@ fn trim<T>(kept: &mut Vec<T>) {
         kept.drain(..kept.len() - MAX_KEPT);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::programs;
+
+    fn speech() -> &'static Speech {
+        programs::named("opencode").unwrap().speech.as_ref().unwrap()
+    }
+
+    /// What a payload of a plugin that stays comes to: none where it is ignored, else what comes before it, and the event.
+    fn told(memory: &mut Memory, hook: &str, input: Value, output: Value) -> Option<(Vec<Event>, Event)> {
+        let payload = json!({"hook": hook, "input": input, "output": output, "directory": "/w", "lasting": true});
+        let mut event = (speech().read)(payload, None);
+        match memory.take(&mut event, speech()) {
+            Course::Ignored => None,
+            Course::After(before) => Some((before, event)),
+        }
+    }
+
+    fn happened(memory: &mut Memory, kind: &str, properties: Value) -> Option<(Vec<Event>, Event)> {
+        told(memory, "event", json!({"event": {"type": kind, "properties": properties}}), Value::Null)
+    }
+
+    fn call(memory: &mut Memory, session: &str, id: &str) {
+        let input = json!({"sessionID": session, "tool": "write", "callID": id});
+        told(memory, "tool.execute.before", input, json!({"args": {"filePath": "a"}})).unwrap();
+    }
+
+    fn ended(memory: &mut Memory, session: &str, id: &str) -> Option<(Vec<Event>, Event)> {
+        let input = json!({"sessionID": session, "tool": "write", "callID": id, "args": {}});
+        told(memory, "tool.execute.after", input, json!({"output": "ok"}))
+    }
+
+    fn moments(events: &[Event]) -> Vec<Moment> {
+        events.iter().map(Event::moment).collect()
+    }
+
+    #[test]
+    fn a_call_ends_once() {
+        let mut memory = Memory::default();
+        call(&mut memory, "s", "c");
+        assert!(ended(&mut memory, "s", "c").is_some());
+        assert!(ended(&mut memory, "s", "c").is_none());
+        // One that was kept from running and ran all the same counts.
+        call(&mut memory, "s", "d");
+        memory.withdraw("s", "d");
+        assert!(ended(&mut memory, "s", "d").is_some());
+    }
+
+    #[test]
+    fn a_session_that_rests_ends_its_calls_and_its_turn() {
+        let mut memory = Memory::default();
+        let (before, _) = told(&mut memory, "chat.message", json!({"sessionID": "s"}), json!({"parts": []})).unwrap();
+        assert_eq!((moments(&before), before[0].source.as_deref()), (vec![Moment::SessionStart], Some("resume")));
+        call(&mut memory, "s", "c");
+        told(&mut memory, "experimental.text.complete", json!({"sessionID": "s"}), json!({"text": "Done."})).unwrap();
+        let (before, event) = happened(&mut memory, "session.idle", json!({"sessionID": "s"})).unwrap();
+        assert_eq!(moments(&before), [Moment::AfterTool]);
+        assert_eq!(before[0].call.as_ref().unwrap().ending, Ending::Failed(UNSAID.to_owned()));
+        assert_eq!(event.moment(), Moment::AfterAgent);
+        assert_eq!((event.response.as_deref(), &event.data["tool_calls"]), (Some("Done."), &json!(["write"])));
+        // It rests already.
+        assert_eq!(happened(&mut memory, "session.idle", json!({"sessionID": "s"})).unwrap().1.moment(), Moment::Other);
+        assert!(ended(&mut memory, "s", "c").is_none());
+    }
+
+    #[test]
+    fn a_program_that_ends_ends_its_sessions() {
+        let mut memory = Memory::default();
+        for session in ["a", "b"] {
+            told(&mut memory, "chat.message", json!({"sessionID": session}), Value::Null).unwrap();
+        }
+        let (before, event) = told(&mut memory, "dispose", json!({}), Value::Null).unwrap();
+        let of_each = [Moment::AfterAgent, Moment::SessionEnd];
+        assert_eq!((moments(&before), event.moment()), ([of_each, of_each].concat(), Moment::ProgramEnd));
+        assert!(told(&mut memory, "dispose", json!({}), Value::Null).unwrap().0.is_empty());
+    }
+
+    #[test]
+    fn nothing_grows_without_end() {
+        let mut memory = Memory::default();
+        for number in 0..MAX_SESSIONS + 10 {
+            happened(&mut memory, "session.created", json!({"sessionID": format!("s{number}")})).unwrap();
+        }
+        assert_eq!(memory.sessions.len(), MAX_SESSIONS);
+        let last = format!("s{}", MAX_SESSIONS + 9);
+        for number in 0..MAX_KEPT + 10 {
+            call(&mut memory, &last, &format!("c{number}"));
+            memory.keep(&last, vec![number.to_string()]);
+        }
+        let session = memory.find(&last).unwrap();
+        assert_eq!((session.open.len(), session.tools.len(), session.messages.len()), (MAX_KEPT, MAX_KEPT, MAX_KEPT));
+        told(&mut memory, "experimental.text.complete", json!({"sessionID": last}), json!({"text": "é".repeat(MAX_RESPONSE)}))
+            .unwrap();
+        assert_eq!(memory.find(&last).unwrap().response.as_ref().unwrap().len(), MAX_RESPONSE);
+    }
+
+    #[test]
+    fn messages_are_told_until_a_model_got_them() {
+        let mut memory = Memory::default();
+        happened(&mut memory, "session.created", json!({"sessionID": "s"})).unwrap();
+        memory.keep("s", vec!["one".to_owned()]);
+        assert_eq!(memory.messages("s"), ["one"]);
+        memory.keep("s", vec!["two".to_owned()]);
+        memory.mark_told("s");
+        assert_eq!(memory.messages("s"), ["two"]);
+        memory.keep("unknown", vec!["three".to_owned()]);
+        assert!(memory.messages("unknown").is_empty());
+    }
+}
