@@ -52,9 +52,7 @@ fn world(resolve: &mut Resolve, texts: &BTreeMap<String, String>, renamed: Optio
     let mut sources = wit_parser::SourceMap::default();
     for (name, text) in texts {
         let text = match renamed {
-            Some(version) => {
-                text.replacen(&format!("tollgate:hooks@{version}"), &format!("tollgate:hooks@{PRESENT}"), 1)
-            }
+            Some(version) => text.replacen(&format!("tollgate:hooks@{version}"), &format!("tollgate:hooks@{PRESENT}"), 1),
             None => text.clone(),
         };
         sources.push_str(name, text);
