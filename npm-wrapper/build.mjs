@@ -95,7 +95,8 @@ async function bundle() {
   });
   await esbuild.build(esm('src/index.ts', 'dist/index.js'));
   await bundleMcp();
-  await esbuild.build(esm('src/eval.ts', 'dist/eval.js', ['./index.js']));
+  const commands = { ...common(), entryPoints: ['src/eval.ts', 'src/cli.ts'], format: 'esm', outdir: 'dist', splitting: true };
+  await esbuild.build({ ...commands, chunkNames: 'cli-[name]-[hash]', plugins: [besides('./index.js')] });
   await esbuild.build(esm('src/vscode.ts', 'dist/vscode.js'));
   await esbuild.build(commonJs('src/index.ts', 'dist/index.cjs'));
   await esbuild.build(commonJs('src/vscode.ts', 'dist/vscode.cjs'));
@@ -163,12 +164,12 @@ function writeTypes() {
   const tsc = at('node_modules', 'typescript', 'bin', 'tsc');
   const emit = ['--noEmit', 'false', '--declaration', '--emitDeclarationOnly', '--stripInternal', '--outDir', 'generated/types'];
   execFileSync(process.execPath, [tsc, '--project', here, ...emit], { cwd: here, stdio: 'inherit' });
-  const queue = ['index', 'eval', 'opencode', 'vscode'];
+  const queue = ['index', 'opencode', 'vscode'];
   for (const name of queue) {
     const text = fs.readFileSync(at('generated', 'types', 'src', `${name}.d.ts`), 'utf8');
     if (text.includes('generated/')) throw new Error(`the public types in src/${name}.ts depend on generated ones`);
     for (const [, other] of text.matchAll(/from '\.\/(\w+)\.js'/g)) if (!queue.includes(other)) queue.push(other);
     fs.writeFileSync(at('dist', `${name}.d.ts`), text);
-    if (name !== 'eval') fs.writeFileSync(at('dist', `${name}.d.cts`), text.replaceAll(/from '(\.\/\w+)\.js'/g, "from '$1.cjs'"));
+    fs.writeFileSync(at('dist', `${name}.d.cts`), text.replaceAll(/from '(\.\/\w+)\.js'/g, "from '$1.cjs'"));
   }
 }

@@ -32,6 +32,11 @@ impl Digest {
         self.0.iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
+    /// The first twelve hex digits: enough for a person to tell two versions of a file apart.
+    pub fn brief(&self) -> String {
+        self.0.iter().take(6).map(|byte| format!("{byte:02x}")).collect()
+    }
+
     /// The first half of the hex digits: enough for a file name that nobody can collide with on purpose.
     pub fn short_hex(&self) -> String {
         self.0.iter().take(16).map(|byte| format!("{byte:02x}")).collect()

@@ -4,9 +4,12 @@ mod aftermath;
 mod check;
 mod confined;
 mod entering;
+mod events;
 mod guard;
+mod late;
 mod left_behind;
-mod on_fault;
+pub mod on_fault;
+mod prompt;
 mod reconcile;
 mod scratch;
 mod settle;
@@ -21,7 +24,8 @@ use crate::call::{self, ToolCall};
 use crate::config::confine::UserSettings;
 use crate::config::{self, Config};
 use crate::confine::evidence;
-use crate::hooks::{Command, Hooks};
+use crate::hooks::Hooks;
+use crate::hooks::event::Event;
 use crate::intents::context::{self, MOST_RECENT};
 use crate::intents::diagnosis::Diagnosis;
 use crate::intents::file::{self, Governance, Intents};
@@ -29,14 +33,16 @@ use crate::intents::guarded::Guarded;
 use crate::intents::intent::{Intent, IntentId};
 use crate::intents::lease;
 use crate::intents::selection::{self, Selection};
-use crate::json;
 use crate::ledger::Errands;
 use crate::ledger::entry::Entry;
-use crate::ledger::pending::Pending;
+use crate::ledger::late as watch;
+use crate::ledger::pending::{Over, Pending};
 use crate::ledger::reading::{self, Filter};
 use crate::ledger::{self, checkpoint, rulings};
 use crate::ports::{Facts, FileFault, Kind, Ports, Question};
 use crate::state;
+use late::Moment;
+use on_fault::OnFault;
 pub use settle::{Outcome, Settlement};
 
 /// So far back the changes for the prompt are looked for.
@@ -63,6 +69,10 @@ pub struct Gate {
     user: UserSettings,
     /// Calls under way that could not be kept in the state.
     here: Vec<(String, Pending)>,
+    /// What is to be said with the answer that is being made.
+    remarks: Vec<String>,
+    /// What the gate itself has to say about events that hooks have not answered yet.
+    owed: Vec<events::Owed>,
     /// Work that takes longer than one answer.
     pub(crate) errands: Errands,
     knowledge: Knowledge,
@@ -98,6 +108,18 @@ pub enum Refusal {
     NotKept(FileFault),
 }
 
+impl Refusal {
+    /// Stable, for programs.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::UnknownIntent { .. } => "unknown_intent",
+            Self::IntentClosed { .. } => "intent_closed",
+            Self::NotGoverned(_) => "not_governed",
+            Self::NotKept(_) => "workspace_fault",
+        }
+    }
+}
+
 impl Gate {
     /// A gate onto a world.
     pub fn new(ports: Ports) -> Self {
@@ -113,6 +135,8 @@ impl Gate {
             guarded: Guarded::default(),
             user: UserSettings::default(),
             here: Vec::new(),
+            remarks: Vec::new(),
+            owed: Vec::new(),
             errands: Errands::default(),
             knowledge: Knowledge::default(),
             hooks: Hooks::default(),
@@ -126,23 +150,28 @@ impl Gate {
 
     /// Makes an intent the session's only active one. Calls under way stay with the one they were ruled under.
     pub fn select(&mut self, session: &str, intent: &str) -> Result<Intent, Refusal> {
-        let (found, intents) = self.find(intent)?;
-        if !found.status.is_open() {
-            return Err(Refusal::IntentClosed {
-                intent: found.to_string(),
-                status: found.status.to_string(),
-                open: intents.open_ones(),
-            });
-        }
+        let found = self.selectable(intent)?;
         self.change(session, |selection| selection.intent = Some(found.id.clone())).map_err(Refusal::NotKept)?;
         // A session begins here, and there is a moment to clear away what others left.
         let now = self.ports.clock.now();
-        self.settle_left_behind(None, now);
+        self.settle_left_behind(Over::Nothing, now);
+        if self.look(&[watch::question()]).first().is_some_and(watch::is_open) {
+            self.compare_late(Moment::Call);
+        }
         lease::sweep(now, &self.ports);
         evidence::sweep(now, &self.ports);
         rulings::sweep(&self.ports);
         checkpoint::begin(&self.ports);
         Ok(found)
+    }
+
+    /// Whether an intent can be selected; nothing is changed.
+    pub fn selectable(&mut self, intent: &str) -> Result<Intent, Refusal> {
+        let (found, intents) = self.find(intent)?;
+        if found.status.is_open() {
+            return Ok(found);
+        }
+        Err(Refusal::IntentClosed { intent: found.to_string(), status: found.status.to_string(), open: intents.open_ones() })
     }
 
     /// An intent, and those that it stands among.
@@ -239,26 +268,29 @@ impl Gate {
         (&mut self.hooks, &self.ports)
     }
 
-    /// Takes in what happened and says what to do, and when to step again though nothing happens.
-    pub fn step(&mut self, now_ms: u64, inputs: &[Value]) -> (Vec<Command>, Option<u64>) {
-        self.enter_again();
-        for input in inputs {
-            self.hear(json::text(input, "event").unwrap_or_default(), json::text(input, "session"));
-        }
-        // Declarations are looked at when they may matter, not at every tick.
-        if inputs.iter().any(|input| matches!(json::text(input, "type"), Some("hello" | "event" | "reload"))) {
-            self.hooks();
-        }
-        let (commands, deadline) = self.hooks.step(now_ms, inputs, &self.ports);
-        let again = self.due_in().map(|due| now_ms.saturating_add(due));
-        (commands, [deadline, again].into_iter().flatten().min())
+    /// Tells hooks of an event. Whether any waits for it: then a step brings what they say, under this number.
+    pub(crate) fn tell_hooks(&mut self, event: Event, number: u64) -> bool {
+        self.hooks().0.put_for_gate(event, number)
     }
 
-    /// Does the gate's own part at an event, before hooks hear of it.
-    pub(crate) fn hear(&mut self, event: &str, session: Option<&str>) {
-        if event == "session_end" && session.is_some() {
-            self.settle_left_behind(session, self.ports.clock.now());
-        }
+    /// What hooks have said to what [`tell_hooks`](Self::tell_hooks) told them.
+    pub(crate) fn take_hook_answers(&mut self) -> Vec<(u64, Value)> {
+        self.hooks.take_answers()
+    }
+
+    /// A number that no command, run or question of this instance has.
+    pub(crate) fn next_number(&mut self) -> u64 {
+        self.hooks.next_number()
+    }
+
+    /// Whether the user lets calls run that the gate could not judge.
+    pub(crate) fn lets_faults_pass(&self) -> bool {
+        OnFault::of_user(&self.ports) == OnFault::Allow
+    }
+
+    /// Whether anything is governed here.
+    pub(crate) fn is_governed(&mut self) -> bool {
+        !matches!(self.governance(), Governance::None)
     }
 
     /// What is in force, and what is wrong with the file as it stands.

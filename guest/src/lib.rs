@@ -11,6 +11,7 @@
 //! | module | what lives there |
 //! | --- | --- |
 //! | `component` | the WebAssembly face, and the only file that touches generated bindings |
+//! | [`exchange`] | one event of an agent program, from its payload to the answer in the program's own words |
 //! | [`operations`] | the same gate as JSON lines, which is what `tollgate eval` speaks |
 //! | [`gate`] | the three questions: may it run, what happened, what is known |
 //! | [`confine`] | what a command may change, for the kernel to hold it to |
@@ -20,7 +21,9 @@
 //! | [`intents`] | what the work is for, who works for it, what it owns |
 //! | [`ledger`] | what happened, one line per changed file |
 //! | [`augment`] | what is known about the concepts that a call names |
-//! | [`hooks`] | what others want to happen when something does: declarations, trust, schedule |
+//! | [`hooks`] | user- and workspace-defined hooks: declarations, trust, scheduling |
+//! | [`engine`] | what passes between the gate and its host while something takes time |
+//! | [`programs`] | what is known about each agent program: its tools, payloads and answers, settings files, processes |
 //! | [`redact`] | text without its secrets |
 //! | [`state`] | the gate's memory between calls |
 //! | [`ports`] | everything the gate needs from outside, as traits, with a world in memory |
@@ -54,6 +57,8 @@ mod component;
 pub mod config;
 pub mod confine;
 pub mod digest;
+pub mod engine;
+pub mod exchange;
 pub mod gate;
 pub mod glob;
 pub mod hooks;
@@ -62,6 +67,7 @@ pub mod json;
 pub mod ledger;
 pub mod operations;
 pub mod ports;
+pub mod programs;
 pub mod redact;
 pub mod ruling;
 pub mod state;

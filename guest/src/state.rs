@@ -9,6 +9,8 @@
 //! | `leases/` | who is writing to a file |
 //! | `seen/` | what a session last saw of each file |
 //! | `calls/`, `snapshots/`, `snapshot`, `images/` | what was known before a call that is under way |
+//! | `late/` | calls that may go on after they have ended, and what they are compared with |
+//! | `told/` | what a session was last told about its intent |
 //! | `rulings/` | how a session's latest calls ended, those that were denied included |
 //! | `scratch/` | what a session made in temporary folders |
 //! | `confined/`, `unconfined/` | which calls under way run confined, and which sessions know that theirs do not |

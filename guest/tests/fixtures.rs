@@ -9,7 +9,7 @@ use std::fs;
 use std::rc::Rc;
 
 use fixture::{Fixture, Line, Row, Step, compare, kept, names, top};
-use serde_json::{Value, json};
+use serde_json::json;
 use tollgate_guest::gate::Gate;
 use tollgate_guest::operations::perform;
 use tollgate_guest::ports::memory::{Memory, PROJECT};
@@ -58,9 +58,8 @@ fn run(fixture: &Fixture) -> (String, String) {
             Line::Do(step) => carry_out(&world, step),
             Line::Call(line) => answers.push_str(&format!("{}\n", perform(&mut gate, line))),
             Line::Turn(now, inputs) => {
-                let (commands, deadline) = gate.step(*now, inputs);
-                let commands: Vec<Value> = commands.into_iter().map(|command| json!([command.id, command.body])).collect();
-                answers.push_str(&format!("{}\n", json!({"commands": commands, "next_deadline_ms": deadline})));
+                let line = json!({"op": "step", "now_ms": now, "inputs": inputs}).to_string();
+                answers.push_str(&format!("{}\n", perform(&mut gate, line.as_bytes())));
             }
         }
     }

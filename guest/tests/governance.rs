@@ -8,6 +8,7 @@ use std::rc::Rc;
 
 use serde_json::{Value, json};
 use tollgate_guest::digest::Digest;
+use tollgate_guest::engine::Input;
 use tollgate_guest::gate::Gate;
 use tollgate_guest::operations::perform;
 use tollgate_guest::ports::memory::{Memory, STATE};
@@ -75,8 +76,8 @@ fn a_file_that_changed_since_it_was_read_is_not_overwritten() {
     expect(&ruling, "deny", "stale_write");
     let reason = ruling["reason"].as_str().unwrap();
     for part in [
-        &*Digest::of(b"one\n").to_string(),
-        &Digest::of(b"somebody else's\n").to_string(),
+        &*Digest::of(b"one\n").brief(),
+        &Digest::of(b"somebody else's\n").brief(),
         "`src/auth/a.ts`",
         "outside the gate",
         "read it again",
@@ -720,7 +721,8 @@ fn a_session_that_ends_leaves_nothing_unentered() {
     house.world.write("src/auth/a.ts", "new");
     house.world.write("src/auth/b.ts", "new");
     house.restart();
-    house.gate.step(0, &[json!({"type": "event", "event": "session_end", "session": "s", "data": {}})]);
+    let input = json!({"type": "event", "event": "session_end", "session": "s", "data": {}});
+    house.gate.step(0, &[Input::from_json(&input)]);
     assert_eq!(entered(&house), [(json!("src/auth/a.ts"), json!(false), json!(UNKNOWN), json!("PASS"))]);
     assert_eq!(house.world.count(&format!("{STATE}/calls")), 1, "the other session is still at work");
 }

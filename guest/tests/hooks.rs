@@ -344,10 +344,10 @@ fn a_workspaces_hook_runs_once_approved_and_no_longer_when_changed() {
     assert_eq!(approved["digest"], asked["digest"]);
 
     let run = runs(&mut house).expect("it runs now");
-    assert_eq!(run["script"]["words"], json!([{"arg": 1, "path": "hooks/check.js"}]));
-    let copied: Vec<&Value> = run["script"]["files"].as_array().unwrap().iter().map(|file| &file["path"]).collect();
+    assert_eq!(run["copy"]["arguments"], json!([{"index": 1, "path": "hooks/check.js"}]));
+    let copied: Vec<&Value> = run["copy"]["files"].as_array().unwrap().iter().map(|file| &file["path"]).collect();
     assert_eq!(copied, ["hooks/check.js", "hooks/lib/rules.js"]);
-    assert_eq!(run["script"]["folders"], json!(["/home/user/.tollgate/run"]));
+    assert_eq!(run["copy"]["folders"], json!(["/home/user/.tollgate/run"]));
 
     // The host finds other bytes than those that were checked a moment ago.
     house.ask("before_tool", json!({}));
@@ -387,7 +387,7 @@ fn a_workspaces_hook_runs_once_approved_and_no_longer_when_changed() {
     assert!(runs(&mut house).is_some());
 
     // Another workspace, the same words: not approved there.
-    house.input(json!({"type": "hello", "workspace": "/elsewhere", "path": ["/usr/bin"]}));
+    house.input(json!({"type": "machine", "workspace": "/elsewhere", "search_path": ["/usr/bin"]}));
     assert!(runs(&mut house).is_none());
     house.hello();
     assert_eq!(house.perform(&json!({"op": "hooks", "do": "revoke", "id": "w"}))["revoked"], true);
@@ -527,10 +527,10 @@ fn a_home_folder_that_is_a_workspace_is_a_workspace() {
     house.ask("after_tool", json!({}));
     assert_eq!(house.ended().last().unwrap(), "s failed");
     assert!(house.records().last().unwrap()["reason"].as_str().unwrap().contains("TMPDIR"));
-    house.input(json!({"type": "hello", "workspace": "/workspace", "path": ["/usr/bin"], "temp": "/tmp"}));
+    house.input(json!({"type": "machine", "workspace": "/workspace", "search_path": ["/usr/bin"], "temporary": "/tmp"}));
     house.ask("after_tool", json!({}));
     let run = house.only_run();
-    assert_eq!(run["script"]["folders"], json!(["/tmp"]));
+    assert_eq!(run["copy"]["folders"], json!(["/tmp"]));
     house.done(&run, ok(""));
     // Nor does it say who answers prompts.
     house.ask("before_model", json!({}));
@@ -594,9 +594,9 @@ fn prompts_are_redacted_and_go_to_the_users_own_runner() {
     house.pass(1);
     assert_eq!(house.cancelled().len(), 1, "prompts have a minute");
     // A host with a model of its own needs no runner.
-    house.input(json!({"type": "hello", "workspace": "/workspace", "path": [], "prompts": true}));
+    house.input(json!({"type": "machine", "workspace": "/workspace", "search_path": [], "runs_prompts": true}));
     house.notify("onDidSaveTextDocument", json!({"file": "b"}));
-    assert_eq!(house.runs().last().unwrap()["argv"], Value::Null);
+    assert_eq!(house.runs().last().unwrap()["argv"], json!([]));
 }
 
 /// What a workspace's files lead to, its settings say or its hooks are called does not touch the user's own hooks.
@@ -663,7 +663,7 @@ fn a_drain_does_not_wait_for_rests() {
 fn what_the_events_say_is_redacted_as_it_is_meant() {
     let declared = json!({"id": "p", "trigger": "onDidSaveTextDocument", "prompt": "Look.", "secretPatterns": ["\\bACME-\\d+", "key \"\\d+\""]});
     let mut house = House::with_user_hooks(&[declared]);
-    house.input(json!({"type": "hello", "workspace": "/workspace", "path": [], "prompts": true}));
+    house.input(json!({"type": "machine", "workspace": "/workspace", "search_path": [], "runs_prompts": true}));
     house.notify("onDidSaveTextDocument", json!({"file": "ghp_0123456789abcdef0123456789", "text": "x\nACME-22222 key \"77\""}));
     let run = house.only_run();
     let prompt = run["prompt"].as_str().unwrap();
@@ -724,8 +724,8 @@ fn bad_input_is_named() {
     for input in [
         json!(null),
         json!({"type": "fly"}),
-        json!({"type": "done", "id": 77}),
-        json!({"type": "done"}),
+        json!({"type": "ended", "command": 77}),
+        json!({"type": "ended"}),
         json!({"type": "cancel"}),
     ] {
         house.input(input);

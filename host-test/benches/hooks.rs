@@ -12,7 +12,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use tollgate::native::NativeGate;
-use tollgate::{Limits, Runtime, Tollgate, Turn};
+use tollgate::{Limits, Runtime, Tollgate};
 
 use race::{race, row};
 
@@ -29,20 +29,24 @@ fn main() {
     House::new(2).runs();
 }
 
-/// Whoever steps.
+/// Whoever steps, through the JSON form of a step on both sides.
 trait Gate {
-    fn take(&mut self, now_ms: u64, inputs: &[Vec<u8>]) -> Turn;
+    fn answer(&mut self, line: &[u8]) -> Value;
+
+    fn take(&mut self, now_ms: u64, inputs: &[Value]) -> Value {
+        self.answer(json!({"op": "step", "now_ms": now_ms, "inputs": inputs}).to_string().as_bytes())
+    }
 }
 
 impl Gate for NativeGate {
-    fn take(&mut self, now_ms: u64, inputs: &[Vec<u8>]) -> Turn {
-        self.step(now_ms, inputs)
+    fn answer(&mut self, line: &[u8]) -> Value {
+        serde_json::from_str(&self.perform(line)).unwrap()
     }
 }
 
 impl Gate for Tollgate {
-    fn take(&mut self, now_ms: u64, inputs: &[Vec<u8>]) -> Turn {
-        self.step(now_ms, inputs).unwrap()
+    fn answer(&mut self, line: &[u8]) -> Value {
+        serde_json::from_slice(&self.perform(line).unwrap()).unwrap()
     }
 }
 
@@ -87,14 +91,14 @@ impl House {
 
     fn both(&self) -> (NativeGate, Tollgate) {
         let (mut native, mut component) = (self.native(), self.component());
-        native.take(0, &[hello(&self.root())]);
-        component.take(0, &[hello(&self.root())]);
+        native.take(0, &[machine(&self.root())]);
+        component.take(0, &[machine(&self.root())]);
         (native, component)
     }
 
     fn declarations(&self) {
-        let mut ours = || drop(std::hint::black_box(self.native().take(0, &[hello(&self.root())])));
-        let mut theirs = || drop(std::hint::black_box(self.component().take(0, &[hello(&self.root())])));
+        let mut ours = || drop(std::hint::black_box(self.native().take(0, &[machine(&self.root())])));
+        let mut theirs = || drop(std::hint::black_box(self.component().take(0, &[machine(&self.root())])));
         let (native, wasmtime) = race(10, &mut ours, &mut theirs);
         row("1,000 hooks, read for the first time", native, wasmtime);
     }
@@ -114,7 +118,7 @@ impl House {
     }
 
     fn queue(&self) {
-        let events: Vec<Vec<u8>> = (0..RUNS).map(|file| saved(0, file)).collect();
+        let events: Vec<Value> = (0..RUNS).map(|file| saved(0, file)).collect();
         let (mut native, mut component) = self.both();
         // A step has as little time as any other call, so hosts do not tell it everything at once.
         for some in events.chunks(BATCH) {
@@ -139,19 +143,16 @@ impl House {
 /// Enqueues runs, and reports each as ended as soon as it is to begin.
 fn to_the_end(gate: &mut dyn Gate) {
     let mut ended = 0;
-    let mut inputs: Vec<Vec<u8>> = Vec::new();
+    let mut inputs: Vec<Value> = Vec::new();
     for first in (0..RUNS).step_by(BATCH) {
         inputs.extend((first..first + BATCH).map(|file| saved(1, file)));
         loop {
             let turn = gate.take(1, &inputs);
             inputs.clear();
-            for command in turn.commands {
-                let body: Value = serde_json::from_slice(&command.body).unwrap();
-                if body["type"] == "run" {
+            for command in turn["commands"].as_array().unwrap() {
+                if command[1]["type"] == "run" {
                     ended += 1;
-                    let done =
-                        json!({"type": "done", "id": command.id, "exit": 0, "stdout": "", "stderr": "", "truncated": false});
-                    inputs.push(done.to_string().into_bytes());
+                    inputs.push(json!({"type": "ended", "command": command[0], "exit": 0, "stdout": "", "stderr": ""}));
                 }
             }
             if inputs.is_empty() {
@@ -162,11 +163,11 @@ fn to_the_end(gate: &mut dyn Gate) {
     assert_eq!(ended, RUNS);
 }
 
-fn hello(root: &Path) -> Vec<u8> {
-    json!({"type": "hello", "workspace": root, "path": ["/usr/bin", "/bin"], "prompts": false}).to_string().into_bytes()
+fn machine(root: &Path) -> Value {
+    json!({"type": "machine", "workspace": root, "search_path": ["/usr/bin", "/bin"]})
 }
 
-fn saved(folder: usize, file: usize) -> Vec<u8> {
+fn saved(folder: usize, file: usize) -> Value {
     let data = json!({"file": format!("src/{folder}/{file}.ts")});
-    json!({"type": "event", "event": "onDidSaveTextDocument", "session": null, "data": data}).to_string().into_bytes()
+    json!({"type": "event", "event": "onDidSaveTextDocument", "session": null, "data": data})
 }

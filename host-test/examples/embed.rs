@@ -14,11 +14,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut gate = Tollgate::builder().workspace(&folder).home(&folder).open()?;
     gate.select_intent("session-1", "INT-001")?;
     for path in ["src/login.rs", "README.md"] {
-        let call = write(path, "fn login() {}\n");
+        let call = write(path, "fn login() {}\n")?;
         let ruling = gate.pre_tool(&call)?;
         if ruling.verdict == Verdict::Allow {
             fs::write(folder.join(path), "fn login() {}\n")?;
-            let settlement = gate.post_tool(&call, &Outcome::Done(Vec::new()))?;
+            let settlement = gate.post_tool(&call, &Outcome::Done(None))?;
             println!("{path}: allowed\n  {}", settlement.entries.join("\n  "));
         } else {
             println!("{path}: {:?}, {}\n  {}", ruling.verdict, ruling.code, ruling.reason);
@@ -31,14 +31,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-fn write(path: &str, content: &str) -> ToolCall {
-    ToolCall {
-        session: "session-1".to_owned(),
-        agent: None,
-        call: format!("write {path}"),
-        host: None,
-        tool: "write_to_file".to_owned(),
-        args: format!(r#"{{"path":"{path}","content":"{}"}}"#, content.escape_default()).into_bytes(),
-        cwd: None,
-    }
+fn write(path: &str, content: &str) -> Result<ToolCall, Error> {
+    let args = serde_json::json!({"path": path, "content": content});
+    ToolCall::new("session-1", format!("write {path}"), "write_to_file", &args)
 }

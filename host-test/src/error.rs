@@ -1,12 +1,11 @@
-//! Why a call of the host came to nothing.
+//! Errors returned by this crate.
 
 use std::io;
 use std::path::PathBuf;
 
-use crate::bindings::exports::tollgate::hooks::sessions::Refusal;
-use crate::bindings::tollgate::hooks::types::Fault;
+use crate::bindings::exports::tollgate::hooks::sessions::{Fault, Refusal};
 
-/// Why a call of the host came to nothing. A ruling is never an error.
+/// Why a call could not be answered. A ruling is never an error.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -16,6 +15,7 @@ pub enum Error {
         /// The folder that was named.
         path: PathBuf,
         /// What the operating system says.
+        #[source]
         why: io::Error,
     },
     /// The state folder cannot be used.
@@ -24,6 +24,7 @@ pub enum Error {
         /// The folder that was named.
         path: PathBuf,
         /// What the operating system says.
+        #[source]
         why: io::Error,
     },
     /// There is no place for the state.
@@ -32,11 +33,11 @@ pub enum Error {
     )]
     NoStateFolder,
     /// The engine could not be set up.
-    #[error("the engine cannot be set up: {0}")]
-    Engine(String),
+    #[error("the engine cannot be set up: {0:#}")]
+    Engine(#[source] wasmtime::Error),
     /// The guest trapped, ran too long or ran out of memory. The next call works on a fresh instance.
-    #[error("the gate failed on this call and was restarted: {0}")]
-    Trap(String),
+    #[error("the gate failed on this call and was restarted: {0:#}")]
+    Trap(#[source] wasmtime::Error),
     /// The caller sent something unusable.
     #[error("{0}")]
     InvalidInput(String),
@@ -74,11 +75,8 @@ impl Error {
 
 impl From<Fault> for Error {
     fn from(fault: Fault) -> Self {
-        match fault {
-            Fault::InvalidInput(message) => Self::InvalidInput(message),
-            Fault::Workspace(message) => Self::Files(message),
-            Fault::Internal(message) => Self::Internal(message),
-        }
+        let Fault::NotKept(message) = fault;
+        Self::Files(message)
     }
 }
 
@@ -88,7 +86,7 @@ impl From<Refusal> for Error {
             Refusal::UnknownIntent(message) => Self::Refused { code: "unknown_intent", message },
             Refusal::IntentClosed(message) => Self::Refused { code: "intent_closed", message },
             Refusal::NotGoverned(message) => Self::Refused { code: "not_governed", message },
-            Refusal::Fault(fault) => fault.into(),
+            Refusal::NotKept(message) => Self::Files(message),
         }
     }
 }

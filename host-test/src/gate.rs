@@ -7,11 +7,13 @@ use wasmtime::{Store, StoreLimits, StoreLimitsBuilder};
 
 use crate::bindings::Plugin;
 use crate::bindings::exports::tollgate::hooks::augment::{Augmented, Finding, Plan};
-use crate::bindings::exports::tollgate::hooks::engine::Turn;
+use crate::bindings::exports::tollgate::hooks::engine::{Input, Turn};
 use crate::bindings::exports::tollgate::hooks::post_tool::{Outcome, Settlement};
+use crate::bindings::exports::tollgate::hooks::programs::{Answer as Reply, Progress};
 use crate::bindings::exports::tollgate::hooks::sessions::Intent;
-use crate::bindings::tollgate::hooks::types::{Ruling, ToolCall};
+use crate::bindings::tollgate::hooks::types::Ruling;
 use crate::builder::Builder;
+use crate::call::ToolCall;
 use crate::error::Error;
 use crate::files::Files;
 use crate::imports::{Imports, World};
@@ -62,22 +64,26 @@ impl Tollgate {
 
     /// Whether a call may run. Do not run it on `deny`, and only with a person's word on `ask`.
     pub fn pre_tool(&mut self, call: &ToolCall) -> Result<Ruling, Error> {
-        Ok(self.run(|plugin, store| plugin.tollgate_hooks_pre_tool().call_check(store, call))??)
+        let call = call.contract();
+        self.run(|plugin, store| plugin.tollgate_hooks_pre_tool().call_check(store, &call))
     }
 
     /// Enters in the ledger what a call that has ended changed.
     pub fn post_tool(&mut self, call: &ToolCall, outcome: &Outcome) -> Result<Settlement, Error> {
-        Ok(self.run(|plugin, store| plugin.tollgate_hooks_post_tool().call_settle(store, call, outcome))??)
+        let call = call.contract();
+        self.run(|plugin, store| plugin.tollgate_hooks_post_tool().call_settle(store, &call, outcome))
     }
 
     /// What to look up before [`augment`](Self::augment).
     pub fn plan_lookups(&mut self, call: &ToolCall) -> Result<Plan, Error> {
-        Ok(self.run(|plugin, store| plugin.tollgate_hooks_augment().call_plan_lookups(store, call))??)
+        let call = call.contract();
+        self.run(|plugin, store| plugin.tollgate_hooks_augment().call_plan_lookups(store, &call))
     }
 
     /// What is known about the concepts that a call names.
     pub fn augment(&mut self, call: &ToolCall, found: &[Finding]) -> Result<Augmented, Error> {
-        Ok(self.run(|plugin, store| plugin.tollgate_hooks_augment().call_apply(store, call, found))??)
+        let call = call.contract();
+        self.run(|plugin, store| plugin.tollgate_hooks_augment().call_apply(store, &call, found))
     }
 
     /// Plans, looks up and augments in one go. It waits for what it looks up, five seconds at most.
@@ -98,7 +104,7 @@ impl Tollgate {
 
     /// The session's intent, its own or its parent's.
     pub fn current_intent(&mut self, session: &str) -> Result<Option<Intent>, Error> {
-        Ok(self.run(|plugin, store| plugin.tollgate_hooks_sessions().call_current(store, session))??)
+        self.run(|plugin, store| plugin.tollgate_hooks_sessions().call_current(store, session))
     }
 
     /// Lets a sub-agent's session work for its parent's intent until it selects one of its own.
@@ -108,12 +114,25 @@ impl Tollgate {
 
     /// What the model should know about the session's intent; empty where there is none.
     pub fn context(&mut self, session: &str, limit_chars: u32) -> Result<String, Error> {
-        Ok(self.run(|plugin, store| plugin.tollgate_hooks_sessions().call_context(store, session, limit_chars))??)
+        self.run(|plugin, store| plugin.tollgate_hooks_sessions().call_context(store, session, limit_chars))
     }
 
     /// Takes in what happened and says what to do about it, at a monotonic time of the caller's choosing.
-    pub fn step(&mut self, now_ms: u64, inputs: &[Vec<u8>]) -> Result<Turn, Error> {
-        Ok(self.run(|plugin, store| plugin.tollgate_hooks_engine().call_step(store, now_ms, inputs))??)
+    pub fn step(&mut self, now_ms: u64, inputs: &[Input]) -> Result<Turn, Error> {
+        self.run(|plugin, store| plugin.tollgate_hooks_engine().call_step(store, now_ms, inputs))
+    }
+
+    /// Rules on, settles or hears of what an agent program's own payload tells. Where that takes time, [`Hooks::respond`]
+    /// waits for it.
+    ///
+    /// [`Hooks::respond`]: crate::hooks::Hooks::respond
+    pub fn respond(&mut self, program: &str, event: Option<&str>, payload: &[u8]) -> Result<Progress, Error> {
+        self.run(|plugin, store| plugin.tollgate_hooks_programs().call_respond(store, program, event, payload))
+    }
+
+    /// The answer to a payload on which [`respond`](Self::respond) failed: a person is asked where one can be.
+    pub fn respond_to_fault(&mut self, program: &str, event: Option<&str>, payload: &[u8], why: &str) -> Result<Reply, Error> {
+        self.run(|plugin, store| plugin.tollgate_hooks_programs().call_failed(store, program, event, payload, why))
     }
 
     /// Answers one JSON line, as `tollgate eval` does.
@@ -141,7 +160,7 @@ impl Tollgate {
             }
             Err(fault) => {
                 self.idle = Some(instance.store.into_data());
-                Err(Error::Trap(format!("{fault:#}")))
+                Err(Error::Trap(fault))
             }
         }
     }
@@ -160,7 +179,7 @@ impl Tollgate {
             }
             Err(fault) => {
                 self.idle = Some(store.into_data());
-                Err(Error::Trap(format!("the gate does not start: {fault:#}")))
+                Err(Error::Trap(fault.context("the gate does not start")))
             }
         }
     }

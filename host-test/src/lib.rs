@@ -9,15 +9,8 @@
 //!
 //! let mut gate = Tollgate::builder().workspace(".").open()?;
 //! gate.select_intent("session-1", "INT-001")?;
-//! let ruling = gate.pre_tool(&ToolCall {
-//!     session: "session-1".into(),
-//!     agent: None,
-//!     call: "call-1".into(),
-//!     host: None,
-//!     tool: "write_to_file".into(),
-//!     args: br#"{"path":"src/auth/login.ts","content":"export {}"}"#.into(),
-//!     cwd: None,
-//! })?;
+//! let args = serde_json::json!({"path": "src/auth/login.ts", "content": "export {}"});
+//! let ruling = gate.pre_tool(&ToolCall::new("session-1", "call-1", "write_to_file", &args)?)?;
 //! match ruling.verdict {
 //!     Verdict::Allow => println!("go on"),
 //!     Verdict::Ask => println!("ask a person: {}", ruling.reason),
@@ -39,7 +32,8 @@
 //! | --- | --- |
 //! | `compiled` | the component, compiled ahead of time |
 //! | `runtime` | engine, linker, limits, the ticker that stops endless loops |
-//! | `gate` | one workspace's instance, and the calls an embedder makes |
+//! | `gate`, `call` | one workspace's instance, and the calls an embedder makes |
+//! | `programs` | what must be known of agent programs before there is a gate, and where there is none |
 //! | `files` | the workspace, the home and the state folder behind capabilities |
 //! | `imports` | the contract's imports over `files`, clock, random bytes and log |
 //! | [`hooks`] | programs and prompts that run when something happens, driven as the gate says |
@@ -53,6 +47,7 @@
 
 mod bindings;
 mod builder;
+mod call;
 mod compiled;
 pub mod confine;
 mod engine_config;
@@ -66,17 +61,21 @@ mod mcp;
 #[cfg(feature = "native")]
 pub mod native;
 mod process;
+mod programs;
 mod runtime;
 
-pub use bindings::exports::tollgate::hooks::augment::{Answer, Augmented, Finding, Lookup, Plan};
-pub use bindings::exports::tollgate::hooks::engine::{Command, Turn};
+pub use bindings::exports::tollgate::hooks::augment::{Answer, Augmented, Finding, Lookup, McpTool, Plan, Program, Request};
+pub use bindings::exports::tollgate::hooks::engine;
 pub use bindings::exports::tollgate::hooks::post_tool::{Outcome, Settlement};
+pub use bindings::exports::tollgate::hooks::programs::{Answer as Reply, Progress};
 pub use bindings::exports::tollgate::hooks::sessions::Intent;
 pub use bindings::tollgate::hooks::log::Level;
-pub use bindings::tollgate::hooks::types::{Effect, Operation, PreHash, Ruling, ToolCall, Verdict};
+pub use bindings::tollgate::hooks::types::{Effect, Operation, PreHash, Ruling, Verdict};
 pub use builder::Builder;
+pub use call::ToolCall;
 pub use error::Error;
 pub use files::{make_state_of, state_of};
 pub use gate::Tollgate;
-pub use lookups::{Function, Lookups, McpTool};
+pub use lookups::{CallMcpTool, Function, Lookups};
+pub use programs::{MAX_PAYLOAD, fault_reply, locate, program_names, silence_of};
 pub use runtime::{DIGEST, Limits, Runtime, VERSION};

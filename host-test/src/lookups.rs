@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::bindings::exports::tollgate::hooks::augment::{Answer, Finding, Lookup, Plan};
+use crate::bindings::exports::tollgate::hooks::augment::{Answer, Finding, Lookup, McpTool, Plan, Program as Ordered, Request};
 use crate::mcp::Servers;
 use crate::process::{self, Ending, MOST_OUTPUT, Program};
 
@@ -16,7 +16,7 @@ use crate::process::{self, Ending, MOST_OUTPUT, Program};
 pub type Function = dyn Fn(&str) -> Result<Option<String>, String> + Send + Sync;
 
 /// Calls a tool of an MCP server for the embedder: the server, the tool, its arguments.
-pub type McpTool = dyn Fn(&str, &str, &Value) -> Result<Option<String>, String> + Send + Sync;
+pub type CallMcpTool = dyn Fn(&str, &str, &Value) -> Result<Option<String>, String> + Send + Sync;
 
 /// Who can be asked outside the gate: commands, functions of the embedder, MCP servers.
 ///
@@ -32,7 +32,7 @@ pub struct Lookups {
 struct Callers {
     folder: PathBuf,
     functions: HashMap<String, Arc<Function>>,
-    mcp: Option<Arc<McpTool>>,
+    mcp: Option<Arc<CallMcpTool>>,
 }
 
 impl Lookups {
@@ -92,24 +92,30 @@ impl Lookups {
     }
 }
 
+impl Lookups {
+    /// Looks one thing up and hands over the answer, from a thread of its own. What takes longer than its time is late.
+    pub(crate) fn begin(&self, lookup: Lookup, done: impl FnOnce(Answer) + Send + 'static) {
+        let (callers, servers) = (self.callers.clone(), Arc::downgrade(&self.servers));
+        let work = move || {
+            let most = Duration::from_millis(lookup.timeout_ms.into());
+            done(callers.ask(&lookup, &servers, most));
+        };
+        // Without a thread there is no answer, and the gate does not wait for ever.
+        let _ = thread::Builder::new().name("tollgate-lookup".to_owned()).spawn(work);
+    }
+}
+
 impl Callers {
     fn ask(&self, lookup: &Lookup, servers: &Weak<Servers>, most: Duration) -> Answer {
-        let request: Value = serde_json::from_slice(&lookup.request).unwrap_or_default();
-        if let Some(run) = request.get("run") {
-            return command(run, &self.folder, most);
-        }
-        let known = match (request.get("mcp"), &self.mcp) {
-            (Some(asked), Some(call)) => {
-                let text = |key: &str| asked.get(key).and_then(Value::as_str).unwrap_or_default();
-                Some(call(text("server"), text("tool"), asked.get("arguments").unwrap_or(&Value::Null)))
+        let known = match (&lookup.request, &self.mcp) {
+            (Request::Run(program), _) => return command(program, &self.folder, most),
+            (Request::Mcp(McpTool { server, tool, arguments, .. }), Some(call)) => {
+                Some(call(server, tool, &serde_json::from_slice(arguments).unwrap_or_default()))
             }
-            (Some(asked), None) => {
+            (Request::Mcp(asked), None) => {
                 return servers.upgrade().map_or(Answer::Late, |servers| servers.ask(asked, &self.folder, most));
             }
-            (None, _) => {
-                let function = request.get("function").and_then(|_| self.functions.get(&lookup.source));
-                function.map(|function| function(&lookup.concept))
-            }
+            (Request::Function, _) => self.functions.get(&lookup.source).map(|function| function(&lookup.concept)),
         };
         match known {
             Some(Ok(Some(text))) => Answer::Text(text),
@@ -120,13 +126,11 @@ impl Callers {
     }
 }
 
-fn command(run: &Value, folder: &Path, most: Duration) -> Answer {
-    let words = |key: &str| run.get(key).map(process::words).unwrap_or_default();
-    let input = run.get("stdin").and_then(Value::as_str).unwrap_or_default();
-    let (argv, inherit) = (words("argv"), words("inherit"));
-    let inherit: Vec<&str> = inherit.iter().map(String::as_str).collect();
-    let program =
-        Program { argv: &argv, input: input.as_bytes(), folder, inherit: &inherit, set: &[], output_bytes: MOST_OUTPUT };
+fn command(ordered: &Ordered, folder: &Path, most: Duration) -> Answer {
+    let inherit: Vec<&str> = ordered.inherit.iter().map(String::as_str).collect();
+    let set: Vec<(&str, &str)> = ordered.set.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    let input = ordered.stdin.as_bytes();
+    let program = Program { argv: &ordered.argv, input, folder, inherit: &inherit, set: &set, output_bytes: MOST_OUTPUT };
     match process::run(&program, most) {
         Ending::Ended { status, output, .. } if status.success() => Answer::Text(String::from_utf8_lossy(&output).into_owned()),
         Ending::Ended { status, complaint, .. } => {
@@ -144,11 +148,11 @@ fn command(run: &Value, folder: &Path, most: Duration) -> Answer {
 mod tests {
     use super::*;
 
-    fn plan(requests: &[(&str, &str)], total_ms: u32) -> Plan {
-        let lookup = |(source, request): &(&str, &str)| Lookup {
+    fn plan(requests: &[(&str, Request)], total_ms: u32) -> Plan {
+        let lookup = |(source, request): &(&str, Request)| Lookup {
             concept: "auth".into(),
             source: (*source).into(),
-            request: request.as_bytes().into(),
+            request: request.clone(),
             timeout_ms: 300,
         };
         Plan { concepts: vec!["auth".into()], lookups: requests.iter().map(lookup).collect(), total_ms, skipped: None }
@@ -167,20 +171,24 @@ mod tests {
                 Ok(None)
             });
         let start = Instant::now();
+        let run = |argv: &[&str]| {
+            let argv = argv.iter().map(|word| (*word).to_owned()).collect();
+            Request::Run(Ordered { argv, stdin: String::new(), inherit: vec!["PATH".to_owned()], set: Vec::new() })
+        };
+        let graph = McpTool { server: "s".into(), tool: "t".into(), arguments: br#"{"name":"auth"}"#.into(), start: None };
         let found = lookups.carry_out(&plan(
             &[
-                ("said", r#"{"run":{"argv":["echo","hello"],"stdin":null,"inherit":["PATH"]}}"#),
-                ("garbage", r#"{"run":{"argv":["printf","\\377\\000x"],"stdin":null,"inherit":["PATH"]}}"#),
-                ("failing", r#"{"run":{"argv":["sh","-c","echo why >&2; exit 3"],"stdin":null,"inherit":["PATH"]}}"#),
-                ("hanging", r#"{"run":{"argv":["sleep","60"],"stdin":null,"inherit":["PATH"]}}"#),
-                ("absent", r#"{"run":{"argv":["no-such-program-here"],"stdin":null,"inherit":["PATH"]}}"#),
-                ("known", r#"{"function":{"name":"known","concept":"auth"}}"#),
-                ("ignorant", r#"{"function":{}}"#),
-                ("broken", r#"{"function":{}}"#),
-                ("slow", r#"{"function":{}}"#),
-                ("nobody", r#"{"function":{}}"#),
-                ("graph", r#"{"mcp":{"server":"s","tool":"t","arguments":{"name":"auth"}}}"#),
-                ("strange", "no JSON"),
+                ("said", run(&["echo", "hello"])),
+                ("garbage", run(&["printf", "\\377\\000x"])),
+                ("failing", run(&["sh", "-c", "echo why >&2; exit 3"])),
+                ("hanging", run(&["sleep", "60"])),
+                ("absent", run(&["no-such-program-here"])),
+                ("known", Request::Function),
+                ("ignorant", Request::Function),
+                ("broken", Request::Function),
+                ("slow", Request::Function),
+                ("nobody", Request::Function),
+                ("graph", Request::Mcp(graph)),
             ],
             1_500,
         ));
@@ -200,7 +208,6 @@ mod tests {
                 Answer::Late,
                 Answer::Unavailable,
                 Answer::Text(r#"s t {"name":"auth"}"#.into()),
-                Answer::Unavailable,
             ]
         );
     }

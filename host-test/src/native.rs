@@ -10,10 +10,9 @@ use std::time::SystemTime;
 use tollgate_guest::gate::Gate;
 use tollgate_guest::ports::{
     Clock, Entry, Expectation, Facts, FileFault, Kind, Level, Listing, Log, Ports, Question, Random, Reach, Records, Root, Tail,
-    Timestamp, Workspace,
+    Timestamp, Workspace, marks,
 };
 
-use crate::bindings::exports::tollgate::hooks::engine::{Command, Turn};
 use crate::bindings::tollgate::hooks::{records, workspace};
 use crate::error::Error;
 use crate::files::{FileError, Files, state_folder};
@@ -45,15 +44,6 @@ impl NativeGate {
     pub fn perform(&self, line: &[u8]) -> String {
         tollgate_guest::operations::perform(&mut self.0.borrow_mut(), line)
     }
-
-    /// Takes in what happened and says what to do, as [`Tollgate::step`](crate::Tollgate::step) does.
-    pub fn step(&self, now_ms: u64, inputs: &[Vec<u8>]) -> Turn {
-        let inputs: Vec<_> = inputs.iter().map(|input| serde_json::from_slice(input).unwrap_or_default()).collect();
-        let (commands, next_deadline_ms) = self.0.borrow_mut().step(now_ms, &inputs);
-        let command =
-            |command: tollgate_guest::hooks::Command| Command { id: command.id, body: command.body.to_string().into_bytes() };
-        Turn { commands: commands.into_iter().map(command).collect(), next_deadline_ms }
-    }
 }
 
 struct Native(Files);
@@ -69,8 +59,8 @@ impl Workspace for Native {
                 entry_path: facts.entry_path,
                 link: facts.link,
                 hard_links: facts.hard_links,
-                identity: facts.identity,
-                stamp: facts.stamp,
+                identity: identity(facts.marks),
+                stamp: stamp(facts.marks, facts.size),
                 size: facts.size,
                 digest: facts.digest.and_then(|digest| digest.parse().ok()),
             }
@@ -99,8 +89,8 @@ impl Workspace for Native {
             kind: kind(entry.kind),
             link: entry.link,
             hard_links: entry.hard_links,
-            identity: entry.identity,
-            stamp: entry.stamp,
+            identity: identity(entry.marks),
+            stamp: stamp(entry.marks, entry.size),
             size: entry.size,
         };
         Ok(Listing {
@@ -147,6 +137,14 @@ impl Random for Native {
         let _ = getrandom::fill(&mut bytes);
         bytes
     }
+}
+
+fn identity(marks: workspace::Marks) -> u64 {
+    marks::identity(marks.device, marks.inode)
+}
+
+fn stamp(marks: workspace::Marks, size: u64) -> u64 {
+    marks::stamp(marks.device, marks.inode, marks.changed_ns, marks.modified_ns, size)
 }
 
 fn root(root: Root) -> workspace::Root {

@@ -13,8 +13,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
-
 pub(crate) use group::kill;
 use group::{kill_group, over, own_group, poll};
 
@@ -204,12 +202,6 @@ impl Run {
 /// Runs a program and waits for it, at most so long.
 pub(crate) fn run(program: &Program<'_>, most: Duration) -> Ending {
     Run::new().carry_out(program, Some(Instant::now() + most))
-}
-
-/// A list of words in a request of the gate.
-pub(crate) fn words(list: &Value) -> Vec<String> {
-    let words = list.as_array().into_iter().flatten();
-    words.filter_map(|word| word.as_str().map(str::to_owned)).collect()
 }
 
 /// A program in a group of its own, with pipes to it, and of the environment only the variables that it may inherit. No shell:

@@ -68,8 +68,8 @@ impl Runtime {
             let plugin = PluginPre::new(linker.instantiate_pre(&component)?)?;
             Ok(Inner { engine, plugin, limits })
         };
-        let inner = set_up().map_err(|fault| Error::Engine(format!("{fault:#}")))?;
-        tick(&inner.engine).map_err(|fault| Error::Engine(format!("no thread for the deadline: {fault}")))?;
+        let inner = set_up().map_err(Error::Engine)?;
+        tick(&inner.engine).map_err(|fault| Error::Engine(wasmtime::Error::from(fault).context("no thread for the deadline")))?;
         Ok(Self { inner: Arc::new(inner) })
     }
 

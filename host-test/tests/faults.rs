@@ -17,9 +17,7 @@ fn governed() -> tempfile::TempDir {
 }
 
 fn write(path: &str) -> ToolCall {
-    let args = format!(r#"{{"path":"{path}"}}"#).into_bytes();
-    let [session, call, tool] = ["s", "c", "write"].map(str::to_owned);
-    ToolCall { session, agent: None, call, host: None, tool, args, cwd: None }
+    ToolCall::new("s", "c", "write", &serde_json::json!({"path": path})).unwrap()
 }
 
 /// A list of so many numbers takes ten times the room in memory that it takes in the line.

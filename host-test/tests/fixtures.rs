@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use fixture::{Fixture, Line, Row, Step, compare, kept, names};
-use serde_json::{Value, json};
+use serde_json::json;
 use tollgate::{Limits, Runtime, Tollgate};
 
 #[test]
@@ -68,11 +68,9 @@ fn run(name: &str, runtime: &Runtime) -> Vec<String> {
                 answers.push('\n');
             }
             Line::Turn(now, inputs) => {
-                let inputs: Vec<Vec<u8>> = inputs.iter().map(|input| input.to_string().into_bytes()).collect();
-                let turn = gate.step(*now, &inputs).unwrap();
-                let body = |body: &[u8]| serde_json::from_slice::<Value>(body).unwrap();
-                let commands: Vec<Value> = turn.commands.iter().map(|command| json!([command.id, body(&command.body)])).collect();
-                answers.push_str(&format!("{}\n", json!({"commands": commands, "next_deadline_ms": turn.next_deadline_ms})));
+                let line = json!({"op": "step", "now_ms": now, "inputs": inputs}).to_string();
+                answers.push_str(std::str::from_utf8(&gate.perform(line.as_bytes()).unwrap()).unwrap());
+                answers.push('\n');
             }
         }
     }

@@ -8,8 +8,9 @@ mod place;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use serde::Serialize;
 use serde_json::{Value, json};
-use tollgate::hooks::{Answer, Hooks, Options, Said};
+use tollgate::hooks::{Answer, HookRecord, Hooks, Options, PromptOutput, RunStatus};
 
 use place::{LONG, Place, gone, sh, wait_until, with};
 
@@ -22,9 +23,9 @@ impl Told {
         std::mem::take(&mut self.0.lock().unwrap())
     }
 
-    fn put(&self) -> impl FnMut(&Value) + Send + 'static {
+    fn put<T: Serialize>(&self) -> impl FnMut(&T) + Send + 'static + use<T> {
         let told = self.clone();
-        move |value| told.0.lock().unwrap().push(value.clone())
+        move |value| told.0.lock().unwrap().push(json!(value))
     }
 }
 
@@ -50,7 +51,7 @@ fn how_a_run_ends() {
         ("ends by a signal", "kill -9 $$", json!({}), "failed", 1, ""),
     ] {
         let place = Place::new(&[with(sh("a", "before_tool", script), &more)]);
-        let record = place.hooks(Options::new(), &["a"]).run("a", None).unwrap();
+        let record = place.hooks(Options::new(), &["a"]).run("a", None).map(|record| json!(record)).unwrap();
         assert_eq!((status(&record), &record["attempts"]), (expected, &json!(attempts)), "{what}: {record}");
         assert!(record["output"].as_str().unwrap_or_default().contains(output), "{what}: {record}");
     }
@@ -61,7 +62,7 @@ fn what_hangs_is_ended_with_its_children() {
     let script = "sleep 300 & echo $! >child; echo $$ >parent; trap '' TERM; sleep 300";
     let place = Place::new(&[with(sh("a", "before_tool", script), &json!({"timeoutMs": 1000}))]);
     let start = Instant::now();
-    let record = place.hooks(Options::new(), &["a"]).run("a", None).unwrap();
+    let record = place.hooks(Options::new(), &["a"]).run("a", None).map(|record| json!(record)).unwrap();
     assert_eq!(status(&record), "timeout", "{record}");
     assert!(start.elapsed() < LONG);
     gone(&place.wait_for("child"));
@@ -83,7 +84,7 @@ fn what_outlives_its_hook_is_ended_and_not_waited_for() {
 #[test]
 fn a_flood_is_bounded() {
     let place = Place::new(&[sh("a", "before_tool", "head -c 100000000 /dev/zero | tr '\\0' x; echo end >&2")]);
-    let record = place.hooks(Options::new(), &["a"]).run("a", None).unwrap();
+    let record = place.hooks(Options::new(), &["a"]).run("a", None).map(|record| json!(record)).unwrap();
     assert_eq!(status(&record), "success", "{}", record["status"]);
     assert!(record.to_string().len() < 100_000, "{}", record.to_string().len());
     assert!(place.read(".tollgate/logs/hooks.log").unwrap().len() < 100_000);
@@ -94,7 +95,7 @@ fn garbage_is_no_answer() {
     for output in ["not json", "[1,2]", "\\377\\376", "{", "{\"continue\":"] {
         let place = Place::new(&[sh("a", "before_tool", &format!("printf '{output}'"))]);
         let answer = place.hooks(Options::new(), &["a"]).event("before_tool", "s", &json!({"x": 1})).unwrap();
-        assert_eq!(answer, Answer { go_on: true, system_message: None, data: json!({"x": 1}) }, "{output}");
+        assert_eq!(answer, Answer { proceed: true, system_message: None, data: json!({"x": 1}) }, "{output}");
     }
 }
 
@@ -109,7 +110,7 @@ fn a_chain_passes_data_on_and_can_stop() {
     let told = Told::default();
     let mut hooks = place.hooks(Options::new().on_record(told.put()), &["first", "second", "third", "other"]);
     let answer = hooks.event("before_tool", "s1", &json!({"tool_name": "bash"})).unwrap();
-    assert!(!answer.go_on);
+    assert!(!answer.proceed);
     assert_eq!(answer.system_message.as_deref(), Some("one\ntwo"));
     assert_eq!((&answer.data["tool_name"], &answer.data["added"]), (&json!("bash"), &json!(1)));
     let seen: Value = serde_json::from_str(&place.read("seen").unwrap()).unwrap();
@@ -125,7 +126,7 @@ fn a_chain_passes_data_on_and_can_stop() {
     assert_eq!(ends, expected.map(|(hook, status)| (hook.to_owned(), status.to_owned())));
     // Nobody waits for what nobody declared.
     let data = json!({"x": [1, 2.5]});
-    assert_eq!(hooks.event("before_model", "s1", &data).unwrap(), Answer { go_on: true, system_message: None, data });
+    assert_eq!(hooks.event("before_model", "s1", &data).unwrap(), Answer { proceed: true, system_message: None, data });
 }
 
 #[test]
@@ -136,18 +137,18 @@ fn a_workspaces_hook_runs_only_as_it_was_approved() {
     let asked = Told::default();
     let mut hooks = place.hooks(Options::new().on_approval(asked.put()), &[]);
     for _ in 0..2 {
-        let record = hooks.run("a", None).unwrap();
+        let record = hooks.run("a", None).map(|record| json!(record)).unwrap();
         assert_eq!(status(&record), "skipped", "{record}");
     }
     assert_eq!(asked.take().iter().map(|asked| asked["why"].clone()).collect::<Vec<_>>(), ["new"]);
     assert_eq!(place.read("ran-1"), None);
 
     hooks.perform(br#"{"op":"hooks","do":"approve","id":"a"}"#).unwrap();
-    assert_eq!(status(&hooks.run("a", None).unwrap()), "success");
+    assert_eq!(status(&hooks.run("a", None).map(|record| json!(record)).unwrap()), "success");
     assert!(place.read("ran-1").is_some());
 
     place.write("hooks/a.sh", "touch ran-2\n");
-    let record = hooks.run("a", None).unwrap();
+    let record = hooks.run("a", None).map(|record| json!(record)).unwrap();
     assert_eq!(status(&record), "skipped", "{record}");
     assert!(record["reason"].as_str().unwrap().contains("tollgate hooks approve a"), "{record}");
     let asked = asked.take();
@@ -190,7 +191,7 @@ fn a_script_finds_the_files_beside_it() {
             place.write(path, text);
         }
         let mut hooks = place.hooks(Options::new(), &["a"]);
-        let record = hooks.run("a", None).unwrap();
+        let record = hooks.run("a", None).map(|record| json!(record)).unwrap();
         let real = place.root().canonicalize().unwrap();
         assert_eq!(
             (status(&record), record["output"].as_str()),
@@ -202,7 +203,7 @@ fn a_script_finds_the_files_beside_it() {
         // Every one of them is part of what was approved.
         let (beside, _) = files[1];
         place.write(beside, "echo other\n");
-        let record = hooks.run("a", None).unwrap();
+        let record = hooks.run("a", None).map(|record| json!(record)).unwrap();
         assert_eq!(status(&record), "skipped", "{record}");
         assert!(record["reason"].as_str().unwrap().starts_with("it is no longer what was approved"), "{record}");
     }
@@ -224,12 +225,12 @@ fn no_file_can_be_exchanged_between_the_look_and_the_run() {
         place.write("hooks/lib.sh", "");
         let target = place.root().join(exchanged);
         let evil = if exchanged.ends_with("cjs") { "require('fs').writeFileSync('evil', '')" } else { "touch evil" };
-        let exchange = move |record: &Value| {
-            if status(record) == "queued" {
+        let exchange = move |record: &HookRecord| {
+            if record.status == RunStatus::Queued {
                 std::fs::write(&target, evil).unwrap();
             }
         };
-        let record = place.hooks(Options::new().on_record(exchange), &["a"]).run("a", None).unwrap();
+        let record = place.hooks(Options::new().on_record(exchange), &["a"]).run("a", None).map(|record| json!(record)).unwrap();
         assert_eq!(status(&record), "skipped", "{record}");
         assert!(record["reason"].as_str().unwrap().starts_with(&format!("`{exchanged}` is no longer")), "{record}");
         assert_eq!(place.read("evil"), None, "{exchanged}");
@@ -242,7 +243,7 @@ fn a_file_that_is_exchanged_during_the_run_is_not_read() {
     let script = "echo 'echo evil' >hooks/lib.sh\n. \"${0%/*}/lib.sh\"\n";
     let place = Place::new(&[sh("a", "before_tool", script)]);
     place.write("hooks/lib.sh", "echo good\n");
-    let record = place.hooks(Options::new(), &["a"]).run("a", None).unwrap();
+    let record = place.hooks(Options::new(), &["a"]).run("a", None).map(|record| json!(record)).unwrap();
     assert_eq!((status(&record), record["output"].as_str()), ("success", Some("good")), "{record}");
     assert_eq!(place.read("hooks/lib.sh").unwrap(), "echo evil\n");
 }
@@ -264,7 +265,7 @@ fn folders_that_cannot_be_copied_are_refused() {
         let refused = hooks.perform(br#"{"op":"hooks","do":"approve","id":"a"}"#).unwrap();
         let refused = String::from_utf8(refused).unwrap();
         assert!(refused.contains("`files`") && refused.contains("not_done"), "{what}: {refused}");
-        assert_eq!(status(&hooks.run("a", None).unwrap()), "failed", "{what}");
+        assert_eq!(status(&hooks.run("a", None).map(|record| json!(record)).unwrap()), "failed", "{what}");
         assert_eq!(place.read("ran"), None, "{what}");
     }
 }
@@ -276,14 +277,14 @@ fn a_home_folder_that_is_a_workspace_is_a_workspace() {
     let gate = tollgate::Tollgate::builder().workspace(place.root()).home(place.root()).open().unwrap();
     let asked = Told::default();
     let mut hooks = Hooks::new(gate, Options::new().on_approval(asked.put()));
-    assert_eq!(status(&hooks.run("a", None).unwrap()), "skipped");
+    assert_eq!(status(&hooks.run("a", None).map(|record| json!(record)).unwrap()), "skipped");
     assert_eq!(asked.take().len(), 1);
     let listed = hooks.perform(br#"{"op":"hooks","do":"list"}"#).unwrap();
     let listed: Value = serde_json::from_slice(&listed).unwrap();
     assert_eq!(listed["hooks"].as_array().unwrap().len(), 1, "{listed}");
     assert_eq!((&listed["hooks"][0]["source"], &listed["hooks"][0]["trust"]), (&json!("workspace"), &json!("new")));
     hooks.perform(br#"{"op":"hooks","do":"approve","id":"a"}"#).unwrap();
-    let record = hooks.run("a", None).unwrap();
+    let record = hooks.run("a", None).map(|record| json!(record)).unwrap();
     assert_eq!(status(&record), "success", "{record}");
     let copy = record["output"].as_str().unwrap();
     assert!(!std::path::Path::new(copy).starts_with(place.root().canonicalize().unwrap()), "{copy}");
@@ -293,7 +294,7 @@ fn a_home_folder_that_is_a_workspace_is_a_workspace() {
 fn a_users_hook_needs_no_approval() {
     let place = Place::new(&[]);
     place.declare_for_user(&[sh("mine", "before_tool", "echo \"$TOLLGATE_EVENT ${CARGO_MANIFEST_DIR-none}\" >ran")]);
-    let record = place.hooks(Options::new(), &[]).run("mine", None).unwrap();
+    let record = place.hooks(Options::new(), &[]).run("mine", None).map(|record| json!(record)).unwrap();
     assert_eq!(status(&record), "success", "{record}");
     // In the workspace, with what it is told and little else of the environment.
     assert_eq!(place.read("ran").unwrap(), "before_tool none\n");
@@ -369,9 +370,9 @@ fn prompts_are_run_by_a_function() {
                 }
                 _ => {}
             }
-            Ok(Said { stdout: "fine".to_owned(), ..Said::default() })
+            Ok(PromptOutput { stdout: "fine".to_owned(), ..PromptOutput::default() })
         });
-        let record = place.hooks(options, &["a"]).run("a", None).unwrap();
+        let record = place.hooks(options, &["a"]).run("a", None).map(|record| json!(record)).unwrap();
         assert_eq!(status(&record), expected, "{what}: {record}");
     }
 }
@@ -380,11 +381,11 @@ fn prompts_are_run_by_a_function() {
 fn prompts_are_run_by_the_users_command_or_by_nobody() {
     let hook = json!({"id": "a", "trigger": "before_tool", "prompt": "Look at it."});
     let place = Place::new(&[hook]);
-    let record = place.hooks(Options::new(), &["a"]).run("a", None).unwrap();
+    let record = place.hooks(Options::new(), &["a"]).run("a", None).map(|record| json!(record)).unwrap();
     assert_eq!(status(&record), "failed", "{record}");
     let runner = json!({"hooks": {"prompt_runner": ["sh", "-c", "cat >asked; echo yes"]}});
     std::fs::write(place.home().join(".tollgate/config.json"), runner.to_string()).unwrap();
-    let record = place.hooks(Options::new(), &[]).run("a", None).unwrap();
+    let record = place.hooks(Options::new(), &[]).run("a", None).map(|record| json!(record)).unwrap();
     assert_eq!((status(&record), record["output"].as_str()), ("success", Some("yes")), "{record}");
     assert!(place.read("asked").unwrap().starts_with("Look at it."));
 }

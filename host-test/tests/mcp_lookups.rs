@@ -9,8 +9,8 @@ use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use serde_json::{Value, json};
-use tollgate::{Answer, Lookup, Lookups, Plan};
+use serde_json::Value;
+use tollgate::{Answer, Lookup, Lookups, McpTool, Plan, Program, Request};
 
 /// A busy machine takes its time to start a server.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -29,14 +29,25 @@ fn rows() -> Vec<Value> {
 }
 
 fn asked(lookups: &Lookups, row: &Value) -> Answer {
-    let mcp = json!({"server": row["name"], "tool": row["tool"], "arguments": row["arguments"], "start": row["start"]});
-    let request = json!({"mcp": mcp}).to_string().into_bytes();
+    let text = |name: &str| row[name].as_str().unwrap_or_default().to_owned();
+    let arguments = row["arguments"].to_string().into_bytes();
+    let start = (!row["start"].is_null()).then(|| program(&row["start"]));
+    let request = Request::Mcp(McpTool { server: text("name"), tool: text("tool"), arguments, start });
     let lookup = Lookup { concept: "auth".into(), source: "graph".into(), request, timeout_ms: 500 };
     let plan = Plan { concepts: vec!["auth".into()], lookups: vec![lookup], total_ms: 5_000, skipped: None };
     let begin = Instant::now();
     let answer = lookups.carry_out(&plan).remove(0).answer;
     assert!(begin.elapsed() < Duration::from_secs(4), "{row}: {:?}", begin.elapsed());
     answer
+}
+
+fn program(written: &Value) -> Program {
+    let words = |name: &str| {
+        written[name].as_array().into_iter().flatten().map(|word| word.as_str().unwrap_or_default().to_owned()).collect()
+    };
+    let set = written["env"].as_object().into_iter().flatten();
+    let set = set.map(|(name, value)| (name.clone(), value.as_str().unwrap().to_owned())).collect();
+    Program { argv: words("argv"), stdin: String::new(), inherit: words("inherit"), set }
 }
 
 /// Whoever has ended may still wait to be noticed by its parent.

@@ -1,5 +1,7 @@
 /** The words of the public interface. Plain data, so that it can be logged, sent and compared. */
 
+import type { LedgerEntry } from './ledger.js';
+
 /** One tool call, as the agent proposed it. */
 export interface ToolCall {
   /** The agent session that makes the call. */
@@ -36,12 +38,49 @@ export interface PreHash {
   digest: string;
 }
 
+/** Why a call was ruled on as it was. */
+export type RulingCode =
+  /** Every change is in the intent's scope. */
+  | 'in_scope'
+  /** Nothing is changed. */
+  | 'read_only'
+  /** The workspace has no `.orchestration/`. */
+  | 'ungoverned'
+  /** The intents cannot be read. */
+  | 'intents_unreadable'
+  /** The session has not selected an intent. */
+  | 'no_active_intent'
+  /** The selected intent is not in the file. */
+  | 'unknown_intent'
+  /** The selected intent is completed or abandoned. */
+  | 'intent_closed'
+  /** A change that the intent does not own. */
+  | 'out_of_scope'
+  /** A change to what governs the gate itself. */
+  | 'control_file'
+  /** A change to a file that is no longer what the session last saw. */
+  | 'stale_write'
+  /** A change to a file that another session is writing to. */
+  | 'write_in_flight'
+  /** What the call does cannot be known. */
+  | 'unknown_effects'
+  /** A program that the settings do not let run. */
+  | 'program'
+  /** A patch that cannot be read. */
+  | 'invalid_patch'
+  /** A path that leads nowhere or is none. */
+  | 'invalid_path'
+  /** Arguments that cannot be understood. */
+  | 'invalid_arguments'
+  /** A fault of the gate's own, so a person decides. */
+  | 'gate_fault';
+
 /** A verdict and why. */
 export interface Ruling {
   /** Whether the call may run. A host that cannot ask a person treats `ask` as `deny`. */
   verdict: 'allow' | 'ask' | 'deny';
-  /** Stable, for programs: `in_scope`, `out_of_scope`, `no_active_intent`, … */
-  code: string;
+  /** Stable, for programs. */
+  code: RulingCode;
   /** For people: what is wrong and what to do about it. Empty on a plain allow. */
   reason: string;
   /** What the call would do, as far as it can be known. */
@@ -62,10 +101,32 @@ export type Outcome =
 /** What came of a call. */
 export interface Settlement {
   /** The ledger entries, as they were entered. */
-  entries: Record<string, unknown>[];
+  entries: LedgerEntry[];
   /** What the agent should be told, where there is something. */
   notice?: string | undefined;
 }
+
+/** A program to run for a lookup. No shell: the words are the arguments. */
+export interface LookupProgram {
+  argv: string[];
+  stdin: string;
+  /** The variables that it inherits, by name. */
+  inherit: string[];
+  /** The variables that it is given. */
+  set: [name: string, value: string][];
+}
+
+/** A tool of an MCP server to call. */
+export interface McpRequest {
+  server: string;
+  tool: string;
+  arguments: Record<string, unknown>;
+  /** How to start the server; none where only the embedder can know it. */
+  start?: LookupProgram | undefined;
+}
+
+/** Who is asked: a program, a tool of an MCP server, or the embedder's function of the source's name. */
+export type LookupRequest = ({ kind: 'run' } & LookupProgram) | ({ kind: 'mcp' } & McpRequest) | { kind: 'function' };
 
 /** One thing to look up outside the gate. */
 export interface Lookup {
@@ -73,9 +134,9 @@ export interface Lookup {
   concept: string;
   /** The source that is asked. */
   source: string;
-  /** What to do: run a command, call an MCP tool, call a function of the embedder. */
-  request: unknown;
-  /** After so long the answer is no longer waited for. */
+  /** Who is asked. */
+  request: LookupRequest;
+  /** How long to wait for this answer. */
   timeoutMs: number;
 }
 
@@ -85,11 +146,14 @@ export interface LookupPlan {
   concepts: string[];
   /** To be looked up all at once. */
   lookups: Lookup[];
-  /** After so long `augment` is called with what has arrived. */
+  /** How long to wait for all of them; then `augment` is called with what has arrived. */
   totalMs: number;
   /** Why there is nothing to do, where there is nothing to do. */
   skipped?: string | undefined;
 }
+
+/** What came back: Markdown, nothing known, nobody there, too late, or a failure in the source's own words. */
+export type LookupAnswer = { text: string } | 'unknown' | 'unavailable' | 'late' | { failed: string };
 
 /** The answer of one source about one concept. */
 export interface Finding {
@@ -97,15 +161,29 @@ export interface Finding {
   concept: string;
   /** As in the lookup. */
   source: string;
-  /** What came back: Markdown, nothing known, nobody there, too late, or a failure in the source's own words. */
-  answer: { text: string } | 'unknown' | 'unavailable' | 'late' | { failed: string };
+  answer: LookupAnswer;
+}
+
+/** Who can be asked outside the gate. */
+export interface LookupOptions {
+  /** Functions for the sources that the settings declare with `"function": true`; they answer with Markdown, or nothing. */
+  functions?: Record<string, (concept: string, signal: AbortSignal) => Promise<string | undefined> | string | undefined> | undefined;
+  /**
+   * Calls a tool of an MCP server that you are connected to. Without it, the servers that the user's settings name are started
+   * when they are first asked, and kept until the gate is closed; others are not there.
+   */
+  mcpTool?:
+    | ((server: string, tool: string, args: unknown, signal: AbortSignal) => Promise<string | undefined> | string | undefined)
+    | undefined;
 }
 
 /** A call with what is known about its concepts. */
 export interface Augmented {
   /** The arguments to run the tool with; equal to the call's where nothing may be changed. */
   args: Record<string, unknown>;
-  /** What the model should be told beside the call. */
+  /** What was added to the arguments, where something was: the text alone. */
+  added?: string | undefined;
+  /** What the model should be told beside the call, where the arguments may not be changed. */
   additionalContext?: string | undefined;
   /** The concepts about which something was found. */
   concepts: string[];
@@ -118,22 +196,16 @@ export interface Intent {
   /** As in `active_intents.yaml`. */
   id: string;
   name: string;
-  /** `PLANNED`, `IN_PROGRESS`, `COMPLETED`, `BLOCKED` or `ABANDONED`. */
-  status: string;
+  status: IntentStatus;
 }
 
-/** Something the host shall do. */
-export interface Command {
-  /** Results are reported under it. */
-  id: number;
-  /** What to do: run, cancel, tell, ask a person. */
-  body: unknown;
-}
+/** How far an intent has come. */
+export type IntentStatus = 'PLANNED' | 'IN_PROGRESS' | 'COMPLETED' | 'BLOCKED' | 'ABANDONED';
 
-/** What follows from a step. */
-export interface Turn {
-  /** To be carried out in this order. */
-  commands: Command[];
-  /** When to step again though nothing happened; none means not until something does. */
-  nextDeadlineMs?: number | undefined;
+/** The answer to an agent program's payload. */
+export interface ProgramAnswer {
+  /** What to print on standard output, or to hand to the plugin that asked; may be empty. */
+  text: string;
+  /** Why the tool must not run, where it must not: for whoever cannot deliver the text. */
+  refused?: string | undefined;
 }

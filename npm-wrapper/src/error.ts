@@ -11,8 +11,8 @@
  * | `unknown_hook` | there is no hook of that id |
  * | `not_done` | it could not be done; the message says why |
  * | `workspace_fault` | a file of the workspace could not be read or written |
- * | `internal` | a defect of the component, told by itself |
  * | `guest_trap` | the component failed; the next call works on a fresh one |
+ * | `no_answer` | the gate did not answer to a program's payload, not even that it failed: a tool must not run |
  * | `reentrant` | a callback called back into the gate that was calling it |
  */
 export type ErrorCode =
@@ -26,8 +26,8 @@ export type ErrorCode =
   | 'unknown_hook'
   | 'not_done'
   | 'workspace_fault'
-  | 'internal'
   | 'guest_trap'
+  | 'no_answer'
   | 'reentrant';
 
 /** The only error that this package throws. */

@@ -1,15 +1,12 @@
-import type { Fault } from '../generated/interfaces/tollgate-hooks-types.js';
-import type { Refusal } from '../generated/interfaces/tollgate-hooks-sessions.js';
+import type { Fault, Refusal } from '../generated/interfaces/tollgate-hooks-sessions.js';
 import { type Exports, type Imports, newInstance } from './component.js';
 import { type ErrorCode, TollgateError } from './error.js';
 
 /** What an export answers instead of a result. */
 type Refused = Fault | Refusal;
 
-const CODES: Record<Exclude<Refused['tag'], 'fault'>, ErrorCode> = {
-  'invalid-input': 'invalid_input',
-  workspace: 'workspace_fault',
-  internal: 'internal',
+const CODES: Record<Refused['tag'], ErrorCode> = {
+  'not-kept': 'workspace_fault',
   'unknown-intent': 'unknown_intent',
   'intent-closed': 'intent_closed',
   'not-governed': 'not_governed',
@@ -32,6 +29,11 @@ export class Guest {
     this.#imports = imports;
   }
 
+  /** Whether there is an instance, which may want something done. */
+  get isRunning(): boolean {
+    return this.#instance !== undefined;
+  }
+
   /** Runs `use` on the instance. */
   call<T>(use: (exports: Exports) => T): T {
     if (this.#busy) {
@@ -44,7 +46,7 @@ export class Guest {
     } catch (error) {
       if (error instanceof TollgateError) throw error;
       const refused = refusedIn(error);
-      if (refused !== undefined) throw new TollgateError(codeOf(refused), textOf(refused), error);
+      if (refused !== undefined) throw new TollgateError(CODES[refused.tag], refused.val, error);
       this.#instance = undefined;
       const said = error instanceof Error ? error.message : String(error);
       const trap = new TollgateError('guest_trap', `the gate failed and was restarted; the next call works (${said})`, error);
@@ -61,14 +63,6 @@ function refusedIn(error: unknown): Refused | undefined {
   // The glue's error class is made anew for every instance and cannot be named here.
   if (!(error instanceof Error) || !Object.hasOwn(error, 'payload')) return undefined;
   const { payload } = error as Error & { payload: unknown };
-  const isRefused = typeof payload === 'object' && payload !== null && 'tag' in payload && 'val' in payload;
+  const isRefused = typeof payload === 'object' && payload !== null && 'tag' in payload && String(payload.tag) in CODES;
   return isRefused ? (payload as Refused) : undefined;
-}
-
-function codeOf(refused: Refused): ErrorCode {
-  return refused.tag === 'fault' ? codeOf(refused.val) : CODES[refused.tag];
-}
-
-function textOf(refused: Refused): string {
-  return refused.tag === 'fault' ? textOf(refused.val) : refused.val;
 }

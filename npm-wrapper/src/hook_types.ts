@@ -3,7 +3,7 @@
 /** What became of an event whose answer is awaited. */
 export interface HookAnswer {
   /** Whether to go on. */
-  continue: boolean;
+  proceed: boolean;
   /** What the model, or the person, should be told. */
   systemMessage: string | null;
   /** The event's data, as the last hook left it. */
@@ -48,8 +48,8 @@ export interface HookApproval {
   hook: string;
   /** What would be approved; `{"op":"hooks","do":"approve","id","digest"}` approves just this. */
   digest: string;
-  /** Nobody has approved it yet, or it is no longer what was approved. */
-  why: 'new' | 'changed';
+  /** `new` where nobody has approved it yet, `changed` where it is no longer what was approved. */
+  why: string;
   /** What a person has to be told about that besides. */
   notice?: string | undefined;
   /** What a person should see before the decision. */
@@ -82,7 +82,7 @@ export interface HookApproval {
 }
 
 /** What a prompt brought. */
-export interface PromptAnswer {
+export interface PromptOutput {
   /** 0 where none is told. */
   exitCode?: number | undefined;
   stdout: string;
@@ -92,7 +92,7 @@ export interface PromptAnswer {
 /** What hooks are given to work with. */
 export interface HooksOptions {
   /** Answers prompts. Without it, the command that the user's settings name does. */
-  runPrompt?: ((prompt: string, options: { hook: string; signal: AbortSignal }) => Promise<PromptAnswer>) | undefined;
+  runPrompt?: ((prompt: string, options: { hook: string; signal: AbortSignal }) => Promise<PromptOutput>) | undefined;
   /** Told whenever a run begins, goes on or ends. */
   onRecord?: ((record: HookRecord) => void) | undefined;
   /** Told to begin or to stop passing an event to `notify`. A returned text says why that cannot be. */

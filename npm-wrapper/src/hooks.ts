@@ -1,17 +1,22 @@
 import * as os from 'node:os';
 import * as path from 'node:path';
+import type { Command, Ending, Input, Order } from '../generated/interfaces/tollgate-hooks-engine.js';
+import type { ProgramAnswer } from './calls.js';
 import { type ErrorCode, TollgateError } from './error.js';
-import { type Done, type HookCommand, prompted, ran, recordOf, type WrittenRecord } from './hook_commands.js';
-import type { HookAnswer, HookRecord, HooksOptions } from './hook_types.js';
-import { fromBytes, member, text, toText, wellFormed } from './json.js';
+import type { Guest } from './guest.js';
+import type { HookAnswer, HookApproval, HookRecord, HooksOptions } from './hook_types.js';
+import { fromBytes, text, textBytes, toText, wellFormed } from './json.js';
+import type { LogSink } from './log.js';
+import type { Lookups } from './lookups.js';
+import { answerPrompt, recordOf, runProgram } from './orders.js';
 import { slashed } from './path.js';
-import type { Tollgate } from './tollgate.js';
+import type { Roots } from './roots.js';
 
 /** The longest that a timer can be set for; a later deadline is looked at again then. */
-const MOST_MS = 0x7fff_ffff;
+const MAX_TIMER_MS = 0x7fff_ffff;
 
 /** More is not told in one step, so that a flood of events holds nobody up. */
-const MOST_INPUTS = 200;
+const MAX_INPUTS = 200;
 
 const WAITING = /^\{"waiting":(\d+)\}$/;
 
@@ -20,7 +25,7 @@ const CODES: ReadonlySet<string> = new Set<ErrorCode>(['unknown_hook', 'not_done
 
 /** Whoever waits for an answer. */
 interface Waiting {
-  resolve: (answer: string) => void;
+  resolve: (answer: ProgramAnswer) => void;
   reject: (error: TollgateError) => void;
 }
 
@@ -30,7 +35,18 @@ interface Stop {
   resolve: () => void;
 }
 
-/** Monotonic milliseconds. All steps of a gate must tell the same time, so leave `step` alone where there are hooks. */
+/** @internal What hooks are made of. */
+export interface HooksParts {
+  guest: Guest;
+  roots: Roots;
+  log: LogSink;
+  lookups: Lookups;
+  options: HooksOptions;
+  /** The gate's own `perform`. */
+  perform: (line: Uint8Array) => string;
+}
+
+/** Monotonic milliseconds. */
 function now(): number {
   return Math.floor(performance.now());
 }
@@ -42,27 +58,34 @@ function now(): number {
  * timer holds your process open only as long as somebody waits for an answer.
  */
 export class Hooks {
-  readonly #gate: Tollgate;
+  readonly #guest: Guest;
+  readonly #roots: Roots;
+  readonly #log: LogSink;
+  readonly #lookups: Lookups;
   readonly #options: HooksOptions;
+  readonly #perform: (line: Uint8Array) => string;
   #greeted = false;
   /** Goes up with every instance of the component that is lost. */
   #epoch = 0;
-  #inputs: Uint8Array[] = [];
+  #inputs: Input[] = [];
   #driving = false;
   #again = false;
   #scheduled = false;
   #timer: NodeJS.Timeout | undefined;
-  readonly #waiting = new Map<number, Waiting>();
-  readonly #runs = new Map<number, AbortController>();
+  readonly #waiting = new Map<bigint, Waiting>();
+  readonly #runs = new Map<bigint, AbortController>();
   readonly #listening = new Set<string>();
   #stop: Stop | undefined;
 
-  /** A gate has its hooks once; `gate.hooks(options)` makes them where there are none. */
-  constructor(gate: Tollgate, options: HooksOptions = {}) {
-    this.#gate = gate;
+  /** @internal Made by the gate. */
+  constructor({ guest, roots, log, lookups, options, perform }: HooksParts) {
+    this.#guest = guest;
+    this.#roots = roots;
+    this.#log = log;
+    this.#lookups = lookups;
     this.#options = options;
-    gate.inside.attach(this);
-    gate.inside.guest.onLost = (error) => this.#lose(error);
+    this.#perform = perform;
+    guest.onLost = (error) => this.#lose(error);
   }
 
   /** Passes an event on whose answer counts, such as `before_tool`, and waits until every hook has had its say. */
@@ -70,7 +93,7 @@ export class Hooks {
     const asked = { op: 'event', event: text(event, 'event'), session: text(session, 'session'), data };
     const answer = await this.#ask(asked);
     return {
-      continue: answer.continue !== false,
+      proceed: answer.continue !== false,
       systemMessage: typeof answer.system_message === 'string' ? answer.system_message : null,
       data: (answer.data ?? {}) as Record<string, unknown>,
     };
@@ -78,26 +101,26 @@ export class Hooks {
 
   /** Passes an event on that nobody waits for. Where it is about a file, `data.file` is its path in the workspace. */
   notify(event: string, data: object = {}, session?: string): void {
-    const input = wellFormed({ type: 'event', event: text(event, 'event'), session: session ?? null, data }, 'data');
-    this.#inputs.push(input);
+    const val = { name: text(event, 'event'), data: wellFormed(data, 'data') };
+    this.#inputs.push({ tag: 'event', val: session === undefined ? val : { ...val, session: text(session, 'session') } });
     this.#soon();
   }
 
   /** Runs a hook now, whatever its trigger, and waits for its end. */
   async run(id: string, data: object = {}): Promise<HookRecord> {
     const { record } = await this.#ask({ op: 'hooks', do: 'run', id: text(id, 'id'), data });
-    return recordOf(record as WrittenRecord);
+    return recordOf(record as Record<string, unknown>);
   }
 
   /** Looks which hooks are declared by now, and which events have to be listened to for them. Every event does so too. */
   reload(): void {
-    this.#inputs.push(wellFormed({ type: 'reload' }, 'input'));
+    this.#inputs.push({ tag: 'reload' });
     this.#soon();
   }
 
   /** Ends a run, by the id of its record. */
   cancel(run: string): void {
-    this.#tell({ type: 'cancel', run: text(run, 'run') });
+    this.#tell({ tag: 'cancel', val: text(run, 'run') });
   }
 
   /** Waits for what is under way, or with `drain: false` ends it. Nothing new is begun meanwhile. */
@@ -105,18 +128,32 @@ export class Hooks {
     if (!this.#greeted && this.#inputs.length === 0) return Promise.resolve();
     this.#stop ??= newStop();
     const { done } = this.#stop;
-    this.#tell({ type: 'shutdown', drain });
+    this.#tell({ tag: 'shutdown', val: drain });
     return done;
   }
 
   /** As the gate's own `perform`, but an answer that takes time is waited for. */
   async perform(line: string | Uint8Array): Promise<string> {
-    const answer = this.#gate.perform(line);
+    const answer = this.#perform(typeof line === 'string' ? textBytes(line) : line);
     const number = WAITING.exec(answer)?.[1];
-    if (number === undefined) return answer;
-    const waiting = new Promise<string>((resolve, reject) => this.#waiting.set(Number(number), { resolve, reject }));
-    this.#drive();
-    return waiting;
+    return number === undefined ? answer : (await this.#answer(BigInt(number))).text;
+  }
+
+  /** @internal What the gate answers to a program's payload. */
+  async respond(program: string, event: string | undefined, payload: Uint8Array): Promise<ProgramAnswer> {
+    const progress = this.#guest.call(({ programs }) => programs.respond(program, event, payload));
+    if (progress.tag === 'waiting') return this.#answer(progress.val);
+    const { text: answer, refused } = progress.val;
+    return { text: toText(answer), refused };
+  }
+
+  /** @internal Steps until the gate wants nothing more: what could not be entered is tried again. */
+  async settle(): Promise<void> {
+    const due = () => this.#guest.call(({ engine }) => engine.step(BigInt(now()), [])).nextDeadlineMs;
+    for (let at = due(); at !== undefined; at = due()) {
+      const left = Math.max(0, Number(at) - now());
+      await new Promise((resolve) => setTimeout(resolve, left));
+    }
   }
 
   /** @internal Says what this host is, before the first line that needs it. */
@@ -125,10 +162,14 @@ export class Hooks {
     this.#greeted = true;
     // A folder that is named relative to wherever this process happens to be is no place for programs.
     const folders = (process.env.PATH ?? '').split(path.delimiter).filter((folder) => path.isAbsolute(folder));
-    const workspace = this.#gate.inside.roots.project.folder;
-    const prompts = this.#options.runPrompt !== undefined;
-    const temp = slashed(os.tmpdir());
-    this.#inputs.unshift(wellFormed({ type: 'hello', workspace, path: folders.map(slashed), temp, prompts }, 'hello'));
+    const machine = {
+      workspace: this.#roots.project.folder,
+      searchPath: folders.map(slashed),
+      temporary: slashed(os.tmpdir()),
+      runsPrompts: this.#options.runPrompt !== undefined,
+      confines: false,
+    };
+    this.#inputs.unshift({ tag: 'machine', val: machine });
     this.#drive();
   }
 
@@ -140,8 +181,16 @@ export class Hooks {
     throw new TollgateError(CODES.has(code) ? (code as ErrorCode) : 'invalid_input', message);
   }
 
-  #tell(input: object): void {
-    this.#inputs.push(wellFormed(input, 'input'));
+  /** Waits for the answer of a number, and does what it takes. */
+  #answer(number: bigint): Promise<ProgramAnswer> {
+    const answer = new Promise<ProgramAnswer>((resolve, reject) => this.#waiting.set(number, { resolve, reject }));
+    this.greet();
+    this.#drive();
+    return answer;
+  }
+
+  #tell(input: Input): void {
+    this.#inputs.push(input);
     this.greet();
     this.#drive();
   }
@@ -173,21 +222,21 @@ export class Hooks {
 
   #step(): bigint | undefined {
     const epoch = this.#epoch;
-    const inputs = this.#inputs.splice(0, MOST_INPUTS);
+    const inputs = this.#inputs.splice(0, MAX_INPUTS);
     if (this.#inputs.length > 0) this.#soon();
     try {
-      const { commands, nextDeadlineMs } = this.#gate.inside.guest.call(({ engine }) => engine.step(BigInt(now()), inputs));
-      for (const { id, body } of commands) {
+      const { commands, nextDeadlineMs } = this.#guest.call(({ engine }) => engine.step(BigInt(now()), inputs));
+      for (const command of commands) {
         // A callback may have cost the instance whose commands these are.
-        if (epoch === this.#epoch) this.#carryOut(Number(id), body);
+        if (epoch === this.#epoch) this.#carryOut(command);
       }
       return epoch === this.#epoch ? nextDeadlineMs : undefined;
     } catch (error) {
-      const fault = error instanceof TollgateError ? error : new TollgateError('internal', String(error), error);
+      const fault = error instanceof TollgateError ? error : new TollgateError('guest_trap', String(error), error);
       if (fault.code === 'reentrant') {
         this.#inputs.unshift(...inputs);
         this.#soon();
-      } else if (fault.code !== 'guest_trap') {
+      } else if (epoch === this.#epoch) {
         this.#say(fault.message);
         this.#abandon(fault);
       }
@@ -195,60 +244,54 @@ export class Hooks {
     }
   }
 
-  #carryOut(id: number, body: Uint8Array): void {
-    const command = fromBytes(body) as HookCommand;
-    const { roots } = this.#gate.inside;
+  #carryOut({ id, order }: Command): void {
     const { runPrompt, onRecord, onApproval } = this.#options;
-    switch (command.type) {
+    switch (order.tag) {
       case 'run':
-        this.#start(id, (signal) => ran(command, roots, signal));
+        this.#start(id, async (signal) => ended(id, await caught(runProgram(order.val, this.#roots, signal))));
         break;
       case 'prompt':
-        this.#start(id, (signal) => prompted(command, roots, runPrompt, signal));
+        this.#start(id, async (signal) => ended(id, await caught(answerPrompt(order.val, this.#roots, runPrompt, signal))));
+        break;
+      case 'look-up':
+        this.#start(id, async () => ({ tag: 'found', val: { command: id, answer: await this.#lookups.find(order.val) } }));
         break;
       case 'cancel':
-        this.#runs.get(command.id)?.abort();
+        this.#runs.get(order.val)?.abort();
         break;
-      case 'answer': {
-        const waiting = command.event === null ? undefined : this.#waiting.get(command.event);
-        if (waiting === undefined) break;
-        this.#waiting.delete(command.event ?? -1);
-        // As it was written: numbers and the order of names do not survive being read.
-        waiting.resolve(member(toText(body), 'answer') ?? '{}');
+      case 'reply': {
+        const { number, answer, refused } = order.val;
+        this.#waiting.get(number)?.resolve({ text: toText(answer), refused });
+        this.#waiting.delete(number);
         break;
       }
       case 'record':
-        this.#guarded('onRecord', () => onRecord?.(recordOf(command.record)));
+        this.#guarded('onRecord', () => onRecord?.(recordOf(order.val)));
         break;
       case 'listen':
       case 'unlisten':
-        this.#listen(command.trigger, command.type === 'listen');
+        this.#listen(order.val, order.tag === 'listen');
         break;
-      case 'approval': {
-        const { hook, digest, why, notice, shows } = command;
-        this.#guarded('onApproval', () => onApproval?.({ hook, digest, why, ...(notice === undefined ? {} : { notice }), shows }));
+      case 'approval':
+        this.#guarded('onApproval', () => onApproval?.(approvalOf(order.val)));
         break;
-      }
       case 'stopped':
         this.#stopped();
         break;
     }
   }
 
-  /** Begins something that ends by itself or is cancelled, and reports its end exactly once. */
-  #start(id: number, work: (signal: AbortSignal) => Promise<Done>): void {
+  /** Begins something that ends by itself or is canceled, and reports its end exactly once. */
+  #start(id: bigint, work: (signal: AbortSignal) => Promise<Input>): void {
     const end = new AbortController();
     this.#runs.set(id, end);
-    const failed = (error: unknown): Done => ({ failed: error instanceof Error ? error.message : String(error) });
-    void work(end.signal)
-      .catch(failed)
-      .then((done) => {
-        // The instance that wanted it may be gone.
-        if (this.#runs.get(id) !== end) return;
-        this.#runs.delete(id);
-        this.#inputs.push(wellFormed({ type: 'done', id, ...done }, 'done'));
-        this.#drive();
-      });
+    void work(end.signal).then((input) => {
+      // The instance that wanted it may be gone.
+      if (this.#runs.get(id) !== end) return;
+      this.#runs.delete(id);
+      this.#inputs.push(input);
+      this.#drive();
+    });
   }
 
   #listen(trigger: string, on: boolean): void {
@@ -260,7 +303,7 @@ export class Hooks {
       else this.#listening.delete(trigger);
     }
     if (!on) return;
-    this.#inputs.push(wellFormed({ type: 'listening', trigger, failed: failed ?? null }, 'trigger'));
+    this.#inputs.push({ tag: 'listening', val: failed === undefined ? { trigger } : { trigger, failed } });
     this.#again = true;
   }
 
@@ -277,7 +320,7 @@ export class Hooks {
 
   #say(message: string): void {
     try {
-      this.#gate.inside.log('warn', message);
+      this.#log('warn', message);
     } catch {
       // Whoever should be told does not listen.
     }
@@ -288,7 +331,7 @@ export class Hooks {
     this.#timer = undefined;
     if (deadline === undefined) return;
     const left = Math.max(0, Number(deadline) - now());
-    this.#timer = setTimeout(() => this.#drive(), Math.min(left, MOST_MS));
+    this.#timer = setTimeout(() => this.#drive(), Math.min(left, MAX_TIMER_MS));
     if (this.#waiting.size === 0 && this.#stop === undefined) this.#timer.unref();
   }
 
@@ -316,6 +359,19 @@ export class Hooks {
     this.#arm(undefined);
     this.#abandon(error);
   }
+}
+
+function ended(command: bigint, ending: Ending): Input {
+  return { tag: 'ended', val: { command, ending } };
+}
+
+/** How something ended, also where it could not be begun. */
+function caught(ending: Promise<Ending>): Promise<Ending> {
+  return ending.catch((error: unknown) => ({ tag: 'failed', val: error instanceof Error ? error.message : String(error) }));
+}
+
+function approvalOf({ shows, ...approval }: Extract<Order, { tag: 'approval' }>['val']): HookApproval {
+  return { ...approval, shows: fromBytes(shows) as HookApproval['shows'] };
 }
 
 function newStop(): Stop {

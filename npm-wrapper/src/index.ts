@@ -1,18 +1,22 @@
-import { type Imports } from './component.js';
 import { TollgateError } from './error.js';
 import { Guest } from './guest.js';
-import { logImport, type LogSink, sink } from './log.js';
-import { recordsImport } from './records.js';
+import { importsOf } from './imports.js';
+import type { HooksOptions } from './hook_types.js';
+import { type LogSink, sink } from './log.js';
+import type { LookupOptions } from './calls.js';
 import { Roots } from './roots.js';
 import { Tollgate } from './tollgate.js';
-import { systemRandom, wasiImports } from './wasi.js';
-import { workspaceImport } from './workspace.js';
+import { systemRandom } from './wasi.js';
 
 export * from './calls.js';
 export { type ErrorCode, TollgateError } from './error.js';
 export * from './hook_types.js';
-export { Hooks } from './hooks.js';
-export { carryOut, closeMcpServers, type LookupOptions } from './lookups.js';
+export type { Hooks } from './hooks.js';
+export * from './ledger.js';
+export { callOwnTool, listOwnTools, type OwnTool } from './own_tools.js';
+/** @internal For this package's own command. */
+export { Locator } from './locate.js';
+export { locate, type Surroundings } from './locate.js';
 export type { Tollgate } from './tollgate.js';
 
 /** How much a log line matters. */
@@ -35,6 +39,10 @@ export interface TollgateOptions {
   clock?: (() => number) | undefined;
   /** So many random bytes, for ids that have to repeat; the system's where there is none. */
   random?: ((length: number) => Uint8Array) | undefined;
+  /** What hooks are given to work with. */
+  hooks?: HooksOptions | undefined;
+  /** Who can be asked about the concepts that calls name. */
+  lookups?: LookupOptions | undefined;
 }
 
 /** The package's version. */
@@ -51,12 +59,6 @@ export function createTollgate(options: TollgateOptions): Tollgate {
   }
   const roots = new Roots(workspace, home, state);
   const log: LogSink = sink(options.log);
-  const imports: Imports = {
-    ...wasiImports(log, clock, random),
-    'tollgate:hooks/types': {},
-    'tollgate:hooks/log': logImport(log),
-    'tollgate:hooks/workspace': workspaceImport(roots, log),
-    'tollgate:hooks/records': recordsImport(roots, log),
-  };
-  return new Tollgate(new Guest(imports), roots, log);
+  const guest = new Guest(importsOf(roots, log, clock, random));
+  return new Tollgate({ guest, roots, log, hooks: options.hooks, lookups: options.lookups });
 }

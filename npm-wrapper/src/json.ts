@@ -23,6 +23,12 @@ export function wellFormed(value: unknown, what: string): Uint8Array {
   return textBytes(toText(bytes).replace(half, (escape, lone) => (lone === undefined ? escape : '\\ufffd')));
 }
 
+/** The payload of an agent program, as it crosses into the component. */
+export function payloadBytes(payload: Uint8Array | string | object): Uint8Array {
+  if (payload instanceof Uint8Array) return payload;
+  return typeof payload === 'string' ? textBytes(payload) : wellFormed(payload, 'payload');
+}
+
 export function fromBytes(bytes: Uint8Array): unknown {
   return JSON.parse(decoder.decode(bytes));
 }
@@ -45,40 +51,4 @@ export function text(value: unknown, what: string): string {
 export function whole(value: unknown, most: number, what: string): number {
   if (typeof value === 'number' && value >= 0 && value <= most) return Math.floor(value);
   throw new TollgateError('invalid_input', `\`${what}\` is ${String(value)}; pass a number from 0 to ${most}`);
-}
-
-/** The value of one member of an object, as it was written; none where it has no such member. */
-export function member(object: string, name: string): string | undefined {
-  const wanted = JSON.stringify(name);
-  let depth = 0;
-  let last: string | undefined;
-  let start: number | undefined;
-  for (let at = 0; at < object.length; at += 1) {
-    const mark = object[at];
-    if (mark === '"') {
-      const end = stringEnd(object, at);
-      if (depth === 1) last = object.slice(at, end);
-      at = end - 1;
-    } else if (mark === '{' || mark === '[') {
-      depth += 1;
-    } else if (mark === '}' || mark === ']') {
-      depth -= 1;
-      if (depth === 0) return start === undefined ? undefined : object.slice(start, at).trim();
-    } else if (depth === 1 && mark === ':') {
-      if (last === wanted) start = at + 1;
-    } else if (depth === 1 && mark === ',' && start !== undefined) {
-      return object.slice(start, at).trim();
-    }
-  }
-  return undefined;
-}
-
-/** Where the string ends that begins with the quote at `start`. */
-function stringEnd(json: string, start: number): number {
-  for (let at = json.indexOf('"', start + 1); at !== -1; at = json.indexOf('"', at + 1)) {
-    let before = at - 1;
-    while (json[before] === '\\') before -= 1;
-    if ((at - before) % 2 === 1) return at + 1;
-  }
-  return json.length;
 }

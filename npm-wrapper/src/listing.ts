@@ -31,10 +31,10 @@ export function listingOf(folder: string, reach: Reach): Listing {
       } else if (listing.entries.length >= reach.limit) {
         listing.truncated = true;
       } else {
-        const { kind, hardLinks, identity, stamp, size } = lookOf(found);
+        const { kind, hardLinks, marks, size } = lookOf(found);
         const isLink = found !== 'missing' && found !== 'unreadable' && found.isSymbolicLink();
         const link = isLink ? linkTarget(top + path) : undefined;
-        listing.entries.push({ path, kind, hardLinks, identity, stamp, size, ...(link !== undefined && { link }) });
+        listing.entries.push({ path, kind, hardLinks, marks, size, ...(link !== undefined && { link }) });
       }
     }
   }

@@ -1,88 +1,111 @@
-import type { Finding, Lookup, LookupPlan } from './calls.js';
-import { run } from './process.js';
-import { texts } from './programs.js';
+import type { Answer, Lookup as ContractLookup } from '../generated/interfaces/tollgate-hooks-augment.js';
+import type { Finding, Lookup, LookupAnswer, LookupOptions, LookupPlan, LookupProgram } from './calls.js';
+import { fromBytes } from './json.js';
+import type { Servers } from './mcp.js';
 
-/** Of a program's output so much is kept; the rest is read and dropped. */
-const MOST_OUTPUT = 1 << 20;
+/** Of a program's output this much is kept; the rest is read and dropped. */
+const MAX_OUTPUT = 1 << 20;
 
-/** Who can be asked outside the gate. */
-export interface LookupOptions {
-  /** Where commands and MCP servers are run. Without it, the current folder. */
-  folder?: string;
-  /** Functions for the sources that the settings declare with `"function": true`; they answer with Markdown, or nothing. */
-  functions?: Record<string, (concept: string, signal: AbortSignal) => Promise<string | undefined> | string | undefined>;
-  /**
-   * Calls a tool of an MCP server that you are connected to. Without it, the servers that the user's settings name are started
-   * when they are first asked, and kept until the process ends; others are not there.
-   */
-  mcpTool?: (server: string, tool: string, args: unknown, signal: AbortSignal) => Promise<string | undefined> | string | undefined;
-}
+/** The longest complaint of a program that is passed on. */
+const MAX_COMPLAINT = 200;
 
-type Answer = Finding['answer'];
+/** Looks things up for one gate, and keeps the MCP servers that it started for that. */
+export class Lookups {
+  readonly #folder: string;
+  readonly #options: LookupOptions;
+  #servers: Promise<Servers> | undefined;
 
-/** Loaded when the first MCP server is asked. */
-let mcp: Promise<typeof import('./mcp.js')> | undefined;
+  /** @param folder where commands and MCP servers are run */
+  constructor(folder: string, options: LookupOptions = {}) {
+    this.#folder = folder;
+    this.#options = options;
+  }
 
-/** Ends the MCP servers that lookups have started. The next lookup starts them anew. */
-export async function closeMcpServers(): Promise<void> {
-  await (await mcp)?.close();
-}
+  /** Looks everything up at once, each within its time and all within the plan's. What is late is reported as late. */
+  async carryOut(plan: LookupPlan): Promise<Finding[]> {
+    const find = async (lookup: Lookup): Promise<Finding> => {
+      const { concept, source, timeoutMs } = lookup;
+      return { concept, source, answer: await this.#find(lookup, Math.min(timeoutMs, plan.totalMs)) };
+    };
+    return Promise.all(plan.lookups.map(find));
+  }
 
-/** Looks everything up at once, each within its time and all within the plan's. What is late is reported as late. */
-export async function carryOut(plan: LookupPlan, options: LookupOptions = {}): Promise<Finding[]> {
-  const finding = async (lookup: Lookup): Promise<Finding> => {
-    const most = Math.min(lookup.timeoutMs, plan.totalMs);
-    return { concept: lookup.concept, source: lookup.source, answer: await inTime(most, (signal) => ask(lookup, options, signal)) };
-  };
-  return Promise.all(plan.lookups.map(finding));
-}
+  /** Looks one thing up within its time. */
+  async find(lookup: ContractLookup): Promise<Answer> {
+    const answer = await this.#find(lookupOf(lookup), lookup.timeoutMs);
+    if (typeof answer === 'string') return { tag: answer };
+    return 'text' in answer ? { tag: 'text', val: answer.text } : { tag: 'failed', val: answer.failed };
+  }
 
-/** The answer, unless its time is up first. A function that does not listen to its signal is left alone. */
-async function inTime(most: number, work: (signal: AbortSignal) => Promise<Answer>): Promise<Answer> {
-  const end = new AbortController();
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<Answer>((resolve) => {
-    timer = setTimeout(() => {
-      resolve('late');
-      end.abort();
-    }, most);
-  });
-  const failed = (error: unknown): Answer => ({ failed: error instanceof Error ? error.message : String(error) });
-  try {
-    return await Promise.race([work(end.signal).catch(failed), late]);
-  } finally {
-    clearTimeout(timer);
+  /** Ends the MCP servers. The next lookup starts them anew. */
+  async close(): Promise<void> {
+    const servers = this.#servers;
+    this.#servers = undefined;
+    await (await servers)?.close();
+  }
+
+  /** The answer, unless its time is up first. A function that does not listen to its signal is left alone. */
+  async #find(lookup: Lookup, maxMs: number): Promise<LookupAnswer> {
+    const end = new AbortController();
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<LookupAnswer>((resolve) => {
+      timer = setTimeout(() => {
+        resolve('late');
+        end.abort();
+      }, maxMs);
+    });
+    const failed = (error: unknown): LookupAnswer => ({ failed: error instanceof Error ? error.message : String(error) });
+    try {
+      return await Promise.race([this.#ask(lookup, end.signal).catch(failed), late]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  async #ask({ concept, source, request }: Lookup, signal: AbortSignal): Promise<LookupAnswer> {
+    const { functions, mcpTool } = this.#options;
+    const known = (text: string | undefined): LookupAnswer => (text === undefined ? 'unknown' : { text });
+    switch (request.kind) {
+      case 'run':
+        return runProgram(request, this.#folder, signal);
+      case 'function': {
+        const answer = functions?.[source];
+        return answer === undefined ? 'unavailable' : known(await answer(concept, signal));
+      }
+      case 'mcp': {
+        const { server, tool, arguments: given } = request;
+        if (mcpTool !== undefined) return known(await mcpTool(server, tool, given, signal));
+        this.#servers ??= import('./mcp.js').then(({ Servers }) => new Servers(this.#folder));
+        return (await this.#servers).ask(request, signal);
+      }
+      default:
+        return 'unavailable';
+    }
   }
 }
 
-async function ask(lookup: Lookup, options: LookupOptions, signal: AbortSignal): Promise<Answer> {
-  const request = (lookup.request ?? {}) as Record<string, Record<string, unknown>>;
-  const folder = options.folder ?? process.cwd();
-  if (request.run !== undefined) return ended(request.run, folder, signal);
-  if (request.mcp !== undefined && options.mcpTool === undefined) {
-    return (await (mcp ??= import('./mcp.js'))).ask(request.mcp, folder, signal);
+/** A lookup in this package's words. */
+export function lookupOf({ concept, source, request, timeoutMs }: ContractLookup): Lookup {
+  switch (request.tag) {
+    case 'run':
+      return { concept, source, timeoutMs, request: { kind: 'run', ...request.val } };
+    case 'mcp': {
+      const given = fromBytes(request.val.arguments) as Record<string, unknown>;
+      return { concept, source, timeoutMs, request: { kind: 'mcp', ...request.val, arguments: given } };
+    }
+    case 'function':
+      return { concept, source, timeoutMs, request: { kind: 'function' } };
   }
-  let known: Promise<string | undefined> | string | undefined;
-  if (request.function !== undefined) {
-    const answer = options.functions?.[lookup.source];
-    if (answer === undefined) return 'unavailable';
-    known = answer(lookup.concept, signal);
-  } else {
-    if (request.mcp === undefined || options.mcpTool === undefined) return 'unavailable';
-    known = options.mcpTool(String(request.mcp.server), String(request.mcp.tool), request.mcp.arguments, signal);
-  }
-  const text = await known;
-  return text === undefined ? 'unknown' : { text };
 }
 
 /** Runs a program within the signal's time. */
-async function ended({ argv, inherit, stdin }: Record<string, unknown>, folder: string, signal: AbortSignal): Promise<Answer> {
-  const input = typeof stdin === 'string' ? stdin : '';
-  const ending = await run({ argv: texts(argv), input, folder, inherit: texts(inherit), outputBytes: MOST_OUTPUT }, signal);
+async function runProgram({ argv, stdin, inherit, set }: LookupProgram, folder: string, signal: AbortSignal): Promise<LookupAnswer> {
+  const { run } = await import('./process.js');
+  const ending = await run({ argv, input: stdin, folder, inherit, set, outputBytes: MAX_OUTPUT }, signal);
   switch (ending.how) {
     case 'ended':
       if (ending.code === 0) return { text: ending.stdout };
-      return { failed: `exit status: ${ending.code ?? ending.signal}: ${ending.stderr.split('\n')[0]?.slice(0, 200)}` };
+      return { failed: `exit status: ${ending.code ?? ending.signal}: ${ending.stderr.split('\n')[0]?.slice(0, MAX_COMPLAINT)}` };
     case 'missing':
       return 'unavailable';
     case 'failed':

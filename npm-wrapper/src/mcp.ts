@@ -6,24 +6,24 @@ import { ErrorCode, McpError } from '@modelcontextprotocol/sdk/types.js';
 import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import type { Socket } from 'node:net';
 import { Transform } from 'node:stream';
-import type { Finding } from './calls.js';
-import { end, keep, type Program, start } from './programs.js';
+import type { LookupAnswer, LookupProgram, McpRequest } from './calls.js';
+import { keep, killTree, start, untilExit } from './process.js';
 
 /** A server that is not ready after so long is given up. A package may have to be fetched first. */
 const GET_READY_MS = 60_000;
 /** So long a server may take to end by itself once its input has ended. */
 const GRACE_MS = 200;
 /** Of what a server complains about, so much is kept. */
-const MOST_COMPLAINT = 4 << 10;
+const MAX_COMPLAINT = 4 << 10;
 
 /** Of what is no message, so much is read. The client makes an error of every line, which takes it minutes where there are many. */
-const MOST_GARBAGE = 1 << 20;
+const MAX_GARBAGE = 1 << 20;
 /** The longest message. */
 const LONGEST_LINE = 10 << 20;
 
 const GONE = 'the server ended';
 
-type Answer = Finding['answer'];
+type Answer = LookupAnswer;
 
 /** A connection, being made or in use. */
 interface Connection {
@@ -35,28 +35,48 @@ interface Connection {
   kill: () => void;
 }
 
-const connections = new Map<string, Connection>();
+/** The MCP servers of one gate. */
+export class Servers {
+  readonly #folder: string;
+  readonly #connections = new Map<string, Connection>();
+  #forget: (() => void) | undefined;
 
-process.once('exit', () => connections.forEach((connection) => connection.kill()));
-
-/** Calls a tool as the gate asks for it. A server is started when it is first needed, and kept. */
-export async function ask(asked: Record<string, unknown>, folder: string, signal: AbortSignal): Promise<Answer> {
-  if (typeof asked.start !== 'object' || asked.start === null) return 'unavailable';
-  const key = JSON.stringify([folder, asked.server, asked.start]);
-  const connection = connections.get(key) ?? connect(key, asked.start, folder);
-  const client = await connection.ready;
-  if (!(client instanceof Client)) return client;
-  try {
-    const given = { name: String(asked.tool), arguments: asked.arguments as Record<string, unknown> };
-    return said(await client.callTool(given, undefined, { signal }));
-  } catch (error) {
-    return { failed: error instanceof McpError && error.code === ErrorCode.ConnectionClosed ? GONE : told(error) };
+  /** @param folder where servers are run */
+  constructor(folder: string) {
+    this.#folder = folder;
   }
-}
 
-/** Ends every server, and comes back when they are gone. */
-export async function close(): Promise<void> {
-  await Promise.all([...connections.values()].map((connection) => connection.close()));
+  /** Calls a tool as the gate asks for it. A server is started when it is first needed, and kept. */
+  async ask({ server, tool, arguments: given, start: program }: McpRequest, signal: AbortSignal): Promise<Answer> {
+    if (program === undefined) return 'unavailable';
+    const key = JSON.stringify([server, program]);
+    const connection = this.#connections.get(key) ?? this.#connect(key, program);
+    const client = await connection.ready;
+    if (!(client instanceof Client)) return client;
+    try {
+      return said(await client.callTool({ name: tool, arguments: given }, undefined, { signal }));
+    } catch (error) {
+      return { failed: error instanceof McpError && error.code === ErrorCode.ConnectionClosed ? GONE : told(error) };
+    }
+  }
+
+  /** Ends every server, and comes back when they are gone. */
+  async close(): Promise<void> {
+    await Promise.all([...this.#connections.values()].map((connection) => connection.close()));
+    this.#forget?.();
+    this.#forget = undefined;
+  }
+
+  #connect(key: string, program: LookupProgram): Connection {
+    // A process that ends takes its servers with it.
+    this.#forget ??= untilExit(() => this.#connections.forEach((connection) => connection.kill()));
+    const isOver = (connection: Connection) => {
+      if (this.#connections.get(key) === connection) this.#connections.delete(key);
+    };
+    const connection = connect(program, this.#folder, isOver);
+    this.#connections.set(key, connection);
+    return connection;
+  }
 }
 
 /** The text of a result. */
@@ -88,7 +108,7 @@ function messages(): Transform {
         }
         if (kept !== '') this.push(kept);
       }
-      if (garbage <= MOST_GARBAGE && rest.length <= LONGEST_LINE) done();
+      if (garbage <= MAX_GARBAGE && rest.length <= LONGEST_LINE) done();
     },
   });
 }
@@ -98,16 +118,17 @@ function partsOf(child: ChildProcessWithoutNullStreams): { ref(): void; unref():
   return [child, ...[child.stdin, child.stdout, child.stderr].map((pipe) => pipe as Socket)];
 }
 
-function connect(key: string, program: Program, folder: string): Connection {
+/** @param isOver told once the server has ended, or cannot be talked to */
+function connect({ argv, inherit, set }: LookupProgram, folder: string, isOver: (connection: Connection) => void): Connection {
   let child: ChildProcessWithoutNullStreams;
   try {
-    child = start(program, folder);
+    child = start({ argv, folder, inherit, set });
   } catch (error) {
     return { ready: Promise.resolve({ failed: told(error) }), close: async () => {}, kill: () => {} };
   }
   // A server that is kept must not keep the process.
   for (const part of partsOf(child)) part.unref();
-  const complaint = keep(child.stderr, MOST_COMPLAINT);
+  const complaint = keep(child.stderr, MAX_COMPLAINT);
   // A server that does not read breaks the pipe, which the end of the server tells of.
   child.stdin.on('error', () => {});
   const client = new Client({ name: 'tollgate', version: TOLLGATE_VERSION });
@@ -117,14 +138,14 @@ function connect(key: string, program: Program, folder: string): Connection {
     // Its output ends where it ends, even if a child of its own stays.
     child.on('exit', () => setTimeout(silence, GRACE_MS));
     child.on('close', () => {
-      const [first] = complaint().split('\n').filter((line) => line.trim() !== '');
+      const [first] = complaint.text().split('\n').filter((line) => line.trim() !== '');
       const why = 'the server ended before it was ready';
       resolve({ failed: first === undefined ? why : `${why}: ${first.slice(0, 200)}` });
     });
   });
   const forget = async () => {
-    if (connections.get(key) === connection) connections.delete(key);
-    end(child);
+    isOver(connection);
+    killTree(child);
     silence();
     await client.close();
   };
@@ -146,7 +167,6 @@ function connect(key: string, program: Program, folder: string): Connection {
     await over;
   };
   const ready = Promise.race([over, connected.then(() => client).catch(failed)]);
-  const connection: Connection = { ready, close, kill: () => end(child) };
-  connections.set(key, connection);
+  const connection: Connection = { ready, close, kill: () => killTree(child, true) };
   return connection;
 }

@@ -13,19 +13,21 @@ export interface PluginInput {
   client: { app: { log(options: { body: LogLine }): unknown } };
   /** The folder that OpenCode works in. */
   directory: string;
+  /** The repository around it; `/` where there is none. */
+  worktree?: string | undefined;
 }
 
 /** What can stand beside the plugin's name in `opencode.json`: `["tollgate", { … }]`. */
 export interface PluginOptions {
   /** The home folder, with the user's own settings in `.tollgate/`; the user's home where none is named. */
-  home?: string;
+  home?: string | undefined;
   /**
    * The folder in which every workspace has a folder for what the gate keeps between calls. Where none is named, it is
    * `.local/state/tollgate` in the home folder that is named, else `$XDG_STATE_HOME/tollgate`, or what stands for it on this system.
    */
-  state?: string;
+  state?: string | undefined;
   /** Whether lines for debugging go to OpenCode's log too. */
-  debug?: boolean;
+  debug?: boolean | undefined;
 }
 
 /** A plugin as OpenCode loads it. */

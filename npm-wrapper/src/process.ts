@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn, spawnSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
@@ -28,7 +28,7 @@ export interface Program {
   /** The names that it inherits of the environment. Secrets in the rest are none of its business. */
   inherit: readonly string[];
   /** What is added to its environment. */
-  set?: Readonly<Record<string, string>>;
+  set: readonly (readonly [string, string])[];
   /** Of each stream so much is kept; the rest is read and dropped. */
   outputBytes: number;
 }
@@ -61,9 +61,18 @@ export function untilExit(undo: () => void): () => void {
   };
 }
 
+/** Starts a program in a process group of its own, with pipes to it. */
+export function start({ argv, folder, inherit, set }: Omit<Program, 'input' | 'outputBytes'>): ChildProcessWithoutNullStreams {
+  const [name, ...words] = argv;
+  if (name === undefined) throw new Error('no program is named');
+  const env = environment({ inherit, set });
+  // Elsewhere `detached` makes a group; on Windows it would open a console.
+  return spawn(name, words, { cwd: folder, env, detached: !windows, windowsHide: true, stdio: 'pipe' });
+}
+
 /** Runs a program in a process group of its own, which goes as a whole when the program ends or the signal comes. */
 export function run(program: Program, signal: AbortSignal): Promise<Ending> {
-  const [name, ...words] = program.argv;
+  const [name] = program.argv;
   if (name === undefined) return Promise.resolve({ how: 'failed', why: 'no program is named' });
   if (signal.aborted) return Promise.resolve({ how: 'canceled' });
   if (!windows && name.includes('/') && isNoProgram(path.resolve(program.folder, name))) {
@@ -72,14 +81,7 @@ export function run(program: Program, signal: AbortSignal): Promise<Ending> {
   return new Promise((resolve) => {
     let child: ChildProcess;
     try {
-      child = spawn(name, words, {
-        cwd: program.folder,
-        env: environment(program),
-        // Elsewhere this makes a group; on Windows it would open a console.
-        detached: !windows,
-        windowsHide: true,
-        stdio: 'pipe',
-      });
+      child = start(program);
     } catch (error) {
       resolve(unstarted(error, name, program.folder));
       return;
@@ -143,9 +145,9 @@ function isNoProgram(file: string): boolean {
   }
 }
 
-function environment({ inherit, set }: Program): NodeJS.ProcessEnv {
+function environment({ inherit, set }: Pick<Program, 'inherit' | 'set'>): NodeJS.ProcessEnv {
   const inherited = inherit.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]]));
-  return { ...(Object.fromEntries(inherited) as NodeJS.ProcessEnv), ...set };
+  return Object.fromEntries([...inherited, ...set]) as NodeJS.ProcessEnv;
 }
 
 /** Why nothing was started. The system says the same of a program, of its folder and of the program that reads a script. */
@@ -160,7 +162,7 @@ function unstarted(error: unknown, name: string, folder: string): Ending {
 }
 
 /** Ends a program and what it started. */
-function killTree({ pid }: ChildProcess, atOnce = false): void {
+export function killTree({ pid }: ChildProcess, atOnce = false): void {
   if (pid === undefined) return;
   if (windows) {
     const words = ['/T', '/F', '/PID', String(pid)];
@@ -177,7 +179,7 @@ function killTree({ pid }: ChildProcess, atOnce = false): void {
 }
 
 /** Collects the beginning of a stream and reads the rest, so that nobody waits to write. */
-function keep(stream: Readable | null, most: number) {
+export function keep(stream: Readable | null, most: number) {
   const pieces: Buffer[] = [];
   let [length, truncated] = [0, false];
   stream?.on('data', (piece: Buffer) => {

@@ -75,6 +75,29 @@ export class Roots {
   }
 }
 
+/** No workspace yet: every path is told whole, and no content is lent. */
+export class Anywhere extends Roots {
+  constructor(home: string | undefined) {
+    super(path.parse(os.homedir()).root, home, home ?? os.homedir());
+  }
+
+  override inProject(): boolean {
+    return false;
+  }
+
+  override lends(): boolean {
+    return false;
+  }
+
+  override writable(): boolean {
+    return false;
+  }
+
+  override reported(real: string): string {
+    return real;
+  }
+}
+
 function liesIn(root: string, folders: readonly string[], real: string): boolean {
   const inside = below(root, real);
   return inside !== undefined && folders.some((folder) => below(folder, inside) !== undefined);

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
+import type { ScriptCopy as CopyOrder } from '../generated/interfaces/tollgate-hooks-engine.js';
 import { bytesAt, withFile } from './content.js';
 import { untilExit } from './process.js';
 import type { Roots } from './roots.js';
@@ -13,16 +14,6 @@ const PREFIX = 'tollgate-run-';
 
 /** No run takes longer; a folder that is older was left behind by a process that was killed. */
 const LEFT_BEHIND_MS = 2 * 86_400_000;
-
-/** What the gate wants copied before a program runs. */
-export interface CopyOrder {
-  /** The files, by their paths in the workspace, and the digest that each must still have. */
-  files: { path: string; digest: string }[];
-  /** The words of the program that name files of the copy. */
-  words: { arg: number; path: string }[];
-  /** Where the copy may lie, best first. */
-  folders: string[];
-}
 
 /** A copy in a folder that is the user's alone. */
 export interface Copy {
@@ -59,7 +50,7 @@ export function copyOf(roots: Roots, order: CopyOrder, argv: readonly string[]):
       write(folder, file.path, bytes);
     }
     const redirected = [...argv];
-    for (const { arg, path: file } of order.words) redirected[arg] = path.join(folder, file);
+    for (const { index, path: file } of order.arguments) redirected[index] = path.join(folder, file);
     return { argv: redirected, discard };
   } catch (error) {
     discard();

@@ -1,68 +1,111 @@
 import type { Answer } from '../generated/interfaces/tollgate-hooks-augment.js';
 import type { Outcome as ContractOutcome } from '../generated/interfaces/tollgate-hooks-post-tool.js';
 import type { ToolCall as ContractCall } from '../generated/interfaces/tollgate-hooks-types.js';
-import type {
-  Augmented,
-  Finding,
-  Intent,
-  LookupPlan,
-  Outcome,
-  Ruling,
-  Settlement,
-  ToolCall,
-  Turn,
-} from './calls.js';
+import type { Augmented, Finding, Intent, LookupOptions, LookupPlan, Outcome, ProgramAnswer, Ruling, Settlement, ToolCall } from './calls.js';
 import { TollgateError } from './error.js';
 import type { Guest } from './guest.js';
 import type { HooksOptions } from './hook_types.js';
 import { Hooks } from './hooks.js';
+import { fromBytes, payloadBytes, text, textBytes, toBytes, toText, whole } from './json.js';
+import type { LedgerEntry } from './ledger.js';
 import type { LogSink } from './log.js';
-import { carryOut, type LookupOptions } from './lookups.js';
+import { Lookups, lookupOf } from './lookups.js';
 import type { Roots } from './roots.js';
-import { fromBytes, text, textBytes, toBytes, toText, whole } from './json.js';
 
 /** What the prompt gets when nobody asks for less: 4,000 tokens of about four characters. */
 const CONTEXT_CHARS = 16_000;
 
-const MOST_U32 = 0xffff_ffff;
+const MAX_U32 = 0xffff_ffff;
 
-/** What those need who carry out the gate's commands. */
-interface Inside {
+/** @internal What a gate is made of. */
+export interface GateParts {
   guest: Guest;
   roots: Roots;
   log: LogSink;
-  attach: (hooks: Hooks) => void;
+  hooks: HooksOptions | undefined;
+  lookups: LookupOptions | undefined;
 }
 
-/** The gate of one workspace. Every method is synchronous and throws nothing but `TollgateError`. */
+/**
+ * The gate of one workspace. Throws nothing but `TollgateError`.
+ *
+ * What is ruled on, entered or asked is answered at once; what has to wait for programs, functions or servers is a promise.
+ */
 export class Tollgate {
+  readonly #parts: GateParts;
   readonly #guest: Guest;
+  readonly #lookups: Lookups;
   #longestLine: number | undefined;
   #hooks: Hooks | undefined;
 
-  /** @internal */
-  readonly inside: Inside;
-
   /** @internal Made by `createTollgate`. */
-  constructor(guest: Guest, roots: Roots, log: LogSink) {
-    this.#guest = guest;
-    const attach = (hooks: Hooks) => {
-      const remedy = 'call `gate.hooks()` without options';
-      if (this.#hooks !== undefined) throw new TollgateError('invalid_input', `the gate has its hooks already; ${remedy}`);
-      this.#hooks = hooks;
-    };
-    this.inside = { guest, roots, log, attach };
+  constructor(parts: GateParts) {
+    this.#parts = parts;
+    this.#guest = parts.guest;
+    this.#lookups = new Lookups(parts.roots.project.folder, parts.lookups);
   }
 
-  /** The hooks of the workspace. There is one of them, so options are for the first call. */
-  hooks(options?: HooksOptions): Hooks {
-    return this.#hooks !== undefined && options === undefined ? this.#hooks : new Hooks(this, options);
+  /** The folder that it governs, every link followed. */
+  get workspace(): string {
+    return this.#parts.roots.project.folder;
+  }
+
+  /** The hooks of the workspace. They run from the first use on; `createTollgate` takes their options. */
+  get hooks(): Hooks {
+    const { guest, roots, log, hooks: options = {} } = this.#parts;
+    const perform = (line: Uint8Array) => this.perform(line);
+    this.#hooks ??= new Hooks({ guest, roots, log, lookups: this.#lookups, options, perform });
+    return this.#hooks;
+  }
+
+  /**
+   * Answers an agent program's own payload in its own words, with everything that belongs to it: rules on a call, enters what came
+   * of it, runs hooks, looks up what is known.
+   *
+   * Where the gate fails, the answer says so. Where there is not even that, the promise is rejected: then a tool must not run.
+   *
+   * @param program such as `claude-code` or `opencode`
+   * @param event the event's name, where the payload does not tell it
+   * @param payload JSON: its bytes, its text, or what it is the text of
+   */
+  async respond(program: string, event: string | undefined, payload: Uint8Array | string | object): Promise<ProgramAnswer> {
+    const [name, named] = [text(program, 'program'), event === undefined ? undefined : text(event, 'event')];
+    const bytes = payloadBytes(payload);
+    try {
+      return await this.hooks.respond(name, named, bytes);
+    } catch (error) {
+      if (error instanceof TollgateError && error.code !== 'guest_trap') throw unanswered(error);
+      return this.#failed(name, named, bytes, error);
+    }
+  }
+
+  /** The answer of a fresh instance where one has failed. */
+  #failed(program: string, event: string | undefined, payload: Uint8Array, why: unknown): ProgramAnswer {
+    const said = why instanceof TollgateError ? why.message : 'the gate failed';
+    try {
+      const { text: answer, refused } = this.#guest.call(({ programs }) => programs.failed(program, event, payload, said));
+      return { text: toText(answer), refused };
+    } catch (error) {
+      throw unanswered(error);
+    }
+  }
+
+  /** Ends what runs for the gate: hooks are waited for, or with `drain: false` ended, and MCP servers end. */
+  async close({ drain = true }: { drain?: boolean | undefined } = {}): Promise<void> {
+    await this.#hooks?.shutdown({ drain });
+    if (drain && this.#guest.isRunning) await this.hooks.settle();
+    await this.#lookups.close();
+  }
+
+  /** `await using gate = createTollgate(…)` closes it. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
   }
 
   /** Rules on one call. Do not run the tool on `deny`, and have a person's word before you do on `ask`. */
   preTool(call: ToolCall): Ruling {
     const asked = crossing(call);
-    return this.#guest.call(({ preTool }) => preTool.check(asked));
+    return this.#guest.call(({ preTool }) => preTool.check(asked)) as Ruling;
   }
 
   /** Enters what came of a call in the ledger. */
@@ -70,14 +113,14 @@ export class Tollgate {
     const asked = crossing(call);
     const ended = ending(outcome);
     const { entries, notice } = this.#guest.call(({ postTool }) => postTool.settle(asked, ended));
-    return { entries: entries.map((line) => JSON.parse(line) as Record<string, unknown>), notice };
+    return { entries: entries.map((line) => JSON.parse(line) as LedgerEntry), notice };
   }
 
   /** What to look up for a call before `augment`. */
   planLookups(call: ToolCall): LookupPlan {
     const asked = crossing(call);
     const { concepts, lookups, totalMs, skipped } = this.#guest.call(({ augment }) => augment.planLookups(asked));
-    return { concepts, lookups: lookups.map((lookup) => ({ ...lookup, request: fromBytes(lookup.request) })), totalMs, skipped };
+    return { concepts, lookups: lookups.map(lookupOf), totalMs, skipped };
   }
 
   /** Puts what is known about a call's concepts where it serves without changing what the tool does. */
@@ -88,19 +131,24 @@ export class Tollgate {
       source: text(source, 'findings[].source'),
       answer: answered(answer),
     }));
-    const { args, additionalContext, concepts, skipped } = this.#guest.call(({ augment }) => augment.apply(asked, found));
-    return { args: fromBytes(args) as Record<string, unknown>, additionalContext, concepts, skipped };
+    const { args, ...rest } = this.#guest.call(({ augment }) => augment.apply(asked, found));
+    return { ...rest, args: fromBytes(args) as Record<string, unknown> };
+  }
+
+  /** Looks up what a plan says, all at once, each within its time and all within the plan's. */
+  lookUp(plan: LookupPlan): Promise<Finding[]> {
+    return this.#lookups.carryOut(plan);
   }
 
   /** Plans, looks up and augments in one go, without holding up anybody: five seconds at most. */
-  async augmentWith(call: ToolCall, options: LookupOptions = {}): Promise<Augmented> {
-    return this.augment(call, await carryOut(this.planLookups(call), options));
+  async augmentWith(call: ToolCall): Promise<Augmented> {
+    return this.augment(call, await this.lookUp(this.planLookups(call)));
   }
 
   /** Makes an intent the session's only active one. */
   selectIntent(session: string, intent: string): Intent {
     const [of, wanted] = [text(session, 'session'), text(intent, 'intent')];
-    return this.#guest.call(({ sessions }) => sessions.select(of, wanted));
+    return this.#guest.call(({ sessions }) => sessions.select(of, wanted)) as Intent;
   }
 
   /** Leaves the session without an intent. */
@@ -112,7 +160,7 @@ export class Tollgate {
   /** The session's intent, its own or its parent's. */
   currentIntent(session: string): Intent | undefined {
     const of = text(session, 'session');
-    return this.#guest.call(({ sessions }) => sessions.current(of));
+    return this.#guest.call(({ sessions }) => sessions.current(of)) as Intent | undefined;
   }
 
   /** Lets a sub-agent's session work for its parent's intent until it selects one of its own. */
@@ -123,25 +171,14 @@ export class Tollgate {
 
   /** What the model should know about the session's intent. Empty where there is none. */
   context(session: string, limitChars: number = CONTEXT_CHARS): string {
-    const [of, limit] = [text(session, 'session'), whole(limitChars, MOST_U32, 'limitChars')];
+    const [of, limit] = [text(session, 'session'), whole(limitChars, MAX_U32, 'limitChars')];
     return this.#guest.call(({ sessions }) => sessions.context(of, limit));
-  }
-
-  /** Takes in what happened and says what to do. `nowMs` is a monotonic time of your choosing. With `hooks`, leave it to them. */
-  step(nowMs: number, inputs: readonly object[]): Turn {
-    const now = BigInt(whole(nowMs, Number.MAX_SAFE_INTEGER, 'nowMs'));
-    const happened = inputs.map((input) => toBytes(input, 'inputs[]'));
-    const { commands, nextDeadlineMs } = this.#guest.call(({ engine }) => engine.step(now, happened));
-    return {
-      commands: commands.map(({ id, body }) => ({ id: Number(id), body: fromBytes(body) })),
-      nextDeadlineMs: nextDeadlineMs === undefined ? undefined : Number(nextDeadlineMs),
-    };
   }
 
   /**
    * Answers one JSON line, such as `{"op":"context","session":"s1"}`: a line with a line, an object with an object. What
    * cannot be understood is answered with `{"error":{"code","message"}}`, and what takes time with `{"waiting":N}`; the
-   * `perform` of `hooks()` waits for that.
+   * `perform` of `hooks` waits for that.
    */
   perform(line: string | Uint8Array): string;
   perform(line: object): Record<string, unknown>;
@@ -178,6 +215,11 @@ function isAboutHooks(line: string | Uint8Array | object, bytes: Uint8Array): bo
   return op === 'event' || op === 'hooks';
 }
 
+function unanswered(error: unknown): TollgateError {
+  const why = error instanceof Error ? error.message : String(error);
+  return new TollgateError('no_answer', `the gate does not answer (${why}), so a tool must not run`, error);
+}
+
 function crossing(call: ToolCall): ContractCall {
   if (typeof call !== 'object' || call === null) {
     throw new TollgateError('invalid_input', 'the call is no object; pass { session, call, tool, args }');
@@ -198,7 +240,7 @@ function crossing(call: ToolCall): ContractCall {
 function ending(outcome: Outcome): ContractOutcome {
   switch (outcome?.status) {
     case 'done':
-      return { tag: 'done', val: outcome.result === undefined ? new Uint8Array() : toBytes(outcome.result, 'result') };
+      return { tag: 'done', val: outcome.result === undefined ? undefined : toBytes(outcome.result, 'result') };
     case 'failed':
       return { tag: 'failed', val: text(outcome.error, 'error') };
     case 'refused':

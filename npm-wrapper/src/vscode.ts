@@ -1,20 +1,19 @@
 import * as vscode from 'vscode';
-import type { Augmented, Intent, LookupPlan, Outcome, Ruling, Settlement, ToolCall } from './calls.js';
+import type { Augmented, Intent, LookupOptions, LookupPlan, Outcome, ProgramAnswer, Ruling, Settlement, ToolCall } from './calls.js';
 import type { HookAnswer } from './hook_types.js';
-import { carryOut, type LookupOptions } from './lookups.js';
+import { Lookups } from './lookups.js';
 import { TollgateError } from './error.js';
 import { Editor } from './vscode/editor.js';
 
 export type { HookAnswer } from './hook_types.js';
 export * from './calls.js';
 export { type ErrorCode, TollgateError } from './error.js';
-export type { LookupOptions } from './lookups.js';
 
 /** The id of the extension that is nothing but `activateTollgate`. */
 const EXTENSION = 'tollgate.tollgate';
 
 /** Under this name the extensions of one window share what the first of them made. */
-const SHARED = Symbol.for('tollgate/vscode@0.1');
+const SHARED = Symbol.for('tollgate/vscode@0.2');
 
 /** A call of a tool; without a session, the window's own. */
 export type EditorCall = Omit<ToolCall, 'session'> & { session?: string | undefined };
@@ -41,6 +40,11 @@ export interface TollgateApi {
   postTool(call: EditorCall, outcome: Outcome, where?: vscode.Uri): Promise<Settlement>;
   /** Looks up what is known about a call's concepts, and puts it where it serves. */
   augment(call: EditorCall, options?: LookupOptions, where?: vscode.Uri): Promise<Augmented>;
+  /**
+   * Answers the payload of an agent program, such as `generic` for one of your own, in the program's words: rules on a call, enters
+   * what came of it, runs hooks, looks up what is known. Where the promise is rejected, a tool must not run.
+   */
+  respond(program: string, event: string | undefined, payload: object, where?: vscode.Uri): Promise<ProgramAnswer>;
   /** Passes an event to the hooks and waits for their answer. What they have to say is also shown. */
   event(event: string, data?: object, session?: string, where?: vscode.Uri): Promise<HookAnswer>;
   /** Tells the hooks of an event, and waits for nothing. */
@@ -103,12 +107,17 @@ async function start(context: vscode.ExtensionContext, ended: () => void): Promi
     postTool: async (call, outcome, where) => at(where).call('postTool', whole(call), outcome),
     augment: async (call, options, where) => {
       const folder = at(where);
-      if (options === undefined) return folder.call('augmentWith', whole(call), folder.at.uri.fsPath);
+      if (options === undefined) return folder.call('augmentWith', whole(call));
       // Functions of the embedder's cannot go to another thread.
       const plan = await folder.call<LookupPlan>('planLookups', whole(call));
-      const findings = await carryOut(plan, { folder: folder.at.uri.fsPath, ...options });
-      return folder.call('augment', whole(call), findings);
+      const lookups = new Lookups(folder.at.uri.fsPath, options);
+      try {
+        return await folder.call('augment', whole(call), await lookups.carryOut(plan));
+      } finally {
+        await lookups.close();
+      }
     },
+    respond: async (program, event, payload, where) => at(where).call('respond', program, event, payload),
     event: async (event, data = {}, of = session, where) => {
       const answer = await at(where).call<HookAnswer>('event', event, of, data);
       if (answer.systemMessage !== null) {

@@ -79,7 +79,7 @@ function compareRun(name, root, home) {
     const line = Buffer.from(text, 'latin1');
     const { do: step, step: now, inputs } = parsed(line);
     if (typeof step === 'object') carryOut(root, step);
-    else if (typeof now === 'number') answers += `${turn(gate, now, inputs)}\n`;
+    else if (typeof now === 'number') answers += `${gate.perform(JSON.stringify({ op: 'step', now_ms: now, inputs }))}\n`;
     else answers += `${textOf(gate.perform(line))}\n`;
   }
   const ledger = path.join(root, '.orchestration/agent_trace.jsonl');
@@ -96,11 +96,6 @@ function parsed(line) {
   } catch {
     return {};
   }
-}
-
-function turn(gate, now, inputs) {
-  const { commands, nextDeadlineMs } = gate.step(now, inputs);
-  return JSON.stringify({ commands: commands.map(({ id, body }) => [id, body]), next_deadline_ms: nextDeadlineMs ?? null });
 }
 
 function textOf(answer) {

@@ -6,7 +6,7 @@ import * as path from 'node:path';
 import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { createTollgate, Hooks } from '../dist/index.js';
+import { createTollgate } from '../dist/index.js';
 import { isAlive } from './processes.js';
 import { governed, writeFiles } from './workspace_folder.js';
 
@@ -29,15 +29,15 @@ function gateWith({ user = [], own = [], files = {}, options = {}, ...hooked } =
   discards.push(discard);
   writeFiles(home, { '.tollgate/hooks.json': JSON.stringify({ hooks: user }) });
   writeFiles(workspace, { ...files, '.tollgate/hooks.json': JSON.stringify({ hooks: own }) });
-  const gate = createTollgate({ workspace, home, ...options });
   const records = [];
   const approvals = [];
-  const hooks = gate.hooks({
+  const hooks = {
     onRecord: (record) => records.push(record),
     onApproval: (approval) => approvals.push(approval),
     ...hooked,
-  });
-  return { gate, hooks, workspace, home, records, approvals };
+  };
+  const gate = createTollgate({ workspace, home, hooks, ...options });
+  return { gate, hooks: gate.hooks, workspace, home, records, approvals };
 }
 
 const sh = (id, script, more = {}) => ({ id, trigger: 'before_tool', command: ['sh', '-c', script], ...more });
@@ -99,7 +99,7 @@ test('a hook that prints a hundred megabytes', LIMIT, async () => {
 test('a hook that prints garbage', LIMIT, async () => {
   const { hooks } = gateWith({ user: [sh('odd', "printf '\\377\\376{\\000'")] });
   assert.equal((await hooks.run('odd')).status, 'success');
-  assert.equal((await hooks.event('before_tool', 's1', { tool_name: 'x' })).continue, true);
+  assert.equal((await hooks.event('before_tool', 's1', { tool_name: 'x' })).proceed, true);
 });
 
 test('a hook that leaves a child behind', LIMIT, async () => {
@@ -121,7 +121,7 @@ test('a hook of the workspace runs once it is approved, and no more once it is e
   const unapproved = await hooks.run('own');
   assert.equal(unapproved.status, 'skipped');
   assert.match(unapproved.reason, /tollgate hooks approve own/);
-  assert.equal((await hooks.event('before_tool', 's1', { tool_name: 'x' })).continue, true);
+  assert.equal((await hooks.event('before_tool', 's1', { tool_name: 'x' })).proceed, true);
   assert.equal(fs.existsSync(ran), false);
   assert.deepEqual(approvals.map(({ hook, why }) => [hook, why]), [['own', 'new']]);
   assert.deepEqual(approvals[0].shows.declaration, own[0]);
@@ -246,8 +246,8 @@ test('a home folder that is a workspace is a workspace', LIMIT, async () => {
   const own = [{ id: 'own', trigger: 'before_tool', command: ['sh', 'hooks/own.sh'] }];
   writeFiles(workspace, { 'hooks/own.sh': 'echo "$0"\n', '.tollgate/hooks.json': JSON.stringify({ hooks: own }) });
   const approvals = [];
-  const gate = createTollgate({ workspace, home: workspace });
-  const hooks = gate.hooks({ onApproval: (approval) => approvals.push(approval) });
+  const gate = createTollgate({ workspace, home: workspace, hooks: { onApproval: (approval) => approvals.push(approval) } });
+  const { hooks } = gate;
   assert.equal((await hooks.run('own')).status, 'skipped');
   assert.equal(approvals.length, 1);
   const listed = gate.perform({ op: 'hooks', do: 'list' }).hooks;
@@ -312,7 +312,7 @@ test('hooks of an event run one after the other, each with what the one before l
     ],
   });
   const answer = await hooks.event('before_tool', 's1', { tool_name: 'write', args: { path: 'a' } });
-  assert.equal(answer.continue, false);
+  assert.equal(answer.proceed, false);
   assert.equal(answer.systemMessage, 'first of all\nno more');
   assert.deepEqual(answer.data, { tool_name: 'write', args: { path: 'b' } });
   assert.equal(JSON.parse(fs.readFileSync(path.join(workspace, 'second.json'), 'utf8')).data.args.path, 'b');
@@ -326,7 +326,7 @@ test('hooks of an event run one after the other, each with what the one before l
 
 test('an event that no hook waits for is answered at once', async () => {
   const { hooks } = gateWith();
-  assert.deepEqual(await hooks.event('before_model', 's1', { a: [1] }), { continue: true, systemMessage: null, data: { a: [1] } });
+  assert.deepEqual(await hooks.event('before_model', 's1', { a: [1] }), { proceed: true, systemMessage: null, data: { a: [1] } });
 });
 
 test('many events at a time', LIMIT, async () => {
@@ -348,7 +348,7 @@ test('a prompt is answered by the function of the embedder', LIMIT, async () => 
   };
   const { hooks } = gateWith({ user: [prompting('judge')], runPrompt });
   const answer = await hooks.event('before_tool', 's1', { tool_name: 'x' });
-  assert.equal(answer.continue, true);
+  assert.equal(answer.proceed, true);
   assert.equal(answer.systemMessage, 'think again \ufffd');
   assert.equal(asked[0][0], 'judge');
   assert.match(asked[0][1], /Is this right\?/);
@@ -457,7 +457,7 @@ test('a shutdown that ends everything does not go on with the next hook of an ev
   const answer = hooks.event('before_tool', 's1', { tool_name: 'x' });
   await until(() => records.some(({ status }) => status === 'running'));
   await hooks.shutdown({ drain: false });
-  assert.equal((await answer).continue, true);
+  assert.equal((await answer).proceed, true);
   assert.equal(fs.existsSync(path.join(workspace, 'two')), false);
 });
 
@@ -487,7 +487,7 @@ test('an instance that fails takes its runs along, and the next one works', LIMI
   await assert.rejects(answer, { name: 'TollgateError', code: 'guest_trap' });
   broken = false;
   await until(() => !isAlive(Number(fs.readFileSync(pid, 'utf8'))), 'the end of the run');
-  assert.equal((await hooks.event('before_model', 's1', {})).continue, true);
+  assert.equal((await hooks.event('before_model', 's1', {})).proceed, true);
   assert.equal(gate.perform({ op: 'hooks', do: 'list' }).hooks.length, 1);
 });
 
@@ -531,15 +531,13 @@ for (const [what, use, code = 'invalid_input'] of [
   test(`${what} is refused by name`, async () => {
     const { hooks } = gateWith();
     await assert.rejects(use(hooks), (error) => error.name === 'TollgateError' && error.code === code);
-    assert.equal((await hooks.event('before_model', 's1')).continue, true);
+    assert.equal((await hooks.event('before_model', 's1')).proceed, true);
   });
 }
 
 test('a gate has its hooks once', () => {
   const { gate, hooks } = gateWith();
-  assert.equal(gate.hooks(), hooks);
-  assert.throws(() => gate.hooks({}), { name: 'TollgateError', code: 'invalid_input' });
-  assert.throws(() => new Hooks(gate), { name: 'TollgateError', code: 'invalid_input' });
+  assert.equal(gate.hooks, hooks);
 });
 
 /** Runs a script that has a gate, in a process of its own. */
@@ -550,7 +548,7 @@ function apart(script, { user = [] } = {}) {
   const index = new URL('../dist/index.js', import.meta.url).href;
   const text = `
     import { createTollgate } from ${JSON.stringify(index)};
-    const hooks = createTollgate({ workspace: ${JSON.stringify(workspace)}, home: ${JSON.stringify(home)} }).hooks();
+    const hooks = createTollgate({ workspace: ${JSON.stringify(workspace)}, home: ${JSON.stringify(home)} }).hooks;
     ${script}`;
   const file = path.join(home, 'apart.mjs');
   fs.writeFileSync(file, text);
@@ -569,7 +567,7 @@ test('what waits for its time holds no process open', LIMIT, () => {
 
 test('an answer that is awaited does', LIMIT, () => {
   const user = [sh('retry', 'echo x >> tries; test $(wc -l < tries) -ge 2', { retry: { count: 1, backoffMs: 300 } })];
-  const { status, stdout, stderr } = apart(`console.log((await hooks.event('before_tool', 's1', {})).continue);`, { user });
+  const { status, stdout, stderr } = apart(`console.log((await hooks.event('before_tool', 's1', {})).proceed);`, { user });
   assert.deepEqual([status, stdout, stderr.replace(/.*failed.*\n/g, '')], [0, 'true\n', '']);
 });
 

@@ -8,7 +8,7 @@ const { folder, discard } = freshFolder();
 process.on('exit', discard);
 
 export const bundle = path.join(folder, 'imports.mjs');
-const names = ['roots', 'state', 'workspace', 'records', 'lines', 'json', 'process', 'script'];
+const names = ['roots', 'state', 'workspace', 'records', 'cli/lines', 'json', 'process', 'script'];
 const contents = names.map((name) => `export * from './${name}.js';`).join('\n');
 esbuild.buildSync({
   stdin: { contents, resolveDir: fileURLToPath(new URL('../src', import.meta.url)), loader: 'ts' },
@@ -19,4 +19,4 @@ esbuild.buildSync({
 });
 
 const sources = await import(pathToFileURL(bundle));
-export const { Roots, stateFolder, stateOf, workspaceImport, recordsImport, Lines, isBlank, member, wellFormed, run, exitCode, copyOf } = sources;
+export const { Roots, stateFolder, stateOf, workspaceImport, recordsImport, Lines, isBlank, wellFormed, run, exitCode, copyOf } = sources;

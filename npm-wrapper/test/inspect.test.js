@@ -93,14 +93,16 @@ test('a path of the home folder begins there', () => {
   assert.equal(look('.tollgate/config.json', true, 'home').realPath, path.join(home, '.tollgate/config.json'));
 });
 
-test('the names of one file share an identity, and nothing stands where it is 0', () => {
+test('the names of one file share its marks, and where nothing stands they are 0', () => {
   const [one, other, different, nothing] = ['src/auth/a.ts', 'second', 'src/billing/sub/x', 'no'].map((asked) => look(asked));
-  assert.equal(one.identity, other.identity);
-  assert.notEqual(one.identity, different.identity);
+  assert.deepEqual(one.marks, other.marks);
+  assert.notEqual(one.marks.inode, different.marks.inode);
+  const stat = fs.statSync(path.join(project, 'second'), { bigint: true });
+  assert.deepEqual(one.marks, { device: stat.dev, inode: stat.ino, changedNs: stat.ctimeNs, modifiedNs: stat.mtimeNs });
   assert.deepEqual([one.hardLinks, different.hardLinks, nothing.hardLinks, look('src').hardLinks], [2, 1, 0, 1]);
-  assert.deepEqual([nothing.identity, nothing.stamp, nothing.size], [0n, 0n, 0n]);
+  assert.deepEqual([nothing.marks, nothing.size], [{ device: 0n, inode: 0n, changedNs: 0n, modifiedNs: 0n }, 0n]);
   assert.deepEqual([one.size, look('src').size, look('pipe').size], [1n, 0n, 0n]);
-  assert.ok(look('src').stamp !== 0n && look('src').identity !== 0n);
+  assert.ok(look('src').marks.changedNs !== 0n && look('src').marks.inode !== 0n);
 });
 
 test('a link says what is written in it, and only where it is the last name', () => {
@@ -109,15 +111,15 @@ test('a link says what is written in it, and only where it is the last name', ()
   assert.deepEqual(asked.map((name) => look(name).link), said);
 });
 
-test('a stamp changes with the content, also within the same size and after a touch back in time', () => {
+test('marks change with the content, also within the same size and after a touch back in time', () => {
   writeFiles(project, { changing: '1' });
   const file = path.join(project, 'changing');
-  const before = look('changing').stamp;
-  assert.equal(look('changing').stamp, before);
+  const before = look('changing').marks;
+  assert.deepEqual(look('changing').marks, before);
   const { atime, mtime } = fs.statSync(file);
   fs.writeFileSync(file, '2');
   fs.utimesSync(file, atime, mtime);
-  assert.notEqual(look('changing').stamp, before);
+  assert.notDeepEqual(look('changing').marks, before);
 });
 
 test('a digest is given for files of the workspace that are asked for, and for nothing else', () => {

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
-import * as fs from 'node:fs';
-import * as os from 'node:os';
-import * as path from 'node:path';
 import test from 'node:test';
-import { carryOut } from '../dist/index.js';
+import { createTollgate } from '../dist/index.js';
+import { governed, writeFiles } from './workspace_folder.js';
+
+const { workspace, home, discard } = governed();
+test.after(discard);
+const carryOut = (plan, lookups) => createTollgate({ workspace, home, lookups }).lookUp(plan);
 
 const plan = (requests, totalMs = 2000, timeoutMs = 300) => ({
   concepts: ['auth'],
@@ -11,7 +13,7 @@ const plan = (requests, totalMs = 2000, timeoutMs = 300) => ({
   lookups: Object.entries(requests).map(([source, request]) => ({ concept: 'auth', source, request, timeoutMs })),
 });
 
-const run = (...argv) => ({ run: { argv, stdin: null, inherit: ['PATH'] } });
+const run = (...argv) => ({ kind: 'run', argv, stdin: '', inherit: ['PATH'], set: [['GIVEN', 'yes']] });
 
 test('sources that answer, know nothing, print garbage, fail, hang, or are not there, all at once', async () => {
   const options = {
@@ -33,13 +35,13 @@ test('sources that answer, know nothing, print garbage, fail, hang, or are not t
     leaving: run('sh', '-c', 'sleep 60 & echo gone'),
     flooding: run('yes'),
     absent: run('no-such-program-here'),
-    known: { function: {} },
-    ignorant: { function: {} },
-    broken: { function: {} },
-    slow: { function: {} },
-    nobody: { function: {} },
-    graph: { mcp: { server: 's', tool: 't', arguments: { name: 'auth' } } },
-    strange: null,
+    known: { kind: 'function' },
+    ignorant: { kind: 'function' },
+    broken: { kind: 'function' },
+    slow: { kind: 'function' },
+    nobody: { kind: 'function' },
+    graph: { kind: 'mcp', server: 's', tool: 't', arguments: { name: 'auth' } },
+    strange: { kind: 'other' },
   };
   const answers = Object.fromEntries((await carryOut(plan(asked), options)).map(({ source, answer }) => [source, answer]));
   assert.deepEqual(answers, {
@@ -60,11 +62,24 @@ test('sources that answer, know nothing, print garbage, fail, hang, or are not t
   });
 });
 
-test('the environment is small, and the folder the one that is named', async () => {
+test('the environment is small, and the folder is the workspace', async () => {
   process.env.TOLLGATE_TEST_SECRET = 'x';
-  const folder = fs.realpathSync(fs.mkdtempSync(path.join(os.tmpdir(), 'lookups-')));
-  const [{ answer }] = await carryOut(plan({ env: run('sh', '-c', 'pwd; env') }), { folder });
-  assert.ok(answer.text.startsWith(`${folder}\n`));
+  const [{ answer }] = await carryOut(plan({ env: run('sh', '-c', 'pwd; env') }));
+  assert.ok(answer.text.startsWith(`${workspace}\n`));
+  assert.ok(answer.text.includes('GIVEN=yes\n'));
   assert.ok(!answer.text.includes('TOLLGATE_TEST_SECRET'));
-  fs.rmSync(folder, { recursive: true });
+});
+
+test('what a call names is looked up on the way to its answer', async () => {
+  const settings = { augment: { sources: [{ name: 'wiki', function: true }] } };
+  const place = governed();
+  test.after(place.discard);
+  writeFiles(place.workspace, { '.tollgate/config.json': JSON.stringify(settings) });
+  const lookups = { functions: { wiki: async (concept) => `about ${concept}` } };
+  const gate = createTollgate({ ...place, lookups });
+  gate.selectIntent('s', 'INT-001');
+  const payload = { event: 'before_tool', session: 's', call: 'c', tool: 'bash', args: { command: "echo '[[auth]]'" } };
+  const { text, refused } = await gate.respond('generic', undefined, payload);
+  assert.equal(refused, undefined);
+  assert.match(text, /about auth/);
 });

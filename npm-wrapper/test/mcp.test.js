@@ -6,7 +6,7 @@ import * as os from 'node:os';
 import * as path from 'node:path';
 import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { carryOut, closeMcpServers } from '../dist/index.js';
+import { createTollgate } from '../dist/index.js';
 
 /** A busy machine takes its time to start a server. */
 const PATIENCE_MS = 60_000;
@@ -21,7 +21,17 @@ const rows = fs
   .map((line) => JSON.parse(line));
 
 process.env.TOLLGATE_TEST_SECRET = 'x';
-after(closeMcpServers);
+
+/** A gate for each folder, since a gate runs servers in its workspace. */
+const gates = new Map();
+const gateOf = (folder, lookups) => {
+  const home = path.join(folder, 'home');
+  if (lookups !== undefined) return createTollgate({ workspace: folder, home, lookups });
+  if (!gates.has(folder)) gates.set(folder, createTollgate({ workspace: folder, home }));
+  return gates.get(folder);
+};
+const closeServers = () => Promise.all([...gates.values()].map((gate) => gate.close()));
+after(closeServers);
 
 function freshFolder() {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'tollgate-mcp-'));
@@ -29,11 +39,14 @@ function freshFolder() {
   return folder;
 }
 
-async function asked({ name, start, tool, arguments: given }, folder, options = {}) {
-  const request = { mcp: { server: name, tool, arguments: given, start } };
-  const lookups = [{ concept: 'auth', source: 'graph', request, timeoutMs: 500 }];
+/** A program as rows tell it. */
+const programOf = ({ argv, inherit, env }) => ({ argv, stdin: '', inherit, set: Object.entries(env ?? {}) });
+
+async function asked({ name, start, tool, arguments: given }, folder, lookups) {
+  const request = { kind: 'mcp', server: name, tool, arguments: given, start: start ? programOf(start) : undefined };
+  const asks = [{ concept: 'auth', source: 'graph', request, timeoutMs: 500 }];
   const begin = Date.now();
-  const [{ answer }] = await carryOut({ concepts: ['auth'], lookups, totalMs: 5000 }, { folder, ...options });
+  const [{ answer }] = await gateOf(folder, lookups).lookUp({ concepts: ['auth'], lookups: asks, totalMs: 5000 });
   assert.ok(Date.now() - begin < 4000, `${name}: ${Date.now() - begin} ms`);
   return answer;
 }
@@ -68,7 +81,7 @@ for (const row of rows) {
     assert.equal(kind, row.expect, text);
     assert.ok(text.includes(row.says ?? ''), text);
     assert.ok(!text.includes('TOLLGATE_TEST_SECRET'), text);
-    await closeMcpServers();
+    await closeServers();
     for (const name of ['pid', 'child', 'called']) {
       const file = path.join(folder, name);
       if (fs.existsSync(file)) assert.ok(await isGone(fs.readFileSync(file, 'utf8')), `${name} is still there`);
@@ -102,12 +115,13 @@ test('a caller of your own is asked instead', async () => {
 for (const [name, load] of [['import', "await import('tollgate')"], ['require', "require('tollgate')"]]) {
   test(`${name}: a process ends in spite of its servers, and they with it`, async () => {
     const folder = freshFolder();
-    const start = { argv: ['sh', '-c', 'echo $$ > pid; sleep 60'], env: null, inherit: ['PATH'] };
-    const lookup = { concept: 'a', source: 'b', request: { mcp: { server: 's', tool: 't', arguments: {}, start } }, timeoutMs: 500 };
+    const start = { argv: ['sh', '-c', 'echo $$ > pid; sleep 60'], stdin: '', set: [], inherit: ['PATH'] };
+    const lookup = { concept: 'a', source: 'b', request: { kind: 'mcp', server: 's', tool: 't', arguments: {}, start }, timeoutMs: 500 };
     const plan = JSON.stringify({ concepts: ['a'], lookups: [lookup], totalMs: 5000 });
     const script = `(async () => {
-      const { carryOut } = ${load};
-      console.log((await carryOut(${plan}, { folder: ${JSON.stringify(folder)} }))[0].answer);
+      const { createTollgate } = ${load};
+      const gate = createTollgate({ workspace: ${JSON.stringify(folder)} });
+      console.log((await gate.lookUp(${plan}))[0].answer);
     })();`;
     const words = [name === 'import' ? '--input-type=module' : '--input-type=commonjs', '--eval', script];
     const begin = Date.now();

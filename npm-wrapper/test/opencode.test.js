@@ -5,7 +5,7 @@ import { createRequire } from 'node:module';
 import * as path from 'node:path';
 import { after, test } from 'node:test';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { createTollgate, digest, version } from 'tollgate';
+import { createTollgate, digest, listOwnTools, version } from 'tollgate';
 import * as entry from 'tollgate/opencode';
 import { started } from './opencode_host.js';
 import { freshFolder, governed, stateOf, writeFiles } from './workspace_folder.js';
@@ -46,7 +46,7 @@ test('a bundle works alone in a folder, and says once that it is live', async ()
   fs.copyFileSync(path.join(dist, 'opencode.bundle.js'), file);
   const { default: plugin } = await import(pathToFileURL(file).href);
   const { log, before, workspace } = await started({ plugin });
-  await assert.rejects(before('write', login), { message: /^no intent is active/ });
+  await assert.rejects(before('write', login), { message: /^Tollgate: no intent is active/ });
   assert.deepEqual(log, [
     { service: 'tollgate', level: 'info', message: `Tollgate ${version} (${digest}) is live; \`${workspace}\` is governed` },
   ]);
@@ -65,8 +65,10 @@ for (const [what, selected, tool, args] of [
     discards.push(other.discard);
     const gate = createTollgate(other);
     if (selected) gate.selectIntent('s1', 'INT-001');
-    const { verdict, reason } = gate.preTool({ session: 's1', call: 'c1', tool, args, host: 'opencode' });
+    const { verdict, code, reason: why } = gate.preTool({ session: 's1', call: 'c1', tool, args, host: 'opencode' });
     assert.notEqual(verdict, 'allow');
+    const unasked = verdict === 'ask' ? '; nobody can be asked here, so it does not run: let a person run it' : '';
+    const reason = `Tollgate: ${why}${unasked} (${code})`;
     const { home, before, select, ledger, failed } = await started();
     if (selected) await select();
     await assert.rejects(before(tool, args), { message: reason });
@@ -180,16 +182,29 @@ test('what is known goes into the arguments in place, and nothing else is touche
   assert.deepEqual(Object.keys(args), ['command', 'description', 'timeout']);
 });
 
-test('what cannot go into the arguments is told to the agent once, whatever else OpenCode asks a model', async () => {
-  const { hooks, before, select, system } = await started({ files: NOTE });
+test('what cannot go into the arguments is told behind the result', async () => {
+  const { workspace, hooks, before, select, system } = await started({ files: NOTE });
   await select();
   const args = { filePath: 'src/auth/login.ts', content: '// [[rate-limits]]' };
-  await before('write', args);
+  const call = await before('write', args);
   assert.deepEqual(args, { filePath: 'src/auth/login.ts', content: '// [[rate-limits]]' });
+  writeFiles(workspace, { 'src/auth/login.ts': args.content });
+  const output = done('written');
+  await hooks['tool.execute.after'](call, output);
+  assert.match(output.output, /^written\n\n[^]*Five attempts/);
+  assert.equal((await system('s1')).length, 1);
+});
+
+test('a notice that no result can carry is told to the agent once, whatever else OpenCode asks a model', async () => {
+  const { workspace, hooks, before, failed, select, system } = await started();
+  await select();
+  const call = await before('bash', { command: 'sh build.sh' });
+  writeFiles(workspace, { 'src/billing/made.ts': 'made' });
+  await failed(call, 'Tool execution aborted');
   const told = async (agent, session = 's1') => {
-    const system_ = await system(session);
+    const texts = await system(session);
     await hooks['chat.params']({ sessionID: session, agent, model: {} }, {});
-    return system_.some((text) => text.includes('Five attempts'));
+    return texts.some((text) => text.includes('they are entered as FAIL'));
   };
   assert.deepEqual(
     [await told('build', 's2'), await told('title'), await told('build'), await told('build')],
@@ -216,29 +231,34 @@ test("a sub-agent's session works for its parent's intent", async () => {
   void created('child', 'parent');
   void created('stranger', undefined);
   await before('write', login, 'child');
-  await assert.rejects(before('write', login, 'stranger'), { message: /^no intent is active/ });
+  await assert.rejects(before('write', login, 'stranger'), { message: /^Tollgate: no intent is active/ });
 });
 
-test('an agent finds, takes up and lays down an intent', async () => {
-  const { hooks, before } = await started();
+test('an agent finds, takes up and lays down an intent, in the words of every other program', async () => {
+  const { workspace, home, hooks, before } = await started();
   const use = (name, args = {}) => hooks.tool[name].execute(args, { sessionID: 's1' });
   assert.deepEqual(JSON.parse(await use('list_intents')).active, null);
   await assert.rejects(use('select_active_intent', { intent_id: 'INT-9' }), { message: /^there is no intent `INT-9`; choose one of: INT-001/ });
-  await assert.rejects(use('select_active_intent'), { message: /^`intent_id` is missing/ });
-  assert.match(await use('select_active_intent', { intent_id: 'INT-001' }), /^INT-001 \(Login hardening, IN_PROGRESS\).*\n\n<active_intent>/);
+  await assert.rejects(use('select_active_intent'), { message: /^`select_active_intent` needs `intent_id`/ });
+  assert.match(await use('select_active_intent', { intent_id: 'INT-001' }), /^The active intent is INT-001 \(Login hardening, IN_PROGRESS\).*\n\n<active_intent>/);
   const { active, intents } = JSON.parse(await use('list_intents'));
   assert.deepEqual([active, intents.map(({ id }) => id)], ['INT-001', ['INT-001']]);
-  for (const [name, tool] of Object.entries(hooks.tool)) await before(name, tool.args);
+  const offered = listOwnTools(createTollgate({ workspace, home }));
+  for (const [name, tool] of Object.entries(hooks.tool)) {
+    const { description, schema } = offered.find((own) => own.name === name);
+    assert.deepEqual([tool.description, tool.args], [description, schema.properties]);
+    await before(name, { intent_id: 'INT-001' });
+  }
   await use('clear_active_intent');
-  await assert.rejects(before('write', login), { message: /^no intent is active/ });
+  await assert.rejects(before('write', login), { message: /^Tollgate: no intent is active/ });
 });
 
 test('paths are meant from the folder that OpenCode works in', async () => {
   const { before, select } = await started({ folder: 'src/auth' });
   await select();
   await before('write', { filePath: 'login.ts', content: '' });
-  await assert.rejects(before('write', { filePath: 'src/auth/login.ts', content: '' }, 's2'), { message: /^no intent is active/ });
-  await assert.rejects(before('write', { filePath: '../login.ts', content: '' }), { message: /^`src\/login.ts` is not in the scope/ });
+  await assert.rejects(before('write', { filePath: 'src/auth/login.ts', content: '' }, 's2'), { message: /^Tollgate: no intent is active/ });
+  await assert.rejects(before('write', { filePath: '../login.ts', content: '' }), { message: /^Tollgate: `src\/login.ts` is not in the scope/ });
 });
 
 test('a workspace without governance is left alone', async () => {
@@ -290,7 +310,7 @@ for (const [ofUser, ofWorkspace, governance, stopped] of [
     const { before, log, workspace, home } = await started({ files });
     choose({ home });
     if (!governance) fs.rmSync(path.join(workspace, '.orchestration'), { recursive: true });
-    const said = /^ruling on `write` failed \(invalid_input\); so nothing is known about the call; nobody can be asked here/;
+    const said = /^Tollgate: the arguments are not JSON \(invalid_input\); so nothing is known about the call; nobody can be asked here/;
     await judge(before('write', { ...login, content: 's3cret', big: 1n }), log, said);
   });
 
@@ -304,7 +324,7 @@ for (const [ofUser, ofWorkspace, governance, stopped] of [
     choose(place);
     if (!governance) fs.rmSync(path.join(place.workspace, '.orchestration'), { recursive: true });
     const { before, log } = await started({ files, plugin, place });
-    await judge(before('write', { ...login, content: 's3cret' }), log, /^starting the gate failed \(component_missing\)/);
+    await judge(before('write', { ...login, content: 's3cret' }), log, /^Tollgate: cannot read .* \(component_missing\); so nothing is known/);
   });
 }
 
@@ -324,7 +344,7 @@ test('a log that fails fails nobody else', async () => {
   for (const log of [() => assert.fail('no log'), async () => assert.fail('no log')]) {
     const hooks = await entry.default.server({ client: { app: { log } }, directory: workspace }, { home });
     await assert.rejects(hooks['tool.execute.before']({ tool: 'write', sessionID: 's1', callID: 'c1' }, { args: login }), {
-      message: /^no intent is active/,
+      message: /^Tollgate: no intent is active/,
     });
   }
 });

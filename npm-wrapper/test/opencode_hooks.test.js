@@ -24,8 +24,8 @@ const parts = [
 ];
 
 test('a whole session is told, in order', async () => {
-  const triggers = ['session_start', 'before_agent', 'before_tool', 'after_tool', 'after_agent', 'session_end'];
-  const { hooks, event, select, before, failed, lines } = await hooked(Object.fromEntries(triggers.map((name) => [name, {}])));
+  const triggers = ['session_start', 'before_agent', 'before_tool', 'after_tool', 'after_model', 'after_agent', 'session_end'];
+  const { workspace, hooks, event, select, before, failed, lines } = await hooked(Object.fromEntries(triggers.map((name) => [name, {}])));
   const session = { sessionID: 's1' };
   void event('session.created', { ...session, info: { id: 's1' } });
   await hooks['chat.message'](session, { parts });
@@ -36,34 +36,54 @@ test('a whole session is told, in order', async () => {
   await hooks['experimental.text.complete'](session, { text: 'Done.' });
   void event('session.idle', session);
   await hooks.dispose();
-  const ran = { tool_name: 'write', call_id: 'c1', args: login };
+  const session_ = { session_id: 's1', program: 'opencode', cwd: workspace };
+  const ran = { ...session_, tool_name: 'write', call_id: 'c1', args: login };
   const fell = { ...ran, call_id: 'c2' };
   assert.deepEqual(
     lines().map(({ event, session_id, data }) => [event, session_id, data]),
     [
-      ['session_start', 's1', { session_id: 's1', source: 'startup' }],
-      ['before_agent', 's1', { prompt: 'Do it' }],
+      ['session_start', 's1', { ...session_, source: 'startup' }],
+      ['before_agent', 's1', { ...session_, prompt: 'Do it' }],
       ['before_tool', 's1', ran],
-      ['after_tool', 's1', { ...ran, status: 'done', result: { title: 't', metadata: {}, output: 'ok' } }],
+      ['after_tool', 's1', { ...ran, status: 'done', success: true, result: 'ok' }],
       ['before_tool', 's1', fell],
-      ['after_tool', 's1', { ...fell, status: 'failed', error: 'no' }],
-      ['after_agent', 's1', { response: 'Done.', tool_calls: ['write', 'write'] }],
-      ['session_end', 's1', { session_id: 's1' }],
+      ['after_tool', 's1', { ...fell, status: 'failed', success: false, error: 'no' }],
+      ['after_model', 's1', { ...session_, reply: { text: 'Done.' } }],
+      ['after_agent', 's1', { ...session_, response: 'Done.', tool_calls: ['write', 'write'] }],
+      ['session_end', 's1', session_],
     ],
   );
+});
+
+test('a session that OpenCode goes on with begins anew for hooks', async () => {
+  const { hooks, lines } = await hooked({ session_start: {}, before_agent: {} });
+  await hooks['chat.message']({ sessionID: 's1' }, { parts });
+  await hooks['chat.message']({ sessionID: 's1' }, { parts });
+  await hooks.dispose();
+  assert.deepEqual(lines().map(({ event, data }) => [event, data.source]), [['session_start', 'resume'], ['before_agent', undefined], ['before_agent', undefined]]);
+});
+
+test('a model that is about to be asked is told of, OpenCode\'s own errands are not', async () => {
+  const { hooks, lines } = await hooked({ before_model: {} });
+  const model = { id: 'm', providerID: 'p' };
+  await hooks['chat.params']({ sessionID: 's1', agent: 'title', model, provider: { options: { apiKey: 's3cret' } } }, {});
+  await hooks['chat.params']({ sessionID: 's1', agent: { name: 'build' }, model, provider: { options: { apiKey: 's3cret' } } }, {});
+  await hooks.dispose();
+  assert.deepEqual(lines().map(({ data }) => data.request), [{ agent: 'build', model: 'm', provider: 'p' }]);
+  assert.ok(!JSON.stringify(lines()).includes('s3cret'));
 });
 
 test('a hook stops a call, which is then not under way any more', async () => {
   const { hooks, select, before, home, ledger } = await hooked({ before_tool: { continue: false, systemMessage: 'Not today.' } });
   await select();
-  await assert.rejects(before('write', login), { message: 'Not today.' });
+  await assert.rejects(before('write', login), { message: 'Tollgate: Not today. (hook)' });
   await hooks.dispose();
   assert.deepEqual([ledger(), fs.readdirSync(path.join(stateOf(home), 'calls'))], [[], []]);
 });
 
 test('a hook stops the agent', async () => {
   const { hooks } = await hooked({ before_agent: { continue: false, systemMessage: 'Not today.' } });
-  await assert.rejects(hooks['chat.message']({ sessionID: 's1' }, { parts }), { message: 'Not today.' });
+  await assert.rejects(hooks['chat.message']({ sessionID: 's1' }, { parts }), { message: 'Tollgate: Not today. (hook)' });
   await hooks.dispose();
 });
 
@@ -77,7 +97,7 @@ test('what hooks say is told to the model once', async () => {
     await hooks['chat.params']({ sessionID: 's1', agent: 'build' });
     return texts;
   };
-  assert.deepEqual(await told(), ['start', 'agent']);
+  assert.deepEqual(await told(), ['start\n\nagent']);
   await before('read', { filePath: 'src/auth/login.ts' });
   assert.deepEqual([await told(), await told()], [['tool'], []]);
   await hooks.dispose();

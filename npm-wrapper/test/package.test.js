@@ -86,12 +86,11 @@ test('a settled call comes back as the entries that were entered', () => {
   assert.match(ledger, /07070707/);
 });
 
-test('lookups, directions, steps and lines cross as plain data', () => {
+test('lookups, directions and lines cross as plain data', () => {
   const { gate } = gateOn(esm);
   const call = { session: 's1', call: 'c1', tool: 'bash', args: { command: 'ls', note: '\u{feff}ünï' } };
   assert.deepEqual(gate.planLookups(call).lookups, []);
   assert.deepEqual(gate.augment(call, [{ concept: 'A', source: 's', answer: { text: 'known' } }]).args, call.args);
-  assert.deepEqual(gate.step(1, []), { commands: [], nextDeadlineMs: undefined });
   assert.deepEqual(gate.perform({ op: 'context', session: 's1' }), { text: '' });
   assert.equal(gate.perform('{"op":"context","session":"s1"}'), '{"text":""}');
   assert.equal(gate.perform(Buffer.from('{"op":"context","session":"s1"}')), '{"text":""}');
@@ -110,7 +109,7 @@ for (const [what, use, code] of [
   ['arguments that are no JSON', (gate) => gate.preTool({ ...write('a'), args: { big: 1n } }), 'invalid_input'],
   ['a call that is missing', (gate) => gate.preTool(undefined), 'invalid_input'],
   ['an unknown outcome', (gate) => gate.postTool(write('a'), { status: 'odd' }), 'invalid_input'],
-  ['a negative time', (gate) => gate.step(-1, []), 'invalid_input'],
+  ['a negative limit', (gate) => gate.context('s1', -1), 'invalid_input'],
 ]) {
   test(`${what} is refused as ${code}, and the gate works on`, () => {
     const { gate } = gateOn(esm);

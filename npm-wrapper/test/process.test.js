@@ -17,7 +17,7 @@ writeFiles(folder, { odd: '#!/no/such/program\n', words: 'echo x\n', empty: '' }
 for (const name of ['odd', 'words', 'empty']) fs.chmodSync(path.join(folder, name), 0o700);
 
 const never = new AbortController().signal;
-const program = (argv, more = {}) => ({ argv, input: '', folder, inherit: ['PATH'], outputBytes: 1 << 20, ...more });
+const program = (argv, more = {}) => ({ argv, input: '', folder, inherit: ['PATH'], set: [], outputBytes: 1 << 20, ...more });
 const sh = (script, more = {}, signal = never) => run(program(['sh', '-c', script], more), signal);
 
 /** A killed process may take a moment to go. */
@@ -33,7 +33,7 @@ for (const [what, script, more, expected] of [
   ['output within the limit is whole', 'printf 12345', { outputBytes: 5 }, { stdout: '12345', truncated: false }],
   ['output beyond the limit is cut', 'printf 123456', { outputBytes: 5 }, { stdout: '12345', truncated: true }],
   ['so are complaints', 'printf 123456 >&2', { outputBytes: 5 }, { stderr: '12345', truncated: true }],
-  ['values are set, also over inherited ones', 'echo $HOME $A', { inherit: ['PATH', 'HOME'], set: { HOME: '/x', A: 'b' } }, { stdout: '/x b\n' }],
+  ['values are set, also over inherited ones', 'echo $HOME $A', { inherit: ['PATH', 'HOME'], set: [['HOME', '/x'], ['A', 'b']] }, { stdout: '/x b\n' }],
   ['input that nobody reads breaks nothing', 'exec 0<&-; echo x', { input: 'y'.repeat(1 << 20) }, { code: 0, stdout: 'x\n' }],
 ]) {
   test(what, async () => {
@@ -68,7 +68,7 @@ test('a word with a zero byte fails and throws nothing', async () => {
 
 test('the environment is what is named', async () => {
   process.env.TOLLGATE_TEST_SECRET = 'x';
-  const { stdout } = await run(program(['/usr/bin/env'], { inherit: ['PATH', 'NO_SUCH_NAME'], set: { B: '1' } }), never);
+  const { stdout } = await run(program(['/usr/bin/env'], { inherit: ['PATH', 'NO_SUCH_NAME'], set: [['B', '1']] }), never);
   assert.deepEqual(stdout.trim().split('\n').sort(), ['B=1', `PATH=${process.env.PATH}`]);
 });
 
@@ -120,13 +120,13 @@ test('a process that ends takes its programs and copies along', { timeout: 20_00
     import { copyOf, Roots, run } from ${JSON.stringify(bundle)};
     import * as fs from 'node:fs';
     const [folder, digest] = process.argv.slice(1);
-    const order = { files: [{ path: 's.sh', digest }], words: [{ arg: 0, path: 's.sh' }], folders: [process.env.TMPDIR] };
+    const order = { files: [{ path: 's.sh', digest }], arguments: [{ index: 0, path: 's.sh' }], folders: [process.env.TMPDIR] };
     const { argv } = copyOf(new Roots(folder + '/leaving', folder), order, ['s.sh', folder + '/pid']);
-    run({ argv, input: '', folder, inherit: ['PATH'], outputBytes: 1 }, new AbortController().signal);
+    run({ argv, input: '', folder, inherit: ['PATH'], set: [], outputBytes: 1 }, new AbortController().signal);
     setInterval(() => fs.existsSync(folder + '/pid') && fs.readFileSync(folder + '/pid', 'utf8').endsWith('\\n') && process.exit(0), 5);
   `;
   const env = { ...process.env, TMPDIR: path.join(folder, 'tmp') };
-  const { status, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', script, folder, digest], { env, encoding: 'utf8' });
+  const { status, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', script, folder, digest], { env, encoding: 'utf8', timeout: 15_000 });
   assert.deepEqual([status, stderr], [0, '']);
   assert.deepEqual(fs.readdirSync(path.join(folder, 'tmp')), ['x']);
   await gone([Number(fs.readFileSync(path.join(folder, 'pid'), 'utf8'))]);
@@ -155,7 +155,7 @@ for (const [file, wanted, isGiven] of [
   ['hooks', digest, false],
 ]) {
   test(`a copy of ${file} as ${wanted.slice(0, 12)}… is ${isGiven ? '' : 'not '}given`, async () => {
-    const order = { files: [{ path: file, digest: wanted }], words: [{ arg: 0, path: file }], folders: [path.join(folder, 'copies')] };
+    const order = { files: [{ path: file, digest: wanted }], arguments: [{ index: 0, path: file }], folders: [path.join(folder, 'copies')] };
     const copy = copyOf(roots, order, [file]);
     assert.equal('argv' in copy, isGiven);
     if (!('argv' in copy)) return assert.deepEqual(copy, { changed: file });

@@ -20,7 +20,7 @@ function gateWith(options) {
 for (const [what, thrown] of [
   ['an error', new Error('broken')],
   ['a text', 'denied'],
-  ['something that looks like the contract', Object.assign(new Error('broken'), { payload: { tag: 'internal', val: 'x' } })],
+  ['something that looks like the contract', Object.assign(new Error('broken'), { payload: { tag: 'not-kept', val: 'x' } })],
 ]) {
   test(`a clock that throws ${what} fails one call`, () => {
     let [broken, now] = [false, 0];

@@ -7,6 +7,8 @@ import * as path from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { inflateRawSync } from 'node:zlib';
+import { createTollgate, listOwnTools } from 'tollgate';
+import { freshFolder } from './workspace_folder.js';
 
 const wrapper = fileURLToPath(new URL('..', import.meta.url));
 const vsix = fs.readFileSync(path.join(wrapper, 'vscode/dist/tollgate.vsix'));
@@ -141,5 +143,16 @@ export async function activate(context: ExtensionContext): Promise<string> {
     execFileSync(process.execPath, [tsc, ...strict, path.join(folder, 'use.mts'), path.join(folder, 'use.cts')], { stdio: 'pipe' });
   } finally {
     fs.rmSync(folder, { recursive: true });
+  }
+});
+
+test('the tools that the manifest declares are Tollgate\'s own, in its own words', () => {
+  const { folder, discard } = freshFolder();
+  try {
+    const own = listOwnTools(createTollgate({ workspace: folder, home: folder }));
+    const declared = manifest.contributes.languageModelTools.map(({ name, displayName, modelDescription, inputSchema }) => [name, displayName, modelDescription, inputSchema]);
+    assert.deepEqual(declared, own.map(({ name, title, description, schema }) => [name, title, description, schema]));
+  } finally {
+    discard();
   }
 });

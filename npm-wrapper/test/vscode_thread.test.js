@@ -41,7 +41,7 @@ test('calls are answered as the gate answers them', async () => {
   assert.match(await thread.call('f', 'context', 's1'), /Login hardening/);
   assert.equal((await thread.call('f', 'augmentWith', write('src/auth/login.ts'), '.')).args.path, 'src/auth/login.ts');
   assert.equal((await thread.call('f', 'perform', { op: 'verify' })).done, true);
-  assert.deepEqual(await thread.call('f', 'event', 'before_model', 's1', { a: 1 }), { continue: true, systemMessage: null, data: { a: 1 } });
+  assert.deepEqual(await thread.call('f', 'event', 'before_model', 's1', { a: 1 }), { proceed: true, systemMessage: null, data: { a: 1 } });
   await thread.end();
 });
 
@@ -80,7 +80,7 @@ test('a folder that cannot be opened is said in the log and refused', async () =
 test('a folder without trust runs no hook and lets every event pass', async () => {
   const { thread, workspace } = opened();
   thread.open({ folder: 'f', workspace, hooks: false, prompts: false, triggers: [] });
-  assert.deepEqual(await thread.call('f', 'event', 'before_tool', 's1', { a: 1 }), { continue: true, systemMessage: null, data: { a: 1 } });
+  assert.deepEqual(await thread.call('f', 'event', 'before_tool', 's1', { a: 1 }), { proceed: true, systemMessage: null, data: { a: 1 } });
   await assert.rejects(thread.call('f', 'run', 'any'), { code: 'invalid_input', message: /trust/ });
   await thread.end();
 });

@@ -1,16 +1,15 @@
 //! `cargo xtask check`: what can be said of the project without running it.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write as _;
-use std::path::Path;
 
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Result, ensure};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use wasmparser::{Parser, Payload};
 
 use crate::build;
+use crate::contract;
 use crate::house::{cargo, command, component, house, run};
 use crate::npm;
 
@@ -48,7 +47,7 @@ const ALLOWED_IMPORTS: &[&str] = &[
 /// Format, lints, docs, types, contract, imports and size.
 pub(crate) fn check() -> Result<()> {
     run(&mut cargo(&["fmt", "--all", "--check"]))?;
-    contract()?;
+    contract::check()?;
     build::build()?;
     // The release profile, because what it takes is built already.
     run(&mut cargo(&[
@@ -68,37 +67,6 @@ pub(crate) fn check() -> Result<()> {
     let bytes = fs::read(component())?;
     imports(&bytes)?;
     size(&bytes)
-}
-
-/// The contract of a released version does not change: it must be the frozen copy of its version, to the letter.
-fn contract() -> Result<()> {
-    let wit = house().join("wit");
-    let now = texts(&wit)?;
-    let worlds = now.get("worlds.wit").context("wit/worlds.wit is missing")?;
-    let version = worlds.split_once("tollgate:hooks@").and_then(|(_, rest)| rest.split_once(';')).map(|(version, _)| version);
-    let version = version.context("wit/worlds.wit does not name the package's version")?;
-    let frozen = texts(&wit.join("released").join(version)).with_context(|| {
-        format!("wit/released/{version} is missing: a new version of the contract is frozen when it is released")
-    })?;
-    for name in now.keys().chain(frozen.keys()) {
-        if now.get(name) != frozen.get(name) {
-            bail!("wit/{name} is not what was released as {version}: give the contract a new version, and freeze that");
-        }
-    }
-    println!("contract: {} files as released in {version}", now.len());
-    Ok(())
-}
-
-fn texts(folder: &Path) -> Result<BTreeMap<String, String>> {
-    let mut texts = BTreeMap::new();
-    for entry in fs::read_dir(folder).with_context(|| format!("reading {}", folder.display()))? {
-        let path = entry?.path();
-        if path.extension().is_some_and(|extension| extension == "wit") {
-            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            texts.insert(name, fs::read_to_string(&path)?);
-        }
-    }
-    Ok(texts)
 }
 
 fn imports(component: &[u8]) -> Result<()> {

@@ -2,6 +2,7 @@
 
 mod build;
 mod check;
+mod contract;
 mod demo;
 mod e2e;
 mod e2e_vscode;

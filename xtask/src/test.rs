@@ -25,7 +25,9 @@ pub(crate) fn test() -> Result<()> {
     run(Command::new("npm").args(["run", "--silent", "test"]).current_dir(&wrapper))?;
     for runtime in npm::runtimes()? {
         println!("\n{}: every fixture", runtime.name);
-        run(Command::new(&runtime.program).arg("test/fixtures.mjs").current_dir(&wrapper))?;
+        for cases in ["test/fixtures.mjs", "test/hosts.mjs"] {
+            run(Command::new(&runtime.program).arg(cases).current_dir(&wrapper))?;
+        }
         same_digest(&runtime)?;
     }
     e2e::e2e()?;

@@ -8,7 +8,7 @@ use super::notes::Shelf;
 use super::place::placed;
 use super::programs;
 use super::settings::{Kind, Settings, Source};
-use super::{Answer, Directions, Finding, Listed, Listing, Lookup, Plan};
+use super::{Answer, Directions, Finding, Listed, Listing, Lookup, Plan, Program};
 use crate::call::{Reader, ToolCall};
 use crate::json::object;
 use crate::ports::{Level, Ports};
@@ -90,7 +90,8 @@ impl Knowledge {
                     && self.may_be_asked(source, begun, ports)
                 {
                     let request = source.request(concept, self.start(source, begun, ports));
-                    lookups.push(Lookup { concept: concept.clone(), source: source.name.clone(), request });
+                    let lookup = |request| Lookup { concept: concept.clone(), source: source.name.clone(), request };
+                    lookups.extend(request.map(lookup));
                 }
             }
         }
@@ -112,10 +113,10 @@ impl Knowledge {
         allowed
     }
 
-    /// How the server of an MCP source is started; null where it is not. Then the embedder may still be connected to it, so it
+    /// How the server of an MCP source is started; none where it is not. Then the embedder may still be connected to it, so it
     /// is asked for all the same.
-    fn start(&mut self, source: &Source, now: u64, ports: &Ports) -> Value {
-        let Kind::Mcp { server, .. } = &source.kind else { return Value::Null };
+    fn start(&mut self, source: &Source, now: u64, ports: &Ports) -> Option<Program> {
+        let Kind::Mcp { server, .. } = &source.kind else { return None };
         programs::start(server, ports).unwrap_or_else(|why| {
             // No source and no concept is called that.
             let told = key("\0", server);
@@ -123,7 +124,7 @@ impl Knowledge {
                 ports.warn(&why);
                 remember(&mut self.absences, told, now + FORGET_MS);
             }
-            Value::Null
+            None
         })
     }
 
@@ -162,7 +163,8 @@ impl Knowledge {
         let elapsed = ports.clock.now().0.saturating_sub(planned.unwrap_or(now));
         let said = format!("was given what is known about {} in {elapsed} ms", listed(&concepts));
         say(Level::Info, call, &said, "elapsed_ms", elapsed.into(), ports);
-        Directions { text: args.is_none().then_some(text), args, concepts, sources, skipped: None }
+        let (added, text) = if args.is_some() { (Some(text), None) } else { (None, Some(text)) };
+        Directions { args, added, text, concepts, sources, skipped: None }
     }
 
     /// The notes that have a name with these words in it.

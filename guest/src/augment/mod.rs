@@ -10,15 +10,17 @@ mod knowledge;
 mod notes;
 mod place;
 mod programs;
+mod request;
 pub mod settings;
 
 use serde_json::Value;
 
 pub use knowledge::{Knowledge, Named};
+pub use request::{Program, Request};
 
-/// After so long one answer is no longer waited for.
+/// How long one answer is waited for.
 pub const LOOKUP_MS: u32 = 1_000;
-/// After so long what has arrived is used.
+/// How long all of them are waited for; then what has arrived is used.
 pub const TOTAL_MS: u32 = 5_000;
 
 /// One thing to look up outside the gate.
@@ -28,8 +30,8 @@ pub struct Lookup {
     pub concept: String,
     /// The source that is asked.
     pub source: String,
-    /// What the host shall do.
-    pub request: Value,
+    /// Who is asked.
+    pub request: Request,
 }
 
 /// What to look up for a call.
@@ -58,6 +60,20 @@ pub enum Answer {
     Failed(String),
 }
 
+impl Answer {
+    /// Reads an answer that was written as JSON; none where it is not one.
+    pub fn from_json(written: &Value) -> Option<Self> {
+        let text = |key: &str| written.get(key)?.as_str().map(str::to_owned);
+        match written.as_str() {
+            Some("unknown") => Some(Self::Unknown),
+            Some("unavailable") => Some(Self::Unavailable),
+            Some("late") => Some(Self::Late),
+            Some(_) => None,
+            None => text("text").map(Self::Text).or_else(|| text("failed").map(Self::Failed)),
+        }
+    }
+}
+
 /// What a source outside the gate said about a concept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
@@ -74,6 +90,8 @@ pub struct Finding {
 pub struct Directions {
     /// The arguments to run the tool with, where they are others than the call's.
     pub args: Option<Value>,
+    /// What was added to the arguments.
+    pub added: Option<String>,
     /// What the model should be told beside the call.
     pub text: Option<String>,
     /// The concepts about which something was found.

@@ -4,7 +4,7 @@
 
 use serde_json::Value;
 
-use crate::json::object;
+use super::request::Program;
 use crate::ports::{Ports, Root};
 
 /// The settings, in the workspace and, the user's own, below the home folder.
@@ -15,8 +15,8 @@ const INHERITED: [&str; 12] =
     ["PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR", "TEMP", "SystemRoot", "MAENIFOLD_ROOT"];
 
 /// The variables that a program inherits, for a request.
-pub(super) fn inherited() -> Value {
-    Value::Array(INHERITED.map(Value::from).into())
+pub(super) fn inherited() -> Vec<String> {
+    INHERITED.map(str::to_owned).into()
 }
 
 /// Whether the user's own settings have a command, word by word: `{"augment": {"commands": [["wiki", "--about", "{concept}"]]}}`.
@@ -26,9 +26,9 @@ pub(super) fn is_allowed_by_user(words: &[String], ports: &Ports) -> bool {
     !is_of_workspace(words) && commands.is_some_and(|commands| commands.contains(&Value::from(words.to_vec())))
 }
 
-/// How an MCP server is started; null where nobody says. The user's own `mcpServers` count first. A server that only the
+/// How an MCP server is started; none where nobody says. The user's own `mcpServers` count first. A server that only the
 /// workspace names is a command like any other and must be allowed word by word; variables could make another of it.
-pub(super) fn start(server: &str, ports: &Ports) -> Result<Value, String> {
+pub(super) fn start(server: &str, ports: &Ports) -> Result<Option<Program>, String> {
     for root in [Root::Home, Root::Project] {
         let settings = written(root, ports);
         let Some(named) = settings.get("mcpServers").and_then(|servers| servers.get(server)) else { continue };
@@ -47,9 +47,11 @@ pub(super) fn start(server: &str, ports: &Ports) -> Result<Value, String> {
                 "the MCP server `{server}` is not started: `mcpServers` in `~/{SETTINGS}` must name it, with a `command` outside the workspace"
             ));
         }
-        return Ok(object(&mut [("argv", words.into()), ("env", env.clone()), ("inherit", inherited())]));
+        let set = env.as_object().into_iter().flatten();
+        let set = set.filter_map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned()))).collect();
+        return Ok(Some(Program { argv: words, inherit: inherited(), set }));
     }
-    Ok(Value::Null)
+    Ok(None)
 }
 
 fn written(root: Root, ports: &Ports) -> Value {
@@ -75,15 +77,18 @@ mod tests {
         let with_env = json!({"command": "npx", "args": ["-y", "x"], "env": {"KEY": "k"}});
         let own = |entry: &Value| json!({"mcpServers": {"graph": entry}});
         let allowing = json!({"augment": {"commands": [["npx", "-y", "x"], ["./x"]]}});
-        let started = |env: Value| Some(json!({"argv": ["npx", "-y", "x"], "env": env, "inherit": INHERITED}));
+        let started = |set: &[(&str, &str)]| {
+            let set = set.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+            Some(Some(Program { argv: ["npx", "-y", "x"].map(str::to_owned).into(), inherit: inherited(), set }))
+        };
         for (users, workspaces, expected) in [
-            (json!({}), json!({}), Some(Value::Null)),
-            (own(&entry), json!({}), started(Value::Null)),
-            (own(&with_env), json!({}), started(json!({"KEY": "k"}))),
+            (json!({}), json!({}), Some(None)),
+            (own(&entry), json!({}), started(&[])),
+            (own(&with_env), json!({}), started(&[("KEY", "k")])),
             // The user's words count, whatever the workspace says.
-            (own(&with_env), own(&json!({"command": "evil"})), started(json!({"KEY": "k"}))),
+            (own(&with_env), own(&json!({"command": "evil"})), started(&[("KEY", "k")])),
             (json!({}), own(&entry), None),
-            (allowing.clone(), own(&entry), started(Value::Null)),
+            (allowing.clone(), own(&entry), started(&[])),
             (allowing.clone(), own(&with_env), None),
             (allowing.clone(), own(&json!({"command": "npx", "args": ["-y", "y"]})), None),
             (allowing.clone(), own(&json!({"command": "npx", "args": ["-y", "x", 1]})), None),
@@ -91,7 +96,7 @@ mod tests {
             (own(&json!({"command": "./x"})), json!({}), None),
             (own(&json!({"command": "bin/x"})), json!({}), None),
             (own(&json!({"url": "https://localhost"})), json!({}), None),
-            (json!({"mcpServers": 3}), json!([]), Some(Value::Null)),
+            (json!({"mcpServers": 3}), json!([]), Some(None)),
         ] {
             let world = Memory::new();
             world.write(&format!("{}/{SETTINGS}", crate::ports::memory::HOME), users.to_string());

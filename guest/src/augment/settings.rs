@@ -21,6 +21,7 @@
 use serde_json::{Map, Value};
 
 use super::programs::inherited;
+use super::request::{Program, Request};
 use crate::json::object;
 
 /// The folder of the built-in source.
@@ -112,14 +113,12 @@ impl Source {
         }
     }
 
-    /// What the host shall do to ask about a concept; null where the source is the gate's own. `start` is how the server of an
-    /// MCP source is started.
-    pub(super) fn request(&self, concept: &str, start: Value) -> Value {
-        let (doing, what) = match &self.kind {
-            Kind::Notes(_) => return Value::Null,
-            Kind::Command(words) => {
-                ("run", object(&mut [("argv", filled(words, concept).into()), ("stdin", Value::Null), ("inherit", inherited())]))
-            }
+    /// How to ask about a concept; none where the source is the gate's own. `start` is how the server of an MCP source is
+    /// started.
+    pub(super) fn request(&self, concept: &str, start: Option<Program>) -> Option<Request> {
+        Some(match &self.kind {
+            Kind::Notes(_) => return None,
+            Kind::Command(words) => Request::Run(Program { argv: filled(words, concept), inherit: inherited(), set: Vec::new() }),
             Kind::Mcp { server, tool, arguments } => {
                 let mut given = arguments.clone();
                 for value in given.values_mut() {
@@ -127,13 +126,11 @@ impl Source {
                         *text = text.replace("{concept}", concept);
                     }
                 }
-                let given = if given.is_empty() { payload(concept) } else { Value::Object(given) };
-                let [server, tool] = [server, tool].map(|name| name.as_str().into());
-                ("mcp", object(&mut [("server", server), ("tool", tool), ("arguments", given), ("start", start)]))
+                let arguments = if given.is_empty() { payload(concept) } else { Value::Object(given) };
+                Request::Mcp { server: server.clone(), tool: tool.clone(), arguments, start }
             }
-            Kind::Function => ("function", object(&mut [("name", self.name.as_str().into()), ("concept", concept.into())])),
-        };
-        object(&mut [(doing, what)])
+            Kind::Function => Request::Function { name: self.name.clone(), concept: concept.to_owned() },
+        })
     }
 
     /// What an answer is worth. `maenifold` ends well whatever it has to say.
@@ -277,8 +274,7 @@ mod tests {
         .unwrap();
         let payload = r#"{"conceptName":"A \"b\"","depth":1,"includeContent":true,"maxEntities":5}"#;
         let run = |argv: &[&str]| json!({"run": {"argv": argv, "stdin": null, "inherit": inherited()}});
-        let mcp =
-            |arguments: Value| json!({"mcp": {"server": "s", "tool": "t", "arguments": arguments, "start": {"argv": ["x"]}}});
+        let mcp = |arguments: Value| json!({"mcp": {"server": "s", "tool": "t", "arguments": arguments, "start": {"argv": ["x"], "env": null, "inherit": []}}});
         for (name, expected) in [
             ("notes", Value::Null),
             ("vault", Value::Null),
@@ -291,7 +287,9 @@ mod tests {
             ("mine", json!({"function": {"name": "mine", "concept": "A \"b\""}})),
         ] {
             let source = settings.sources.iter().find(|source| source.name == name).unwrap();
-            assert_eq!(source.request("A \"b\"", json!({"argv": ["x"]})), expected, "{name}");
+            let start = Program { argv: vec!["x".to_owned()], inherit: Vec::new(), set: Vec::new() };
+            let request = source.request("A \"b\"", Some(start)).map(|request| request.to_json()).unwrap_or_default();
+            assert_eq!(request, expected, "{name}");
         }
         assert_eq!(settings.sources[2].kind, Kind::Notes("docs/wiki".to_owned()));
     }

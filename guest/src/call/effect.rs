@@ -101,6 +101,21 @@ pub struct Placement {
     pub origin: Origin,
 }
 
+/// Whether what a call starts may go on after the call has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Persistence {
+    /// It ends with the call.
+    #[default]
+    Ends,
+    /// It reads what is typed into it later; once the call has ended, so has it.
+    Interactive,
+    /// The agent program keeps it running, until the session is over at the latest.
+    Session,
+    /// Nothing ends it together with the session.
+    Detached,
+}
+
 /// Everything a call does, as far as its arguments tell.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Footprint {
@@ -116,6 +131,8 @@ pub struct Footprint {
     pub programs: BTreeSet<String>,
     /// Why the kernel cannot hold some of it to a scope: it is done by somebody else, or it would stop half-way.
     pub unconfinable: Vec<String>,
+    /// Whether some of it may happen after the call has ended.
+    pub persistence: Persistence,
 }
 
 impl Footprint {
@@ -152,6 +169,7 @@ impl Footprint {
         self.conditional |= other.conditional;
         self.programs.extend(other.programs);
         self.unconfinable.extend(other.unconfinable);
+        self.persistence = self.persistence.max(other.persistence);
     }
 }
 

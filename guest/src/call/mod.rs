@@ -100,6 +100,16 @@ pub fn shell_command(call: &ToolCall, config: &Config) -> Option<ShellCommand> {
     tools::shell_command(call, config)
 }
 
+/// Whether an agent program leaves a call's end untold while its command goes on.
+pub fn leaves_end_untold(host: Option<&str>) -> bool {
+    tools::leaves_end_untold(host)
+}
+
+/// Whether a tool's own answer says that its command goes on after the call.
+pub fn says_it_goes_on(answer: &Value) -> bool {
+    tools::says_it_goes_on(answer)
+}
+
 fn arguments(call: &ToolCall) -> Result<&Map<String, Value>, CallFault> {
     let found = match &call.args {
         Value::Object(args) => return Ok(args),

@@ -2,12 +2,13 @@
 
 use super::confined::Hold;
 use super::guard::is_open_ended;
+use super::late::Moment;
 use super::on_fault::OnFault;
 use super::scratch::Scratch;
-use super::settle::Remembered;
+use super::settle::{Remembered, join};
 use super::unrecorded::may_change;
 use super::{Gate, bearings, ledger_questions};
-use crate::call::effect::{Effect, Extent, Footprint, Operation};
+use crate::call::effect::{Effect, Extent, Footprint, Operation, Persistence};
 use crate::call::path::{Location, WorkspacePath};
 use crate::call::resolve::{self, Effects};
 use crate::call::{self, CallFault, ToolCall};
@@ -18,6 +19,7 @@ use crate::intents::guarded::{self, Guarded};
 use crate::intents::intent::{Intent, IntentId};
 use crate::intents::scope::Reach;
 use crate::intents::selection;
+use crate::ledger::late;
 use crate::ledger::rulings::{self, Past};
 use crate::ports::{Ports, Question};
 use crate::ruling::{Code, Ruling, Verdict};
@@ -37,6 +39,7 @@ impl Gate {
         let mut questions: Vec<Question> = bearings().into();
         questions.extend(ledger_questions());
         questions.extend(guarded::questions());
+        questions.push(late::question());
         questions.push(selection::question(&call.session));
         let own = questions.len();
         // What the call does is worked out beforehand, so that one look answers everything, unless nobody will ask.
@@ -59,6 +62,9 @@ impl Gate {
             if !questions.is_empty() {
                 facts.extend(self.look(&questions));
             }
+        }
+        if facts.get(own - 2).is_some_and(late::is_open) {
+            self.compare_late(Moment::Call);
         }
         let may_change = footprint.as_ref().is_some_and(|footprint| footprint.as_ref().is_ok_and(may_change));
         if may_change || capability != Capability::None {
@@ -90,7 +96,8 @@ impl Gate {
         let changes = effects.as_ref().map_or(true, is_change);
         let mut ruling = match (governance, effects) {
             (Governance::By(intents), Ok(effects)) => {
-                self.rule(call, &intents, selected.as_ref(), effects, &config, hold.as_ref())
+                let persistence = footprint.as_ref().map_or(Persistence::Ends, |footprint| footprint.persistence);
+                self.rule(call, &intents, selected.as_ref(), (effects, persistence), &config, hold.as_ref())
             }
             (Governance::By(_), Err(fault)) => refusal(&fault),
             (Governance::Unreadable(why), effects) => ungoverned(&why, effects, &config),
@@ -112,7 +119,7 @@ impl Gate {
             rulings::note(&call.session, &call.call, Past::Passed, &self.ports);
         }
         ruling.effects.truncate(MOST_REPORTED);
-        told(ruling, notice)
+        told(ruling, notice.into_iter().chain(std::mem::take(&mut self.remarks)).reduce(join))
     }
 
     /// The whole chain: scope, what the session has seen, who else is writing. What passes is remembered.
@@ -121,7 +128,7 @@ impl Gate {
         call: &ToolCall,
         intents: &Intents,
         selected: Option<&IntentId>,
-        effects: Effects,
+        (effects, persistence): (Effects, Persistence),
         config: &Config,
         hold: Option<&Hold<'_>>,
     ) -> Ruling {
@@ -153,7 +160,7 @@ impl Gate {
         }
         // Remembered in any case: a person may let it run, and then it is entered.
         let open_ended = is_open_ended(&ruling.effects, unknown);
-        let how = Remembered { since: now.0, certain: !conditional, open_ended, confined: ruling.confined };
+        let how = Remembered { since: now.0, certain: !conditional, open_ended, persistence, confined: ruling.confined };
         if let Err(why) = self.remember(call, intent, &ruling.effects, how) {
             fault = Some(format!("the call cannot be remembered until it is done: {why}"));
         }

@@ -118,11 +118,16 @@ impl Gate {
     fn entered(&mut self, key: Option<String>, entries: &[Entry]) {
         map::update(entries, &self.ports);
         if let Some(key) = key {
-            self.here.retain(|(known, _)| *known != key);
-            pending::forget(&key, &self.ports);
-            pending::forget(&pending::snapshot_of(&key), &self.ports);
-            pending::unclaim(&key, &self.ports);
+            self.forget(&key);
         }
+    }
+
+    /// Forgets a call that is settled.
+    pub(super) fn forget(&mut self, key: &str) {
+        self.here.retain(|(known, _)| known != key);
+        pending::forget(key, &self.ports);
+        pending::forget(&pending::snapshot_of(key), &self.ports);
+        pending::unclaim(key, &self.ports);
     }
 
     pub(super) fn remember_here(&mut self, key: String, pending: Pending) {
@@ -130,6 +135,11 @@ impl Gate {
             self.here.remove(0);
         }
         self.here.push((key, pending));
+    }
+
+    /// Whether a call that may change something was allowed, and nobody has told how it ended.
+    pub(crate) fn is_under_way(&self, session: &str, call: &str) -> bool {
+        self.recall(&pending::key(session, call)).is_some()
     }
 
     pub(super) fn recall(&self, key: &str) -> Option<Pending> {

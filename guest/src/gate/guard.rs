@@ -3,13 +3,14 @@
 use serde_json::Value;
 
 use super::Gate;
-use super::settle::hashed;
+use super::settle::{hashed, short};
 use crate::call::ToolCall;
 use crate::call::effect::{Deed, Effect, Extent, Footprint, Operation};
 use crate::call::path::Location;
 use crate::digest::Digest;
 use crate::intents::lease::{Denial, Lease};
 use crate::intents::{lease, seen};
+use crate::ledger::entry::Entry;
 use crate::ledger::reading;
 use crate::ports::{Facts, FileFault, Kind, Question, Timestamp};
 use crate::ruling::{Code, Ruling};
@@ -54,24 +55,28 @@ impl Gate {
             let own = || expected.is_none() && lease::is_of(path, &call.session, self.ports.clock.now(), &self.ports);
             (seen != now && !own()).then(|| match expected {
                 Some(expected) => {
-                    format!("`{path}` is not what the call expects, {expected}: {}; {}", state_of(now), remedy(now))
+                    format!("`{path}` is not what the call expects, {}: {}; {}", expected.brief(), state_of(now), remedy(now))
                 }
-                None => self.staleness(path, seen, now),
+                None => self.staleness(&call.session, path, seen, now),
             })
         })
     }
 
-    fn staleness(&self, path: &str, seen: Option<Digest>, now: Option<Digest>) -> String {
-        let was = seen.map_or_else(|| "it was not there".to_owned(), |seen| format!("it was {seen}"));
-        let who = match reading::last_change(path, &self.ports) {
-            Some(entry) => {
-                let intent = entry.intent_id.map_or_else(String::new, |intent| format!(" under {intent}"));
-                let (session, tool, at) = (entry.session_id, entry.tool_name, entry.timestamp);
-                format!("by the ledger, the last to change it was session `{session}` with `{tool}` at {at}{intent}")
-            }
-            None => "no call in the ledger changed it, so somebody did outside the gate".to_owned(),
-        };
+    fn staleness(&self, session: &str, path: &str, seen: Option<Digest>, now: Option<Digest>) -> String {
+        let was = seen.map_or_else(|| "it was not there".to_owned(), |seen| format!("it was {}", seen.brief()));
+        let who = self.who_changed(session, path, now);
         format!("`{path}` has changed since this session last saw it: {was}, {}; {who}; {}", state_of(now), remedy(now))
+    }
+
+    /// Who made a file what it is now, as far as the ledger tells.
+    fn who_changed(&self, session: &str, path: &str, now: Option<Digest>) -> String {
+        match reading::last_change(path, &self.ports) {
+            Some(entry) if entry.file.as_ref().is_some_and(|file| file.post_hash == now) => {
+                format!("changed by {}", author(&entry, session))
+            }
+            Some(entry) => format!("changed by somebody outside the gate, after {}", author(&entry, session)),
+            None => "changed by somebody outside the gate, as no call in the ledger tells of it".to_owned(),
+        }
     }
 
     /// Takes a lease on every file that the call changes. Where another session has one, none is kept.
@@ -148,7 +153,19 @@ impl Gate {
 }
 
 fn state_of(now: Option<Digest>) -> String {
-    now.map_or_else(|| "it is gone".to_owned(), |now| format!("it is {now} now"))
+    now.map_or_else(|| "it is gone".to_owned(), |now| format!("it is {} now", now.brief()))
+}
+
+/// Who made an entry, and with what.
+fn author(entry: &Entry, session: &str) -> String {
+    let itself = if entry.session_id == short(session) { "this session itself, " } else { "" };
+    let agent = entry.agent.as_ref().map(|agent| format!("agent `{agent}`"));
+    let program: Vec<String> = entry.host.clone().into_iter().chain(agent).collect();
+    let program = if program.is_empty() { String::new() } else { format!(" ({})", program.join(", ")) };
+    let intent = entry.intent_id.as_ref().map_or_else(String::new, |intent| format!(" under {intent}"));
+    let late = if entry.late.is_some() { ", in a command that goes on" } else { "" };
+    let (name, tool, at) = (&entry.session_id, &entry.tool_name, &entry.timestamp);
+    format!("{itself}session `{name}`{program} with `{tool}` at {at}{intent}{late}")
 }
 
 /// A look will do, also one that finds nothing.

@@ -1,19 +1,21 @@
-//! Calls whose end nobody will tell: the gate failed when it was told, the host died, or the session is over.
+//! Calls whose end nobody will tell: the gate failed when it was told, the host died, a person said no, or the session is over.
 //!
 //! What is remembered about such a call still stands, so that what it changed is entered all the same: when the next call has ended,
-//! when the session ends, at the latest after a day. How the call ended is not known, and the entry says so. Files that are as they
-//! were, or as somebody else's entry left them, are not entered.
-
-use serde_json::Value;
+//! when its turn or its session ends, at the latest after a day. How the call ended is not known, and the entry says so. Files that
+//! are as they were, or as somebody else's entry left them, are not entered; where there are no others, the call is over, and so is
+//! its lease.
 
 use super::Gate;
-use super::settle::{Outcome, Settlement};
-use crate::call::ToolCall;
+use super::late::differs;
+use super::settle::{Outcome, Settlement, hashed, leased};
+use crate::call::effect::Persistence;
+use crate::call::{ToolCall, leaves_end_untold};
 use crate::digest::Digest;
 use crate::ledger::entry::{Entry, ScopeValidation};
 use crate::ledger::mutation::MutationClass;
-use crate::ledger::pending::{self, Pending};
-use crate::ports::Timestamp;
+use crate::ledger::pending::{self, Over, Pending, snapshot_of};
+use crate::ledger::snapshot::{Ignored, Snapshot};
+use crate::ports::{Kind, Question, Timestamp};
 
 /// What an entry says about a call of which nobody told how it ended.
 pub(super) const UNKNOWN: &str = "how the call ended is not known; this is what changed since it was allowed";
@@ -22,26 +24,69 @@ pub(super) const UNKNOWN: &str = "how the call ended is not known; this is what 
 const MAX_AT_ONCE: usize = 1_000;
 
 impl Gate {
-    /// Enters what calls changed that nobody will settle any more; of a session that is over, all of its calls.
-    pub(super) fn settle_left_behind(&mut self, over: Option<&str>, now: Timestamp) {
+    /// Enters what calls changed that nobody will settle any more; of what is over, all of its calls.
+    pub(super) fn settle_left_behind(&mut self, over: Over<'_>, now: Timestamp) {
         let left = pending::left_behind(over, now, &self.ports);
-        for (key, Pending { caller, .. }) in left.into_iter().take(MAX_AT_ONCE) {
-            let call = ToolCall {
-                session: caller.session,
-                agent: caller.agent,
-                call: caller.call,
-                host: None,
-                tool: caller.tool,
-                args: Value::Null,
-                cwd: None,
-            };
+        for (key, pending) in left.into_iter().take(MAX_AT_ONCE) {
+            let call = pending.caller.call();
             // What an earlier version remembered does not say whose it is.
-            if pending::key(&call.session, &call.call) == key {
-                self.settle(&call, &Outcome::Unknown);
-            } else {
+            if pending::key(&call.session, &call.call) != key {
                 pending::forget(&key, &self.ports);
+            } else if pending.is_presumed_refused {
+                self.note_unheard(&call, &pending);
+                self.forget(&key);
+            } else {
+                let settled = self.settle(&call, &Outcome::Unknown);
+                self.remarks.extend(settled.notice);
             }
         }
+    }
+
+    /// Takes calls that were allowed and left no trace for refused by a person, now that the session is given something new to do, and
+    /// gives back what they hold. One that is under way all the same ends as usual.
+    pub(super) fn presume_refused(&mut self, session: &str, now: Timestamp) {
+        let left = pending::left_behind(Over::Turn(session), now, &self.ports);
+        for (key, mut pending) in left.into_iter().take(MAX_AT_ONCE) {
+            let host = pending.caller.host.as_deref();
+            let may_run_untold = !pending.certain && host.is_some() && leaves_end_untold(host);
+            let is_own = pending.caller.session == session && !pending.is_presumed_refused;
+            if !is_own || may_run_untold || !self.is_without_trace(&key, &pending) {
+                continue;
+            }
+            pending.is_presumed_refused = true;
+            if pending::keep(&key, &pending, &self.ports).is_err() {
+                continue;
+            }
+            let call = pending.caller.call();
+            self.give_back(&call, leased(&pending));
+            if pending.persistence != Persistence::Ends && !leaves_end_untold(call.host.as_deref()) {
+                self.unwatch(&call.session, &call.call);
+            }
+        }
+    }
+
+    /// Whether everything is as it was before a call, or as somebody else left it.
+    fn is_without_trace(&self, key: &str, pending: &Pending) -> bool {
+        let entered = self.entered_since(pending.since);
+        if let Some(open) = &pending.open_ended {
+            let Some(before) = Snapshot::kept(&snapshot_of(key), &self.ports) else { return false };
+            let Ok(mut after) = Snapshot::look(&before, &Ignored::parse(&open.ignored), &self.ports) else { return false };
+            let suspects = after.suspects(&before);
+            after.hash(Some(&suspects), &self.ports);
+            let digest = |path: &str| after.at(path).and_then(|look| look.digest);
+            return suspects
+                .iter()
+                .all(|path| !differs(before.at(path), after.at(path)) || explains(&entered, path, digest(path)));
+        }
+        let questions: Vec<Question> = pending.changes.iter().map(|change| hashed(&change.path)).collect();
+        let facts = if questions.is_empty() { Vec::new() } else { self.look(&questions) };
+        pending.changes.iter().zip(&facts).all(|(change, facts)| {
+            let is_same = match facts.kind {
+                Kind::Missing => change.pre_hash.is_none(),
+                _ => facts.digest.is_some() && facts.digest == change.pre_hash,
+            };
+            is_same || explains(&entered, &change.path, facts.digest)
+        })
     }
 
     /// Enters of a call only that it cannot be looked at: the gate failed on it again and again, and would fail on every call after it.

@@ -4,7 +4,7 @@
 //! `"allow"`: the call runs. It is a person's choice for all of their workspaces, so a workspace cannot make it: neither its own
 //! settings count nor a file of the user's that stands in the workspace, where a repository can ship it.
 //!
-//! A host reads the same key of the same file when the gate does not answer at all. See `docs/hosts.md`.
+//! A host that cannot start the gate at all asks [`OnFault::read`] itself. See `docs/hosts.md`.
 
 use serde_json::Value;
 
@@ -12,14 +12,14 @@ use crate::call::path::Location;
 use crate::ports::{Ports, Question, Root};
 
 /// The user's own settings, below the home folder.
-const PATH: &str = ".tollgate/config.json";
+pub const PATH: &str = ".tollgate/config.json";
 
 /// A larger file is a mistake.
-const MAX_BYTES: u64 = 1 << 20;
+pub const MAX_BYTES: u64 = 1 << 20;
 
 /// What becomes of a call when the gate itself fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum OnFault {
+pub enum OnFault {
     /// A person decides.
     Ask,
     /// It runs.
@@ -35,8 +35,12 @@ impl OnFault {
         if !real.is_some_and(|real| matches!(Location::reported(real), Location::Outside(_))) {
             return Self::Ask;
         }
-        let text = ports.workspace.read(Root::Home, PATH, MAX_BYTES).unwrap_or_default();
-        match serde_json::from_slice::<Value>(&text) {
+        Self::read(&ports.workspace.read(Root::Home, PATH, MAX_BYTES).unwrap_or_default())
+    }
+
+    /// Reads the user's choice out of the text of the user's settings.
+    pub fn read(settings: &[u8]) -> Self {
+        match serde_json::from_slice::<Value>(settings) {
             Ok(settings) if settings.get("on_fault").and_then(Value::as_str) == Some("allow") => Self::Allow,
             _ => Self::Ask,
         }

@@ -8,7 +8,7 @@ use std::cell::OnceCell;
 use std::collections::BTreeSet;
 
 use super::Gate;
-use super::settle::{Outcome, Work, claimed, short};
+use super::settle::{Work, claimed, short};
 use crate::call::effect::{Extent, Operation};
 use crate::call::path::Location;
 use crate::digest::Digest;
@@ -29,11 +29,14 @@ const MOST_ENTRIES: usize = 1_000;
 /// Paths that a notice names.
 const MOST_NAMED: usize = 10;
 
-/// What changed while a program ran.
+/// What a program changed.
 #[derive(Default)]
-pub(super) struct Found {
+pub(super) struct Reconciled {
     pub(super) entries: Vec<Entry>,
+    /// What to say about it.
     pub(super) notice: Option<String>,
+    /// What the workspace looks like now, where it could be looked at.
+    pub(super) after: Option<Snapshot>,
     /// Which of these changes are to be taken back.
     pub(super) restore: Vec<String>,
 }
@@ -41,13 +44,13 @@ pub(super) struct Found {
 impl Gate {
     /// Looks at every file before a program runs, and copies those that are new or changed since the last look and that
     /// git does not have.
-    pub(super) fn take_snapshot(&self, key: &str, intent: &Intent) -> Option<OpenEnded> {
+    pub(super) fn take_snapshot(&mut self, key: &str, intent: &Intent) -> Option<OpenEnded> {
         let latest = Snapshot::latest(&self.ports);
         let ignored = Ignored::text(&self.ports);
         let mut snapshot = match Snapshot::look(&latest, &Ignored::parse(&ignored), &self.ports) {
             Ok(snapshot) => snapshot,
             Err(fault) => {
-                self.ports.warn(&fault.to_string());
+                self.say_unseen(&fault);
                 return None;
             }
         };
@@ -66,7 +69,7 @@ impl Gate {
     }
 
     /// Copies what was looked at anew, for the next program, unless git has it.
-    fn copy(&self, anew: &[String], before: &Snapshot, now: &Snapshot) {
+    pub(super) fn copy(&self, anew: &[String], before: &Snapshot, now: &Snapshot) {
         let index = GitIndex::read(&self.ports);
         let mut wanted: Vec<(&str, Digest, u64)> = Vec::new();
         for path in anew {
@@ -93,11 +96,11 @@ impl Gate {
         wanted
     }
 
-    /// The entries for what changed while a program ran, and what to say about it.
-    pub(super) fn reconcile(&mut self, work: &Work<'_>, key: &str, open: &OpenEnded) -> Found {
+    /// The entries for what changed while a program ran, what to say about it, and what the workspace looks like now.
+    pub(super) fn reconcile(&mut self, work: &Work<'_>, key: &str, open: &OpenEnded) -> Reconciled {
         let unseen = |why: String| {
             self.ports.warn(&why);
-            Found { notice: Some(why), ..Found::default() }
+            Reconciled { notice: Some(why), ..Reconciled::default() }
         };
         let Some(before) = Snapshot::kept(&snapshot_of(key), &self.ports) else {
             let tool = &work.call.tool;
@@ -105,12 +108,12 @@ impl Gate {
             let class = claimed(work.call).unwrap_or(MutationClass::IntentEvolution);
             let entry = Entry {
                 scope_validation: ScopeValidation::Fail,
-                success: *work.outcome == Outcome::Done,
+                success: work.outcome.is_success(),
                 error: Some(why.clone()),
                 ..self.entry(work.call, Some(&work.pending.intent), work.now, None, class)
             };
-            let found = unseen(format!("{why}; it is entered as FAIL; look at the workspace yourself"));
-            return Found { entries: vec![entry], ..found };
+            let seen = unseen(format!("{why}; it is entered as FAIL; look at the workspace yourself"));
+            return Reconciled { entries: vec![entry], ..seen };
         };
         let mut after = match Snapshot::look(&before, &Ignored::parse(&open.ignored), &self.ports) {
             Ok(after) => after,
@@ -121,7 +124,7 @@ impl Gate {
         let anew = after.hash(Some(&suspects), &self.ports);
         after.keep_latest(&self.ports);
         self.copy(&anew, &before, &after);
-        let entered = self.entered_since(work.pending);
+        let entered = self.entered_since(work.pending.since);
         let changes: BTreeSet<&str> = work.pending.changes.iter().map(|change| change.path.as_str()).collect();
         let mut entries = Vec::new();
         let mut more = 0;
@@ -157,15 +160,11 @@ impl Gate {
         if let Some(notice) = &notice {
             self.ports.warn(notice);
         }
-        Found { entries, notice, restore }
+        Reconciled { entries, notice, after: Some(after), restore }
     }
 
     fn strange_change(&self, work: &Work<'_>, scope: &Scope, path: &str, was: Option<&Look>, is: Option<&Look>) -> Entry {
-        let operation = match (was, is) {
-            (None, _) => Operation::Create,
-            (_, None) => Operation::Delete,
-            _ => Operation::Modify,
-        };
+        let operation = operation_between(was, is);
         let digest = |look: Option<&Look>| look.and_then(|look| look.digest);
         let file =
             FileChange { relative_path: path.to_owned(), pre_hash: digest(was), post_hash: digest(is), line_ranges: Vec::new() };
@@ -174,13 +173,22 @@ impl Gate {
         let passes = !guarded && is_in_scope(scope, path);
         Entry {
             scope_validation: if passes { ScopeValidation::Pass } else { ScopeValidation::Fail },
-            success: *work.outcome == Outcome::Done,
+            success: work.outcome.is_success(),
             ..self.entry(work.call, Some(&work.pending.intent), work.now, Some(file), class)
         }
     }
 }
 
-fn is_in_scope(scope: &Scope, path: &str) -> bool {
+/// What became of a file from one look to the next.
+pub(super) fn operation_between(was: Option<&Look>, is: Option<&Look>) -> Operation {
+    match (was, is) {
+        (None, _) => Operation::Create,
+        (_, None) => Operation::Delete,
+        _ => Operation::Modify,
+    }
+}
+
+pub(super) fn is_in_scope(scope: &Scope, path: &str) -> bool {
     match Location::reported(path) {
         Location::Inside(path) => scope.reach_of(&path, Extent::Itself) == Reach::Within,
         Location::Outside(_) => false,

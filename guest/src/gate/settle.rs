@@ -6,8 +6,9 @@ use super::Gate;
 use super::entering::{Entered, Unentered};
 use super::guard::MOST_LEASES;
 use super::left_behind::{UNKNOWN, explains};
+use super::reconcile::Reconciled;
 use crate::call::ToolCall;
-use crate::call::effect::{Effect, Operation};
+use crate::call::effect::{Effect, Operation, Persistence};
 use crate::config;
 use crate::digest::Digest;
 use crate::intents::guarded;
@@ -16,7 +17,7 @@ use crate::intents::seen;
 use crate::ledger::entry::{self, Concurrent, Entry, FileChange, ScopeValidation};
 use crate::ledger::line_ranges::{self, LineRange};
 use crate::ledger::mutation::MutationClass;
-use crate::ledger::pending::{self, Caller, Change, Pending};
+use crate::ledger::pending::{self, Caller, Change, Over, Pending};
 use crate::ledger::reading::{self, Filter};
 use crate::ledger::rulings::{self, Past};
 use crate::ports::{Facts, FileFault, Kind, Ports, Question, Root, Timestamp};
@@ -47,10 +48,19 @@ pub enum Outcome {
     Done,
     /// It ran and failed; the tool's own words.
     Failed(String),
+    /// The tool says that its command goes on.
+    Running,
     /// It did not run; why.
     Refused(String),
     /// It may have run. Nobody told, or the gate failed when it was told.
     Unknown,
+}
+
+impl Outcome {
+    /// Whether the tool did what it was to do, or is at it.
+    pub(super) fn is_success(&self) -> bool {
+        matches!(self, Self::Done | Self::Running)
+    }
 }
 
 /// What came of a call.
@@ -70,6 +80,7 @@ pub(super) struct Remembered {
     pub(super) certain: bool,
     pub(super) open_ended: bool,
     pub(super) confined: bool,
+    pub(super) persistence: Persistence,
 }
 
 impl Gate {
@@ -90,17 +101,13 @@ impl Gate {
                 change.before = content.and_then(|content| String::from_utf8(content).ok());
             }
         }
-        let caller =
-            Caller { session: call.session.clone(), call: call.call.clone(), tool: call.tool.clone(), agent: call.agent.clone() };
-        let pending = Pending {
-            caller,
-            intent: intent.id.clone(),
-            since: how.since,
-            changes,
-            certain: how.certain,
-            open_ended,
-            confined: how.confined,
-        };
+        let Remembered { since, certain, persistence, confined, .. } = how;
+        let (caller, intent) = (Caller::of(call), intent.id.clone());
+        let pending =
+            Pending { caller, intent, since, changes, certain, persistence, is_presumed_refused: false, open_ended, confined };
+        if persistence != Persistence::Ends {
+            self.watch(&pending, persistence, &key, None);
+        }
         pending::keep(&key, &pending, &self.ports).inspect_err(|fault| {
             // A person may let it run all the same, and this process at least remembers.
             self.ports.warn(&format!("the call `{}` cannot be remembered: {fault}", call.call));
@@ -153,8 +160,14 @@ impl Gate {
             None => self.settle_unrecorded(call, outcome, &ground),
         };
         self.forget_evidence(call);
-        let notices: Vec<String> = [ground.notice, settlement.notice, refusal].into_iter().flatten().collect();
-        settlement.notice = (!notices.is_empty()).then(|| notices.join("\n"));
+        // What was never told to have ended is compared by whoever concludes that it has.
+        if *outcome != Outcome::Unknown {
+            if ground.is_watching {
+                self.compare_ended(call, outcome);
+            }
+            settlement.notice = settlement.notice.into_iter().chain(std::mem::take(&mut self.remarks)).reduce(join);
+        }
+        settlement.notice = ground.notice.into_iter().chain(settlement.notice).chain(refusal).reduce(join);
         settlement
     }
 
@@ -178,26 +191,29 @@ impl Gate {
         }
         let work = Work { call, pending: &pending, outcome, now };
         let mut entries = self.entries(&work, facts.get(1..).unwrap_or_default());
-        let (mut notice, mut restore) = (None, Vec::new());
+        let mut seen = Reconciled::default();
         if let (Some(open), false) = (&pending.open_ended, matches!(outcome, Outcome::Refused(_))) {
             self.guarded.refresh(&self.look(&guarded::questions()), &self.ports);
-            let found = self.reconcile(&work, &key, open);
-            entries.extend(found.entries);
-            (notice, restore) = (found.notice, found.restore);
+            seen = self.reconcile(&work, &key, open);
+            entries.append(&mut seen.entries);
         }
         if let Some((entry, said)) = self.unconfined(&work) {
             entries.push(entry);
-            notice = [notice, Some(said)].into_iter().flatten().reduce(|one, other| format!("{one}\n{other}"));
+            seen.notice = seen.notice.into_iter().chain([said]).reduce(join);
         }
+        let mut notice = seen.notice;
         self.note_writes(&work, &entries);
+        let is_heard = attempts > 1 || !entries.is_empty();
+        let is_watched = self.watch_ended(&work, &key, seen.after, is_heard);
         // Before it is forgotten, so that it is always one or the other.
         match outcome {
             Outcome::Refused(_) => self.note_refusal(call, &pending),
+            Outcome::Unknown if !is_heard && !is_watched => self.note_unheard(call, &pending),
             _ => rulings::note(&call.session, &call.call, Past::Settled, &self.ports),
         }
         let lines = match self.enter(Some(key), entries) {
             Ok(Entered { lines, notice: about_ledger }) => {
-                notice = [about_ledger, notice].into_iter().flatten().reduce(|one, other| format!("{one}\n{other}"));
+                notice = [about_ledger, notice].into_iter().flatten().reduce(join);
                 lines
             }
             Err(Unentered { lines, why }) => {
@@ -205,13 +221,11 @@ impl Gate {
                 lines
             }
         };
-        let mut paths: Vec<&str> = pending.changes.iter().map(|change| &*change.path).collect();
-        paths.sort_unstable();
-        self.give_back(call, paths.into_iter().take(MOST_LEASES));
+        self.give_back(call, leased(&pending));
         if *outcome != Outcome::Unknown {
-            self.settle_left_behind(None, now);
+            self.settle_left_behind(Over::Nothing, now);
         }
-        Settlement { lines, notice, restore }
+        Settlement { lines, notice, restore: seen.restore }
     }
 
     /// Enters a call that was rejected, where the settings want that.
@@ -242,7 +256,7 @@ impl Gate {
         let Work { call, pending, outcome, now } = *work;
         let config = self.config.last();
         let (success, error) = match outcome {
-            Outcome::Done => (true, None),
+            Outcome::Done | Outcome::Running => (true, None),
             Outcome::Failed(error) => (false, Some(told(error, &self.ports))),
             Outcome::Refused(_) if !config.record_rejected => return Vec::new(),
             Outcome::Refused(why) => (false, Some(told(why, &self.ports))),
@@ -250,7 +264,7 @@ impl Gate {
         };
         let others = self.others(call, pending);
         let doubtful = *outcome == Outcome::Unknown;
-        let entered = if doubtful { self.entered_since(pending) } else { Vec::new() };
+        let entered = if doubtful { self.entered_since(pending.since) } else { Vec::new() };
         let mut entries = Vec::new();
         for (change, facts) in pending.changes.iter().zip(facts) {
             let gone = facts.kind == Kind::Missing;
@@ -288,12 +302,12 @@ impl Gate {
     /// What others entered while the call was under way.
     fn others(&self, call: &ToolCall, pending: &Pending) -> Vec<Entry> {
         let own = short(&call.session);
-        self.entered_since(pending).into_iter().filter(|entry| entry.session_id != own).collect()
+        self.entered_since(pending.since).into_iter().filter(|entry| entry.session_id != own).collect()
     }
 
-    /// What anybody entered while a call was under way.
-    pub(super) fn entered_since(&self, pending: &Pending) -> Vec<Entry> {
-        let filter = Filter { since: Some(Timestamp(pending.since).to_string()), ..Filter::default() };
+    /// What anybody entered from a moment on.
+    pub(super) fn entered_since(&self, since: u64) -> Vec<Entry> {
+        let filter = Filter { since: Some(Timestamp(since).to_string()), ..Filter::default() };
         let page = reading::newest(&filter, usize::MAX, None, RECENTLY_BYTES, &self.ports).unwrap_or_default();
         // A command that failed may have changed something before it did.
         let changed = |entry: &Entry| entry.file.as_ref().is_some_and(|file| file.post_hash != file.pre_hash);
@@ -338,6 +352,7 @@ impl Gate {
             intent_id: intent.cloned(),
             session_id: short(&call.session),
             agent: call.agent.as_deref().map(short),
+            host: call.host.as_deref().map(short),
             tool_name: short(&call.tool),
             mutation_class,
             content_hash: file.as_ref().and_then(|file| file.post_hash),
@@ -346,6 +361,7 @@ impl Gate {
             success: true,
             error: None,
             concurrent: None,
+            late: None,
             reverts: None,
             saw: None,
             follows: None,
@@ -362,6 +378,13 @@ pub(super) struct Work<'a> {
     pub(super) now: Timestamp,
 }
 
+/// The files that a call may hold.
+pub(super) fn leased(pending: &Pending) -> impl Iterator<Item = &str> {
+    let mut paths: Vec<&str> = pending.changes.iter().map(|change| &*change.path).collect();
+    paths.sort_unstable();
+    paths.into_iter().take(MOST_LEASES)
+}
+
 /// A question about a file's content.
 pub(super) fn hashed(path: &str) -> Question {
     Question { root: Root::Project, path: path.to_owned(), digest: true }
@@ -373,10 +396,15 @@ pub(super) fn claimed(call: &ToolCall) -> Option<MutationClass> {
 }
 
 /// Text from outside, without secrets.
-fn told(text: &str, ports: &Ports) -> String {
+pub(super) fn told(text: &str, ports: &Ports) -> String {
     ports.secrets.redact(text).chars().take(MOST_CHARS).collect()
 }
 
 pub(super) fn short(text: &str) -> String {
     text.chars().take(MOST_CHARS / 4).collect()
+}
+
+/// Two notices as one.
+pub(super) fn join(one: String, other: String) -> String {
+    format!("{one}\n{other}")
 }

@@ -4,7 +4,7 @@
 //! and that is as it should be.
 
 use super::entering::{Entered, Unentered};
-use super::settle::{Outcome, Settlement, claimed, hashed};
+use super::settle::{Outcome, Settlement, claimed, hashed, join, told as redacted};
 use super::{Gate, bearings, ledger_questions};
 use crate::call::effect::{Deed, Effect, Extent, Footprint, Operation};
 use crate::call::path::WorkspacePath;
@@ -12,9 +12,10 @@ use crate::call::{self, CallFault, ToolCall, resolve};
 use crate::intents::file::Governance;
 use crate::intents::intent::IntentId;
 use crate::ledger::entry::{Entry, FileChange, ScopeValidation};
+use crate::ledger::late;
 use crate::ledger::mutation::MutationClass;
 use crate::ledger::pending::{Change, Pending};
-use crate::ledger::rulings::{self, Denial, Past};
+use crate::ledger::rulings::{self, Denial, Past, Unheard};
 use crate::ports::{Facts, Kind, Question};
 
 /// Entries for one call.
@@ -30,6 +31,8 @@ pub(super) struct Ground {
     is_known: bool,
     /// What there is to say about the ledger.
     pub(super) notice: Option<String>,
+    /// Whether calls are watched that may go on.
+    pub(super) is_watching: bool,
 }
 
 impl Gate {
@@ -37,6 +40,7 @@ impl Gate {
     pub(super) fn ground(&mut self) -> Ground {
         let mut questions: Vec<Question> = bearings().into();
         questions.extend(ledger_questions());
+        questions.push(late::question());
         let facts = self.look(&questions);
         let governance = self.governance_by(&facts);
         if let Some(file) = facts.get(2) {
@@ -48,7 +52,8 @@ impl Gate {
             || facts.get(4).is_some_and(|ledger| ledger.size > 0);
         let governed = !matches!(governance, Governance::None);
         let notice = self.watch_ledger(governed, facts.get(3..5).unwrap_or_default());
-        Ground { governance, is_known, notice }
+        let is_watching = governed && facts.get(5).is_some_and(late::is_open);
+        Ground { governance, is_known, notice, is_watching }
     }
 
     /// Remembers a call that is not to run, in case it does.
@@ -66,6 +71,14 @@ impl Gate {
         rulings::note(&call.session, &call.call, Past::Denied(denial), &self.ports);
     }
 
+    /// Remembers a call that was allowed and of which nothing was heard, in case it ends after all.
+    pub(super) fn note_unheard(&self, call: &ToolCall, pending: &Pending) {
+        let mut changes: Vec<Change> = pending.changes.iter().take(MAX_ENTRIES).cloned().collect();
+        changes.iter_mut().for_each(|change| change.before = None);
+        let (intent, open_ended) = (pending.intent.clone(), pending.open_ended.is_some());
+        rulings::note(&call.session, &call.call, Past::Unheard(Unheard { intent, changes, open_ended }), &self.ports);
+    }
+
     /// Enters a call that nobody remembers, where it should not have run.
     pub(super) fn settle_unrecorded(&mut self, call: &ToolCall, outcome: &Outcome, ground: &Ground) -> Settlement {
         let (Governance::By(intents), true, false) =
@@ -80,11 +93,12 @@ impl Gate {
         }
         let (why, entries) = match rulings::last(&call.session, &call.call, &self.ports) {
             Some(Past::Settled | Past::Passed) => return Settlement::default(),
+            Some(Past::Unheard(unheard)) => return self.settle_unheard(call, outcome, &unheard),
             Some(Past::Denied(denial)) => {
                 let why = format!("it was denied ({}) and ran all the same", denial.code);
                 let changed = self.changed_since(&denial.changes);
                 // A host may tell of a call that it kept from running as one that failed.
-                if changed.is_empty() && *outcome != Outcome::Done {
+                if changed.is_empty() && !outcome.is_success() {
                     return Settlement::default();
                 }
                 let entries = self.unrecorded_entries(call, outcome, denial.intent.as_ref(), changed, &why);
@@ -111,6 +125,41 @@ impl Gate {
             }
             Err(Unentered { lines, why }) => {
                 Settlement { lines, notice: Some(format!("{notice}\n{why}")), ..Settlement::default() }
+            }
+        }
+    }
+
+    /// Enters a call that had been taken for refused.
+    fn settle_unheard(&mut self, call: &ToolCall, outcome: &Outcome, unheard: &Unheard) -> Settlement {
+        let now = self.ports.clock.now();
+        rulings::note(&call.session, &call.call, Past::Settled, &self.ports);
+        let mut notice = None;
+        let changed = self.changed_since(&unheard.changes);
+        let (success, error) = match outcome {
+            Outcome::Failed(error) => (false, Some(redacted(error, &self.ports))),
+            outcome => (outcome.is_success(), None),
+        };
+        let mut entries: Vec<Entry> = Vec::new();
+        for (operation, file) in changed {
+            let class = MutationClass::of(operation, &file.relative_path, claimed(call));
+            let entry = self.entry(call, Some(&unheard.intent), now, Some(file), class);
+            entries.push(Entry { success, error: error.clone(), ..entry });
+        }
+        if unheard.open_ended {
+            let why = format!("what changed while `{}` ran is not seen: its turn had ended before it did", call.tool);
+            let class = claimed(call).unwrap_or(MutationClass::IntentEvolution);
+            let entry = self.entry(call, Some(&unheard.intent), now, None, class);
+            entries.push(Entry { success, error: Some(why.clone()), scope_validation: ScopeValidation::Fail, ..entry });
+            notice = Some(format!("{why}; it is entered as FAIL; look at the workspace yourself"));
+        }
+        match self.enter(None, entries) {
+            Ok(Entered { lines, notice: about_ledger }) => {
+                let notice = [about_ledger, notice].into_iter().flatten().reduce(join);
+                Settlement { lines, notice, ..Settlement::default() }
+            }
+            Err(Unentered { lines, why }) => {
+                let notice = [Some(why), notice].into_iter().flatten().reduce(join);
+                Settlement { lines, notice, ..Settlement::default() }
             }
         }
     }
@@ -158,7 +207,7 @@ impl Gate {
         let now = self.ports.clock.now();
         let entry = |file: Option<FileChange>, class: MutationClass| Entry {
             scope_validation: ScopeValidation::Fail,
-            success: *outcome == Outcome::Done,
+            success: outcome.is_success(),
             error: Some(why.to_owned()),
             ..self.entry(call, intent, now, file, class)
         };

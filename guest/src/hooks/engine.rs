@@ -17,29 +17,21 @@ use super::machine::Machine;
 use super::outcome::Outcome;
 use super::registry::{Registered, Registry, Source};
 use super::run::{Run, Stage, Status};
-use super::schedule::{Added, Due, Schedule};
+use super::schedule::{Added, Due, Key, Schedule};
 use super::settings::HookSettings;
 use super::trust::{self, Approvals, Deed, Trust};
-use crate::json::{self, object};
+use crate::engine::{Command, Input, Order, Turn};
+use crate::json::object;
 use crate::ports::Ports;
 
-/// Something that the host shall do.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Command {
-    /// Under which its result is reported.
-    pub id: u64,
-    /// What to do.
-    pub body: Value,
-}
-
-/// What somebody waits for.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Ask {
-    /// An answer, under the number of a question that was put through an operation.
-    Number(u64),
-    /// An answer, under a name that the host chose.
-    Reply(String),
-    /// Nobody waits.
+/// Who waits for what hooks say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Asker {
+    /// The host, under the number of its question.
+    Host(u64),
+    /// The gate itself, under a number of its own: the answer is given by [`Hooks::take_answers`].
+    Gate(u64),
+    /// Nobody.
     Nobody,
 }
 
@@ -55,7 +47,9 @@ pub struct Hooks {
     settings: HookSettings,
     chains: HashMap<u64, Chain>,
     /// What operations have put in since the last step.
-    inbox: Vec<(Event, VecDeque<Registered>, Ask, bool)>,
+    inbox: Vec<(Event, VecDeque<Registered>, Asker, bool)>,
+    /// What hooks said to the gate's own questions.
+    answers: Vec<(u64, Value)>,
     listening: Vec<String>,
     /// Runs of hooks that nobody has approved that were looked at in this step.
     examined: usize,
@@ -86,15 +80,36 @@ impl Hooks {
             return None;
         }
         self.numbers += 1;
-        self.inbox.push((event, left, Ask::Number(self.numbers), false));
+        self.inbox.push((event, left, Asker::Host(self.numbers), false));
         Some(self.numbers)
+    }
+
+    /// Puts in an event whose answer the gate itself waits for, under this number; false where no hook waits for it.
+    pub fn put_for_gate(&mut self, event: Event, number: u64) -> bool {
+        let left: VecDeque<Registered> = self.registry.waiting_for(&event).cloned().collect();
+        let waits = !left.is_empty();
+        if waits {
+            self.inbox.push((event, left, Asker::Gate(number), false));
+        }
+        waits
+    }
+
+    /// What hooks have said to the gate's own questions since the last time.
+    pub fn take_answers(&mut self) -> Vec<(u64, Value)> {
+        std::mem::take(&mut self.answers)
+    }
+
+    /// A number that nothing else in this instance has.
+    pub fn next_number(&mut self) -> u64 {
+        self.numbers += 1;
+        self.numbers
     }
 
     /// Puts in one run of one hook, whatever it waits for.
     pub fn put_by_hand(&mut self, hook: Registered, data: Value) -> u64 {
         let event = Event { name: hook.hook.trigger.as_str().into(), session: None, data: Rc::new(data) };
         self.numbers += 1;
-        self.inbox.push((event, VecDeque::from([hook]), Ask::Number(self.numbers), true));
+        self.inbox.push((event, VecDeque::from([hook]), Asker::Host(self.numbers), true));
         self.numbers
     }
 
@@ -115,7 +130,7 @@ impl Hooks {
     }
 
     /// Takes in what happened and says what to do, and when to step again though nothing happens.
-    pub fn step(&mut self, now: u64, inputs: &[Value], ports: &Ports) -> (Vec<Command>, Option<u64>) {
+    pub fn step(&mut self, now: u64, inputs: &[Input], ports: &Ports) -> Turn {
         // A clock that is set back would let everything wait for it.
         self.now = self.now.max(now);
         self.examined = 0;
@@ -125,8 +140,8 @@ impl Hooks {
         if self.registry.take_changed() {
             self.listen();
         }
-        for (event, left, ask, by_hand) in std::mem::take(&mut self.inbox) {
-            self.open_chain(event, left, ask, by_hand, ports);
+        for (event, left, asker, by_hand) in std::mem::take(&mut self.inbox) {
+            self.open_chain(event, left, asker, by_hand, ports);
         }
         for due in self.schedule.due(self.now) {
             match due {
@@ -142,56 +157,44 @@ impl Hooks {
         }
         if self.closing.is_some() && self.schedule.load() == (0, 0) {
             self.closing = None;
-            self.command(&mut [("type", "stopped".into())]);
+            self.command(Order::Stopped);
         }
-        (std::mem::take(&mut self.commands), self.schedule.next_time())
+        Turn { commands: std::mem::take(&mut self.commands), next_deadline_ms: self.schedule.next_time() }
     }
 
-    fn take_in(&mut self, input: &Value, ports: &Ports) {
-        match json::text(input, "type").unwrap_or_default() {
-            "hello" => {
-                let folders = input.get("path").and_then(Value::as_array).into_iter().flatten();
-                let folders = folders.filter_map(|folder| folder.as_str().map(str::to_owned));
-                self.machine = Machine::new(json::text(input, "workspace").unwrap_or_default(), folders);
-                self.machine.temp = json::text(input, "temp").map(str::to_owned);
-                self.prompts_by_host = input.get("prompts") == Some(&Value::Bool(true));
+    fn take_in(&mut self, input: &Input, ports: &Ports) {
+        match input {
+            Input::Machine(told) => {
+                self.machine = Machine::new(&told.workspace, told.search_path.iter().cloned());
+                self.machine.temp = told.temporary.clone();
+                self.prompts_by_host = told.runs_prompts;
             }
             // Whoever calls has looked at the declarations.
-            "reload" => {}
-            "event" => {
-                let text = |key: &str| json::text(input, key).map(Rc::<str>::from);
-                let data = input.get("data").cloned().unwrap_or_default();
-                let event = Event { name: text("event").unwrap_or_default(), session: text("session"), data: Rc::new(data) };
-                let ask = json::text(input, "reply").map_or(Ask::Nobody, |reply| Ask::Reply(reply.to_owned()));
-                self.happened(event, ask, ports);
+            Input::Reload => {}
+            Input::Event { name, session, data } => {
+                let session = session.as_deref().map(Rc::<str>::from);
+                let event = Event { name: name.as_str().into(), session, data: Rc::new(data.clone()) };
+                self.happened(event, Asker::Nobody, ports);
             }
-            "done" => {
-                let command = input.get("id").and_then(Value::as_u64).unwrap_or_default();
-                if let Some(key) = self.schedule.of_command(command) {
-                    self.done(key, input, ports);
+            Input::Ended { command, ending } => {
+                if let Some(key) = self.schedule.of_command(*command) {
+                    self.done(key, ending, ports);
                 }
             }
-            "cancel" => {
-                let run = json::text(input, "run").unwrap_or_default();
-                let found = self
-                    .schedule
-                    .keys()
-                    .into_iter()
-                    .find(|key| self.schedule.get(*key).is_some_and(|found| self.run_id(found) == run));
-                if let Some(key) = found {
+            Input::Cancel(run) => {
+                let is_it = |key: &Key| self.schedule.get(*key).is_some_and(|found| self.run_id(found) == *run);
+                if let Some(key) = self.schedule.keys().into_iter().find(is_it) {
                     self.call_off(key, "somebody called it off", ports);
                 }
             }
-            "listening" => {
-                let (trigger, why) = (json::text(input, "trigger").unwrap_or_default(), json::text(input, "failed"));
-                if let Some(why) = why {
+            Input::Listening { trigger, failed } => {
+                if let Some(why) = failed {
                     self.not_listening(trigger, why, ports);
                 }
             }
-            "shutdown" => {
-                let drain = input.get("drain") == Some(&Value::Bool(true));
-                self.closing = Some(drain);
-                if drain {
+            Input::Shutdown(drain) => {
+                self.closing = Some(*drain);
+                if *drain {
                     self.schedule.hurry(self.now);
                 } else {
                     for key in self.schedule.keys() {
@@ -199,7 +202,11 @@ impl Hooks {
                     }
                 }
             }
-            other => ports.warn(&format!("the host reported `{other}`, which is not known; its version may be newer")),
+            // Lookups are not for hooks.
+            Input::Found { .. } => {}
+            Input::Unknown(other) => {
+                ports.warn(&format!("the host reported `{other}`, which is not known; its version may be newer"));
+            }
         }
     }
 
@@ -208,10 +215,10 @@ impl Hooks {
         let wanted = self.registry.triggers();
         let before = std::mem::replace(&mut self.listening, wanted.clone());
         for trigger in wanted.iter().filter(|trigger| !before.contains(trigger)) {
-            self.command(&mut [("type", "listen".into()), ("trigger", trigger.as_str().into())]);
+            self.command(Order::Listen(trigger.clone()));
         }
         for trigger in before.iter().filter(|trigger| !wanted.contains(trigger)) {
-            self.command(&mut [("type", "unlisten".into()), ("trigger", trigger.as_str().into())]);
+            self.command(Order::Unlisten(trigger.clone()));
         }
     }
 
@@ -227,16 +234,16 @@ impl Hooks {
         self.listening.retain(|other| other != trigger);
     }
 
-    fn happened(&mut self, event: Event, ask: Ask, ports: &Ports) {
+    fn happened(&mut self, event: Event, asker: Asker, ports: &Ports) {
         let matching: VecDeque<Registered> = self.registry.waiting_for(&event).cloned().collect();
         if self.closing.is_some() {
             for registered in matching {
                 let run = self.new_run(&registered, event.clone(), None);
                 self.ended(&run, Outcome::of(Status::Skipped, "the host is shutting down"), ports);
             }
-            self.answer(&ask, empty_answer(&event));
-        } else if ask != Ask::Nobody || !event::is_background(&event.name) {
-            self.open_chain(event, matching, ask, false, ports);
+            self.answer(asker, empty_answer(&event));
+        } else if asker != Asker::Nobody || !event::is_background(&event.name) {
+            self.open_chain(event, matching, asker, false, ports);
         } else {
             for registered in matching {
                 let run = self.new_run(&registered, event.clone(), None);
@@ -278,9 +285,9 @@ impl Hooks {
         }
     }
 
-    fn command(&mut self, body: &mut [(&str, Value)]) -> u64 {
+    fn command(&mut self, order: Order) -> u64 {
         self.numbers += 1;
-        self.commands.push(Command { id: self.numbers, body: object(body) });
+        self.commands.push(Command { id: self.numbers, order });
         self.numbers
     }
 }

@@ -19,4 +19,4 @@ pub mod schedule;
 pub mod settings;
 pub mod trust;
 
-pub use engine::{Ask, Command, Hooks};
+pub use engine::{Asker, Hooks};

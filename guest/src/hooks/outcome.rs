@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::run::Status;
-use crate::json;
+use crate::engine::Ending;
 use crate::ports::Ports;
 use crate::redact::Pattern;
 
@@ -39,32 +39,29 @@ impl Outcome {
     }
 
     /// Reads what the host reports about a run.
-    pub(super) fn read(done: &Value, secrets: &[Pattern], ports: &Ports) -> Self {
+    pub(super) fn read(ending: &Ending, secrets: &[Pattern], ports: &Ports) -> Self {
         let clean = |text: &str| ports.secrets.redact_with(text, secrets).into_owned();
-        let Some(exit) = done.get("exit") else {
-            let said = |key: &str| json::text(done, key);
-            return if let Some(path) = said("changed") {
-                Self::of(
-                    Status::Skipped,
-                    &clean(&format!("`{path}` is no longer what was approved; look at it, then `tollgate hooks approve`")),
-                )
-            } else if done.get("missing").is_some() {
-                Self::of(Status::Failed, "there is nobody to run it: the program, or the runner of prompts, is missing")
-            } else if done.get("canceled").is_some() {
-                Self::of(Status::Canceled, "the host called it off")
-            } else {
-                Self::of(Status::Failed, &clean(said("failed").unwrap_or("the host did not say why it could not be run")))
-            };
+        let (code, printed, complained, is_cut) = match ending {
+            Ending::Exited { code, stdout, stderr, truncated } => (*code, stdout.as_str(), stderr.as_str(), *truncated),
+            Ending::Changed(path) => {
+                let why = format!("`{path}` is no longer what was approved; look at it, then `tollgate hooks approve`");
+                return Self::of(Status::Skipped, &clean(&why));
+            }
+            Ending::Missing => {
+                return Self::of(Status::Failed, "there is nobody to run it: the program, or the runner of prompts, is missing");
+            }
+            Ending::Canceled => return Self::of(Status::Canceled, "the host called it off"),
+            Ending::Failed(why) if why.is_empty() => {
+                return Self::of(Status::Failed, "the host did not say why it could not be run");
+            }
+            Ending::Failed(why) => return Self::of(Status::Failed, &clean(why)),
         };
-        let printed = json::text(done, "stdout").unwrap_or_default();
-        let complained = json::text(done, "stderr").unwrap_or_default();
-        let success = exit.as_i64() == Some(0);
+        let success = code == Some(0);
         let answer = serde_json::from_str::<Value>(printed).ok().and_then(|answer| match answer {
             Value::Object(answer) => Some(answer),
             _ => None,
         });
         // Each stream was cut by itself.
-        let is_cut = done.get("truncated") == Some(&Value::Bool(true));
         let [said, complaint] = [printed, complained].map(|text| if is_cut { untorn(text) } else { text }.trim_end());
         let whole = [said, complaint].join(if said.is_empty() || complaint.is_empty() { "" } else { "\n" });
         let mut output: String = clean(&whole);
@@ -74,9 +71,9 @@ impl Outcome {
         }
         Self {
             status: Some(if success { Status::Success } else { Status::Failed }),
-            exit_code: exit.as_i64(),
+            exit_code: code.map(i64::from),
             reason: (!success)
-                .then(|| exit.as_i64().map_or("it was ended by a signal".to_owned(), |code| format!("it ended with {code}"))),
+                .then(|| code.map_or("it was ended by a signal".to_owned(), |code| format!("it ended with {code}"))),
             output: Some(output).filter(|output| !output.is_empty()),
             is_malformed: success && answer.is_none() && !printed.trim().is_empty(),
             answer: answer.filter(|_| success),
@@ -97,16 +94,20 @@ fn untorn(text: &str) -> &str {
 mod tests {
     use super::*;
     use crate::ports::memory::Memory;
-    use serde_json::json;
 
-    fn output(done: Value, patterns: &[&str]) -> String {
+    fn output(done: Ending, patterns: &[&str]) -> String {
         let patterns: Vec<Pattern> = patterns.iter().map(|text| Pattern::compile(text).unwrap()).collect();
         Outcome::read(&done, &patterns, &Memory::new().ports()).output.unwrap_or_default()
     }
 
     #[test]
     fn secrets_do_not_come_back() {
-        let done = |text: &str, truncated: bool| json!({"exit": 0, "stdout": text, "stderr": "", "truncated": truncated});
+        let done = |text: &str, truncated: bool| Ending::Exited {
+            code: Some(0),
+            stdout: text.to_owned(),
+            stderr: String::new(),
+            truncated,
+        };
         assert_eq!(
             output(done("key ACME-123456 and token=abcdef123456", false), &["ACME-[0-9]+"]),
             "key [REDACTED] and token=[REDACTED]"

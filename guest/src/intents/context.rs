@@ -2,6 +2,7 @@
 
 pub use super::files::files_in_scope;
 use super::intent::Intent;
+use crate::digest::Digest;
 
 const OPENS: &str = "<active_intent>";
 const CLOSES: &str = "</active_intent>";
@@ -40,6 +41,11 @@ pub fn context(intent: &Intent, files: &[String], recent: &[String], limit_chars
         text.push('\n');
     }
     text
+}
+
+/// Tells whether an intent says what it said before, whatever has become of its files meanwhile.
+pub fn digest(intent: &Intent) -> Digest {
+    Digest::of(said_by(intent).join("\n").as_bytes())
 }
 
 /// What the intent itself says. Every line begins with a word of ours, so none can pass for a heading.

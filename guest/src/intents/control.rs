@@ -6,15 +6,7 @@
 //! | `.tollgate/`, `.ollm/` | yes | yes | the gate |
 //! | `.git`, at any depth, a worktree's file included | yes | | git: its hooks run programs, its configuration too |
 //! | `.gitconfig`, `.config/git/` | | yes | the same |
-//! | `.claude/settings.json`, `.claude/settings.local.json`, `.claude/hooks/` | yes | yes | Claude Code |
-//! | `.claude.json` | | yes | the same |
-//! | `.gemini/settings.json`, `.gemini/hooks/` | yes | yes | Gemini CLI |
-//! | `.codex/` | yes | yes | Codex |
-//! | `.cursor/hooks.json`, `.cursor/hooks/` | yes | yes | Cursor |
-//! | `.github/hooks/` | yes | | Copilot |
-//! | `.copilot/hooks/`, `.copilot/config.json` | | yes | the same |
-//! | `.opencode/`, `opencode.json`, `opencode.jsonc` | yes | | OpenCode |
-//! | `.config/opencode/` | | yes | the same |
+//! | what each agent program's [record](crate::programs) lists as its controls | yes | yes | that program |
 //! | `.vscode/settings.json` | yes | | VS Code, where a setting switches an extension off |
 //! | `.config/Code/User/settings.json` and its counterparts on other systems | | yes | the same |
 //!
@@ -24,6 +16,8 @@
 //! without the dots and blanks that Windows drops at the end of a name.
 
 use crate::call::path::WorkspacePath;
+use crate::programs::PROGRAMS;
+use crate::programs::wiring::Place;
 
 /// Whose a control file is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,43 +32,33 @@ enum Whose {
 
 use Whose::{Both, Users, Workspaces};
 
-/// Those of a workspace are in lower case, as they are compared.
-const CONTROLS: &[(Whose, &[&str])] = &[
-    (Workspaces, &[".orchestration"]),
-    (Both, &[".tollgate"]),
-    (Both, &[".ollm"]),
-    (Workspaces, &[".akira", "hooks.json"]),
-    (Users, &[".gitconfig"]),
-    (Users, &[".config", "git"]),
-    (Both, &[".claude", "settings.json"]),
-    (Both, &[".claude", "settings.local.json"]),
-    (Both, &[".claude", "hooks"]),
-    (Users, &[".claude.json"]),
-    (Both, &[".gemini", "settings.json"]),
-    (Both, &[".gemini", "hooks"]),
-    (Both, &[".codex"]),
-    (Both, &[".cursor", "hooks.json"]),
-    (Both, &[".cursor", "hooks"]),
-    (Workspaces, &[".github", "hooks"]),
-    (Users, &[".copilot", "hooks"]),
-    (Users, &[".copilot", "config.json"]),
-    (Workspaces, &[".opencode"]),
-    (Workspaces, &["opencode.json"]),
-    (Workspaces, &["opencode.jsonc"]),
-    (Users, &[".config", "opencode"]),
-    (Workspaces, &[".vscode", "settings.json"]),
-    (Users, &[".config", "Code", "User", "settings.json"]),
-    (Users, &["Library", "Application Support", "Code", "User", "settings.json"]),
-    (Users, &["AppData", "Roaming", "Code", "User", "settings.json"]),
+/// What no agent program's record lists. Those of a workspace are in lower case, as they are compared.
+const CONTROLS: &[(Whose, &str)] = &[
+    (Workspaces, ".orchestration"),
+    (Both, ".tollgate"),
+    (Both, ".ollm"),
+    (Workspaces, ".akira/hooks.json"),
+    (Users, ".gitconfig"),
+    (Users, ".config/git"),
+    (Workspaces, ".vscode/settings.json"),
+    (Users, ".config/Code/User/settings.json"),
+    (Users, "Library/Application Support/Code/User/settings.json"),
+    (Users, "AppData/Roaming/Code/User/settings.json"),
 ];
 
-fn at_root() -> impl Iterator<Item = &'static [&'static str]> {
-    CONTROLS.iter().filter(|(whose, _)| *whose != Users).map(|(_, names)| *names)
+fn at_root() -> impl Iterator<Item = &'static str> {
+    let own = CONTROLS.iter().filter(|(whose, _)| *whose != Users).map(|(_, path)| *path);
+    own.chain(of_programs().filter_map(|place| if let Place::Workspace(path) = place { Some(path) } else { None }))
 }
 
-/// Those that are counted from the home folder, by their names.
-pub(super) fn at_home() -> impl Iterator<Item = &'static [&'static str]> {
-    CONTROLS.iter().filter(|(whose, _)| *whose != Workspaces).map(|(_, names)| *names)
+/// Those that are counted from the home folder, by their paths.
+pub(super) fn at_home() -> impl Iterator<Item = &'static str> {
+    let own = CONTROLS.iter().filter(|(whose, _)| *whose != Workspaces).map(|(_, path)| *path);
+    own.chain(of_programs().filter_map(|place| if let Place::Home(path) = place { Some(path) } else { None }))
+}
+
+fn of_programs() -> impl Iterator<Item = Place> {
+    PROGRAMS.iter().flat_map(|program| program.controls).copied()
 }
 
 /// At any depth.
@@ -83,8 +67,8 @@ const ANYWHERE: &str = ".git";
 /// A control file or folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Control {
-    /// One that counts from the root, by its names.
-    AtRoot(&'static [&'static str]),
+    /// One that counts from the root, by its path.
+    AtRoot(&'static str),
     /// `.git`, wherever it stands.
     Git,
 }
@@ -93,7 +77,7 @@ impl Control {
     /// The names at the workspace's root that are one, or have one in them.
     pub fn is_root(name: &str) -> bool {
         let name = folded(name);
-        name == ANYWHERE || at_root().any(|control| control.first() == Some(&&*name))
+        name == ANYWHERE || at_root().any(|control| control.split('/').next() == Some(&*name))
     }
 
     /// Those that a path is, or lies in.
@@ -109,7 +93,10 @@ impl Control {
     /// Whether one stands, or could be put, below a folder because of where the folder is.
     pub fn is_below(folder: &WorkspacePath) -> bool {
         let names: Vec<String> = folder.names().map(folded).collect();
-        at_root().any(|control| control.len() > names.len() && names.iter().zip(control).all(|(name, expected)| name == expected))
+        at_root().any(|control| {
+            let mut expected = control.split('/');
+            names.iter().all(|name| expected.next() == Some(name)) && expected.next().is_some()
+        })
     }
 
     /// The paths of those that stand, or could be put, below a folder because of where the folder is.
@@ -135,8 +122,9 @@ impl Control {
     }
 }
 
-fn begins(names: &[String], control: &[&str]) -> bool {
-    names.len() >= control.len() && names.iter().zip(control).all(|(name, expected)| name == expected)
+fn begins(names: &[String], control: &str) -> bool {
+    let mut names = names.iter();
+    control.split('/').all(|expected| names.next().is_some_and(|name| name == expected))
 }
 
 pub(super) fn folded(name: &str) -> String {

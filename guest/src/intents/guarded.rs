@@ -54,7 +54,7 @@ impl Guarded {
             self.add(Place::of(&Location::reported(if all.is_empty() { state } else { all }), false));
         }
         let Some(home) = home.real_path.as_deref() else { return };
-        let wanted: Vec<String> = control::at_home().map(|names| names.join("/")).collect();
+        let wanted: Vec<String> = control::at_home().map(str::to_owned).collect();
         let looks = ports.workspace.inspect(&wanted.iter().map(|path| at_home(path)).collect::<Vec<_>>());
         for (path, look) in wanted.iter().zip(looks) {
             let expected = match home {

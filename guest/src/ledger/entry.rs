@@ -63,6 +63,22 @@ pub struct Concurrent {
     pub entry_id: String,
 }
 
+/// A change that was found after the end of the call that may have made it, because the call may go on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Late {
+    /// The call, as the host names it.
+    pub call_id: String,
+    /// When it was allowed: RFC 3339, UTC.
+    pub began: String,
+    /// How many other calls that go on may have made it as well.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub others: u64,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
 /// One line of the ledger.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Entry {
@@ -77,6 +93,9 @@ pub struct Entry {
     /// The sub-agent, where the host names one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
+    /// The agent program, where it is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
     /// The tool, as the host spells it.
     pub tool_name: String,
     /// The kind of the change.
@@ -94,6 +113,9 @@ pub struct Entry {
     /// Set where the file was changed by two calls at once.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub concurrent: Option<Concurrent>,
+    /// Set where the call may have made the change after it had ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub late: Option<Late>,
     /// The entry whose change this one takes back.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reverts: Option<String>,
@@ -115,6 +137,7 @@ impl Entry {
             intent_id: json::optional(line, "intent_id", |id| IntentId::try_from(id.as_str()?.to_owned()).ok())?,
             session_id: json::taken_text(line, "session_id")?,
             agent: json::optional_text(line, "agent")?,
+            host: json::optional_text(line, "host")?,
             tool_name: json::taken_text(line, "tool_name")?,
             mutation_class: MutationClass::named(line.get("mutation_class")?.as_str()?)?,
             file: json::optional(line, "file", FileChange::read)?,
@@ -131,6 +154,13 @@ impl Entry {
                 Some(Concurrent {
                     session_id: json::taken_text(other, "session_id")?,
                     entry_id: json::taken_text(other, "entry_id")?,
+                })
+            })?,
+            late: json::optional(line, "late", |late| {
+                Some(Late {
+                    call_id: json::taken_text(late, "call_id")?,
+                    began: json::taken_text(late, "began")?,
+                    others: late.get("others").and_then(Value::as_u64).unwrap_or_default(),
                 })
             })?,
             reverts: json::optional_text(line, "reverts")?,
@@ -150,6 +180,7 @@ impl Entry {
             (true, ScopeValidation::Fail) => " (out of scope)",
             (true, _) => "",
         });
+        text.push_str(if self.late.is_some() { " (late)" } else { "" });
         text
     }
 

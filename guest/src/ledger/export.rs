@@ -18,7 +18,7 @@ pub fn agent_trace(entry: &Entry) -> Option<Value> {
         "contributor": {"type": "ai"},
         "ranges": file.line_ranges.iter().map(range).collect::<Vec<_>>(),
     });
-    let entry_without_chain = json!({
+    let mut entry_without_chain = json!({
         "intent_id": entry.intent_id,
         "session_id": entry.session_id,
         "agent": entry.agent,
@@ -30,6 +30,10 @@ pub fn agent_trace(entry: &Entry) -> Option<Value> {
         "success": entry.success,
         "error": entry.error,
     });
+    if let Some(fields) = entry_without_chain.as_object_mut() {
+        fields.extend(entry.host.as_ref().map(|host| ("host".to_owned(), json!(host))));
+        fields.extend(entry.late.as_ref().map(|late| ("late".to_owned(), json!(late))));
+    }
     Some(json!({
         "version": "0.1",
         "id": entry.id,

@@ -11,6 +11,7 @@
 //! | [`revert`] | taking a change back |
 //! | [`mutation`], [`line_ranges`] | what kind of change it was, and where |
 //! | [`pending`], [`snapshot`], [`images`], [`git_index`] | what was known before a call that is under way |
+//! | [`late`] | calls that may go on after they have ended |
 //! | [`rulings`] | how a session's latest calls ended |
 
 pub mod archive;
@@ -20,6 +21,7 @@ pub mod entry;
 pub mod export;
 pub mod git_index;
 pub mod images;
+pub mod late;
 pub mod line_ranges;
 pub mod map;
 pub mod mutation;

@@ -4,8 +4,10 @@
 //! that an intent selected meanwhile does not get the credit.
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
-use crate::call::effect::Operation;
+use crate::call::ToolCall;
+use crate::call::effect::{Operation, Persistence};
 use crate::digest::Digest;
 use crate::intents::intent::IntentId;
 use crate::json;
@@ -38,6 +40,28 @@ pub struct Caller {
     /// The sub-agent within the session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
+    /// The agent program, where it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
+}
+
+impl Caller {
+    /// Who makes a call.
+    pub fn of(call: &ToolCall) -> Self {
+        Self {
+            session: call.session.clone(),
+            call: call.call.clone(),
+            tool: call.tool.clone(),
+            agent: call.agent.clone(),
+            host: call.host.clone(),
+        }
+    }
+
+    /// The call, without the arguments, which nobody remembers.
+    pub fn call(&self) -> ToolCall {
+        let Self { session, call, tool, agent, host } = self.clone();
+        ToolCall { session, agent, call, host, tool, args: Value::Null, cwd: None }
+    }
 }
 
 /// A call under way.
@@ -55,6 +79,12 @@ pub struct Pending {
     /// Whether each of them happens for certain; of a shell command, whatever lies on another way does not.
     #[serde(default)]
     pub certain: bool,
+    /// Whether it may go on after it has ended.
+    #[serde(default)]
+    pub persistence: Persistence,
+    /// Whether it is taken for refused by a person: the session was given something new to do, and nothing of the call was seen.
+    #[serde(default)]
+    pub is_presumed_refused: bool,
     /// Where it may change more than that: what was in force when it was allowed, because a program may change that too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub open_ended: Option<OpenEnded>,
@@ -161,9 +191,43 @@ const MAX_LEFT: u32 = 10_000;
 /// Old calls are looked for only once there are so many, because most processes end before they could matter.
 const MANY: usize = 256;
 
-/// Calls whose end nobody will tell any more: those that somebody began to settle and did not, those of a session that is over, and,
-/// where there are many, those that are a day old.
-pub fn left_behind(over: Option<&str>, now: Timestamp, ports: &Ports) -> Vec<(String, Pending)> {
+/// What is over, so that nobody will tell any more how its calls ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Over<'s> {
+    /// Nothing in particular.
+    Nothing,
+    /// A turn of a session's main agent. Its sub-agents may go on.
+    Turn(&'s str),
+    /// A session.
+    Session(&'s str),
+}
+
+impl Over<'_> {
+    fn covers(self, caller: &Caller) -> bool {
+        match self {
+            Self::Nothing => false,
+            Self::Turn(session) => caller.session == session && caller.agent.is_none(),
+            Self::Session(session) => caller.session == session,
+        }
+    }
+}
+
+/// The calls under way, as many as are looked at when somebody asks whose a change is.
+pub fn under_way(ports: &Ports) -> Vec<Pending> {
+    const MAX_UNDER_WAY: usize = 256;
+    let names = state::list("calls", MAX_LEFT, ports).map(|listing| listing.entries).unwrap_or_default();
+    let keys = names.iter().map(|entry| &entry.path).filter(|name| !name.ends_with(SETTLING)).take(MAX_UNDER_WAY);
+    keys.filter_map(|name| recall(&format!("calls/{name}"), ports)).collect()
+}
+
+/// Whether any call is under way.
+pub fn is_any_under_way(ports: &Ports) -> bool {
+    state::list("calls", 1, ports).is_ok_and(|listing| !listing.entries.is_empty())
+}
+
+/// Calls whose end nobody will tell any more: those that somebody began to settle and did not, those of what is over, and, where
+/// there are many, those that are a day old.
+pub fn left_behind(over: Over<'_>, now: Timestamp, ports: &Ports) -> Vec<(String, Pending)> {
     const DAY_MS: u64 = 86_400_000;
     let folder = "calls";
     let listing = state::list(folder, MAX_LEFT, ports);
@@ -174,7 +238,7 @@ pub fn left_behind(over: Option<&str>, now: Timestamp, ports: &Ports) -> Vec<(St
         let key = format!("{folder}/{name}");
         let claim = claim_of(name);
         let is_claimed = names.contains(&claim);
-        if !is_claimed && !is_many && over.is_none() {
+        if !is_claimed && !is_many && over == Over::Nothing {
             continue;
         }
         let Some(pending) = recall(&key, ports) else {
@@ -187,8 +251,7 @@ pub fn left_behind(over: Option<&str>, now: Timestamp, ports: &Ports) -> Vec<(St
             let claim = state::read(&format!("{folder}/{claim}"), state::MOST_BYTES, ports).ok();
             claim.and_then(|text| Claim::read(&text)).is_some_and(|claim| !claim.is_held(now.0))
         };
-        let is_over = over.is_some_and(|session| pending.caller.session == session);
-        if is_over || pending.since.saturating_add(DAY_MS) < now.0 || is_claimed && is_abandoned() {
+        if over.covers(&pending.caller) || pending.since.saturating_add(DAY_MS) < now.0 || is_claimed && is_abandoned() {
             left.push((key, pending));
         }
     }

@@ -35,6 +35,19 @@ pub enum Past {
     Passed,
     /// It was not to run.
     Denied(Denial),
+    /// It was allowed, its turn is over, and nothing of it was seen: a person has refused it, most likely.
+    Unheard(Unheard),
+}
+
+/// A call of which nothing was heard since it was allowed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unheard {
+    /// The intent that it was ruled under.
+    pub intent: IntentId,
+    /// What it would have changed.
+    pub changes: Vec<Change>,
+    /// Whether it might have changed more.
+    pub open_ended: bool,
 }
 
 /// A call that was not to run.

@@ -119,6 +119,20 @@ impl Snapshot {
         }
     }
 
+    /// Takes one file over from an earlier look: as it was, or not there.
+    pub fn take_over(&mut self, path: &str, earlier: &Self) {
+        match (self.0.binary_search_by(|(other, _)| (**other).cmp(path)), earlier.at(path)) {
+            (Ok(at), Some(look)) => {
+                if let Some(file) = self.0.get_mut(at) {
+                    file.1 = look.clone();
+                }
+            }
+            (Ok(at), None) => drop(self.0.remove(at)),
+            (Err(at), Some(look)) => self.0.insert(at, (path.to_owned(), look.clone())),
+            (Err(_), None) => {}
+        }
+    }
+
     /// Has the host hash some files, given sorted, or all that have no digest.
     /// Returns those that it asked about.
     pub fn hash(&mut self, only: Option<&[String]>, ports: &Ports) -> Vec<String> {
@@ -161,7 +175,8 @@ impl Snapshot {
         suspects
     }
 
-    fn parse(bytes: &[u8]) -> Self {
+    /// Reads one as [`text`](Self::text) writes it.
+    pub(super) fn parse(bytes: &[u8]) -> Self {
         let text = String::from_utf8_lossy(bytes);
         let look = |line: &str| {
             let mut words = line.splitn(4, ' ');
@@ -173,7 +188,8 @@ impl Snapshot {
         Self(text.split('\n').filter_map(look).collect())
     }
 
-    fn text(&self) -> String {
+    /// A line for each file.
+    pub(super) fn text(&self) -> String {
         let mut text = String::new();
         for (path, look) in &self.0 {
             text.push_str(&format!("{} {} ", look.stamp, look.size));

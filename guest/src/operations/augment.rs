@@ -4,6 +4,8 @@
 //! | --- | --- |
 //! | `plan-lookups` `{session, tool, args}` | `{concepts, lookups, total_ms, skipped}` |
 //! | `augment` `{session, tool, args, findings?}` | `{args, concepts, sources, skipped}` and, where the arguments may not be changed, `additional_context` |
+//! | `plan-lookups` `{session, prompt}` | the same for a prompt |
+//! | `augment` `{session, prompt, findings?}` | `{"text":…}`, null where there is nothing to tell |
 //! | `concepts` `{query?, limit?}` | `{concepts, total, done}`: the notes that have a name with the query in it; more, if it is not done and asked again |
 //!
 //! A finding is `{concept, source, answer}`, and its answer `{"text":…}`, `{"failed":…}`, `"unknown"`, `"unavailable"` or
@@ -12,7 +14,7 @@
 use serde_json::{Map, Value, json};
 
 use super::{Call, Fault, checked, read};
-use crate::augment::{Answer, Finding, LOOKUP_MS, Lookup, TOTAL_MS};
+use crate::augment::{Answer, Finding, LOOKUP_MS, Lookup, Plan, TOTAL_MS};
 use crate::call::ToolCall;
 use crate::gate::Gate;
 
@@ -25,25 +27,20 @@ pub(super) fn answer(gate: &mut Gate, op: &str, mut fields: Map<String, Value>) 
         return Ok(concepts(gate, &fields));
     }
     let findings = fields.remove("findings").unwrap_or_default();
+    if fields.get("prompt").is_some_and(|prompt| !prompt.is_null()) {
+        checked(op, &["session"], &fields)?;
+        let text = |name: &str| fields.get(name).and_then(Value::as_str).unwrap_or_default();
+        let (session, prompt) = (text("session"), text("prompt"));
+        return Ok(match op {
+            "plan-lookups" => plan(gate.plan_lookups_for_text(session, prompt)),
+            _ => json!({"text": gate.augment_text(session, prompt, &read_findings(op, &findings)?)}),
+        });
+    }
     let call: ToolCall = read::<Call>(op, &["session", "tool"], fields)?.into();
     if op == "plan-lookups" {
-        let plan = gate.plan_lookups(&call);
-        let lookup = |lookup: &Lookup| json!({"concept": lookup.concept, "source": lookup.source, "request": lookup.request, "timeout_ms": LOOKUP_MS});
-        let lookups: Vec<Value> = plan.lookups.iter().map(lookup).collect();
-        return Ok(json!({"concepts": plan.concepts, "lookups": lookups, "total_ms": TOTAL_MS, "skipped": plan.skipped}));
+        return Ok(plan(gate.plan_lookups(&call)));
     }
-    let expected = "a list of {concept, source, answer}";
-    let invalid = || Fault::InvalidField { op: op.to_owned(), field: "findings", expected };
-    let mut found = Vec::new();
-    match &findings {
-        Value::Null => {}
-        Value::Array(findings) => {
-            for written in findings {
-                found.push(finding(written).ok_or_else(invalid)?);
-            }
-        }
-        _ => return Err(invalid()),
-    }
+    let found = read_findings(op, &findings)?;
     let directions = gate.augment(&call, &found);
     let args = directions.args.unwrap_or(call.args);
     let mut answer = json!({
@@ -58,6 +55,22 @@ pub(super) fn answer(gate: &mut Gate, op: &str, mut fields: Map<String, Value>) 
     Ok(answer)
 }
 
+fn plan(plan: Plan) -> Value {
+    let lookup = |lookup: &Lookup| json!({"concept": lookup.concept, "source": lookup.source, "request": lookup.request.to_json(), "timeout_ms": LOOKUP_MS});
+    let lookups: Vec<Value> = plan.lookups.iter().map(lookup).collect();
+    json!({"concepts": plan.concepts, "lookups": lookups, "total_ms": TOTAL_MS, "skipped": plan.skipped})
+}
+
+fn read_findings(op: &str, findings: &Value) -> Result<Vec<Finding>, Fault> {
+    let expected = "a list of {concept, source, answer}";
+    let invalid = || Fault::InvalidField { op: op.to_owned(), field: "findings", expected };
+    match findings {
+        Value::Null => Ok(Vec::new()),
+        Value::Array(findings) => findings.iter().map(|written| finding(written).ok_or_else(invalid)).collect(),
+        _ => Err(invalid()),
+    }
+}
+
 fn concepts(gate: &mut Gate, fields: &Map<String, Value>) -> Value {
     let query = fields.get("query").and_then(Value::as_str).unwrap_or_default();
     let limit = fields.get("limit").and_then(Value::as_u64).unwrap_or(LIMIT);
@@ -70,15 +83,6 @@ fn concepts(gate: &mut Gate, fields: &Map<String, Value>) -> Value {
 }
 
 fn finding(written: &Value) -> Option<Finding> {
-    let text = |value: &Value, key: &str| Some(value.get(key)?.as_str()?.to_owned());
-    let answer = match written.get("answer")? {
-        Value::String(word) => match word.as_str() {
-            "unknown" => Answer::Unknown,
-            "unavailable" => Answer::Unavailable,
-            "late" => Answer::Late,
-            _ => return None,
-        },
-        answer => text(answer, "text").map(Answer::Text).or_else(|| text(answer, "failed").map(Answer::Failed))?,
-    };
-    Some(Finding { concept: text(written, "concept")?, source: text(written, "source")?, answer })
+    let text = |key: &str| Some(written.get(key)?.as_str()?.to_owned());
+    Some(Finding { concept: text("concept")?, source: text("source")?, answer: Answer::from_json(written.get("answer")?)? })
 }

@@ -76,11 +76,17 @@ fn happened(gate: &mut Gate, mut fields: Map<String, Value>) -> Value {
     let text = |key: &str| fields.get(key).and_then(Value::as_str).map(Rc::<str>::from);
     let (name, session) = (text("event").unwrap_or_default(), text("session"));
     let data = fields.remove("data").filter(Value::is_object).unwrap_or_else(|| Value::Object(Map::new()));
-    gate.hear(&name, session.as_deref());
+    let notice = gate.hear(&name, session.as_deref());
     let event = Event { name, session, data: Rc::new(data) };
     match gate.hooks().0.put(event.clone()) {
-        Some(number) => object(&mut [("waiting", number.into())]),
-        None => object(&mut [("continue", true.into()), ("system_message", Value::Null), ("data", (*event.data).clone())]),
+        Some(number) => {
+            gate.owe(number, notice);
+            object(&mut [("waiting", number.into())])
+        }
+        None => {
+            let message = notice.map_or(Value::Null, Value::from);
+            object(&mut [("continue", true.into()), ("system_message", message), ("data", (*event.data).clone())])
+        }
     }
 }
 

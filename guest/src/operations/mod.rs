@@ -7,16 +7,18 @@
 //! | `inherit-intent` `{session, parent}` | `{"intent":…}` |
 //! | `pre-tool` `{session, call, tool, args, host?, cwd?, agent?, confinable?}` | `{verdict, code, reason, effects, pre_hash}` and, where the command has to run confined, `confined` |
 //! | `post-tool` `{…, success, error?, output?}` | `{"entries":[…]}` and, where the agent should be told something, `notice`; where changes are to be taken back, `restore` with the ids of their entries |
-//! | `context` `{session}` or `{intent}` | `{"text":…}` |
+//! | `context` `{session, if_new?, again?}` or `{intent}` | `{"text":…}`; with `if_new`, empty where the session has been told, unless `again` |
 //! | `event` `{event, session, data}` | `{continue, system_message, data}`, or `{"waiting":N}` where hooks run first: then a step brings the answer |
+//! | `step` `{now_ms, inputs}` | `{commands, next_deadline_ms}`: `engine.step` as JSON, see [`crate::engine`] |
 //!
 //! `confine.rs` has those behind `tollgate confine`, `augment.rs` those behind `tollgate augment` and `tollgate concepts`, `hooks.rs` those behind `tollgate hooks`, `intents.rs` those behind `tollgate intents`,
-//! `trace.rs` those behind `tollgate trace`.
+//! `own_tools.rs` those behind Tollgate's own tools, `trace.rs` those behind `tollgate trace`.
 
 mod augment;
 mod confine;
 mod hooks;
 mod intents;
+mod own_tools;
 mod trace;
 
 use serde::Deserialize;
@@ -25,6 +27,7 @@ use serde_json::{Map, Value, json};
 
 use crate::call::ToolCall;
 use crate::call::effect::Effect;
+use crate::engine::Input;
 use crate::gate::{Gate, Outcome, Refusal};
 use crate::intents::intent::Intent;
 use crate::json;
@@ -76,10 +79,8 @@ impl Fault {
             Self::MissingField { .. } => "missing_field",
             Self::InvalidField { .. } | Self::InvalidFields { .. } | Self::InvalidValue { .. } => "invalid_field",
             Self::UnknownOp(_) => "unknown_op",
-            Self::Refused(Refusal::UnknownIntent { .. }) => "unknown_intent",
-            Self::Refused(Refusal::IntentClosed { .. }) => "intent_closed",
-            Self::Refused(Refusal::NotGoverned(_)) => "not_governed",
-            Self::Refused(Refusal::NotKept(_)) | Self::Workspace(_) => "workspace_fault",
+            Self::Refused(refusal) => refusal.code(),
+            Self::Workspace(_) => "workspace_fault",
             Self::UnknownHook { .. } => "unknown_hook",
             Self::NotDone(_) => "not_done",
             Self::NotReverted(_) => "not_reverted",
@@ -98,11 +99,14 @@ const OPS: &[&str] = &[
     "grants",
     "wrap",
     "context",
+    "own-tools",
+    "own-tool",
     "plan-lookups",
     "augment",
     "concepts",
     "event",
     "hooks",
+    "step",
     "trace",
     "verify",
     "export",
@@ -149,6 +153,11 @@ const FIELDS: &[Field] = &[
     ("program", "a string", Value::is_string),
     ("shell", "a string", Value::is_string),
     ("why", "a string", Value::is_string),
+    ("now_ms", "a whole number", Value::is_u64),
+    ("inputs", "a list", Value::is_array),
+    ("prompt", "a string", Value::is_string),
+    ("if_new", "true or false", Value::is_boolean),
+    ("again", "true or false", Value::is_boolean),
 ];
 
 /// Answers one line. What cannot be understood is answered with `{"error":{"code","message"}}`.
@@ -223,16 +232,29 @@ fn answer(gate: &mut Gate, op: &str, fields: Map<String, Value>) -> Result<Value
             let text = if let Some(Value::String(intent)) = fields.get("intent") {
                 gate.context_of(intent, CONTEXT_CHARS)?
             } else {
+                let is_set = |name: &str| fields.get(name) == Some(&Value::Bool(true));
+                let (if_new, again) = (is_set("if_new"), is_set("again"));
                 let asked: InSession = read(op, &["session"], fields)?;
-                gate.context(&asked.session, CONTEXT_CHARS)
+                if if_new {
+                    gate.context_if_new(&asked.session, CONTEXT_CHARS, again)
+                } else {
+                    gate.context(&asked.session, CONTEXT_CHARS)
+                }
             };
             Ok(json!({"text": text}))
+        }
+        "step" => {
+            checked(op, &["now_ms"], &fields)?;
+            let inputs = fields.get("inputs").and_then(Value::as_array).into_iter().flatten();
+            let inputs: Vec<Input> = inputs.map(Input::from_json).collect();
+            let now_ms = fields.get("now_ms").and_then(Value::as_u64).unwrap_or_default();
+            Ok(gate.step(now_ms, &inputs).to_json())
         }
         "augment" | "plan-lookups" | "concepts" => augment::answer(gate, op, fields),
         "grants" | "wrap" => confine::answer(gate, op, fields),
         "event" | "hooks" => hooks::answer(gate, op, fields),
-        _ => match intents::answer(gate, op) {
-            Some(answer) => Ok(answer),
+        _ => match intents::answer(gate, op).map(Ok).or_else(|| own_tools::answer(gate, op, &fields)) {
+            Some(answer) => answer,
             None => trace::answer(gate, op, fields).unwrap_or_else(|| Err(Fault::UnknownOp(op.to_owned()))),
         },
     }

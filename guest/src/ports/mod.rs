@@ -2,6 +2,7 @@
 //!
 //! In the component they are the contract's imports (`component.rs`); in native tests they are [`memory`].
 
+pub mod marks;
 pub mod memory;
 mod timestamp;
 

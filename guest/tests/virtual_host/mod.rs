@@ -5,6 +5,7 @@
 use std::rc::Rc;
 
 use serde_json::{Value, json};
+use tollgate_guest::engine::Input;
 use tollgate_guest::gate::Gate;
 use tollgate_guest::operations::perform;
 use tollgate_guest::ports::memory::Memory;
@@ -34,7 +35,7 @@ impl House {
     }
 
     pub(crate) fn hello(&mut self) {
-        self.input(json!({"type": "hello", "workspace": "/workspace", "path": ["/usr/bin", "/bin"]}));
+        self.input(json!({"type": "machine", "workspace": "/workspace", "search_path": ["/usr/bin", "/bin"]}));
     }
 
     pub(crate) fn perform(&mut self, line: &Value) -> Value {
@@ -58,10 +59,11 @@ impl House {
     }
 
     pub(crate) fn step(&mut self, inputs: &[Value]) {
-        let (commands, deadline) = self.gate.step(self.now, inputs);
-        self.deadline = deadline;
-        for command in commands {
-            let mut body = command.body;
+        let inputs: Vec<Input> = inputs.iter().map(Input::from_json).collect();
+        let turn = self.gate.step(self.now, &inputs);
+        self.deadline = turn.next_deadline_ms;
+        for command in turn.commands {
+            let mut body = command.order.to_json();
             body["id"] = if body["type"] == "cancel" { body["id"].clone() } else { command.id.into() };
             if matches!(body["type"].as_str(), Some("run" | "prompt")) {
                 self.open.push(body.clone());
@@ -87,8 +89,8 @@ impl House {
     pub(crate) fn done(&mut self, run: &Value, outcome: Value) {
         self.open.retain(|open| open["id"] != run["id"]);
         let mut input = outcome;
-        input["type"] = "done".into();
-        input["id"] = run["id"].clone();
+        input["type"] = "ended".into();
+        input["command"] = run["id"].clone();
         self.input(input);
     }
 
@@ -107,7 +109,7 @@ impl House {
     }
 
     pub(crate) fn answer(&self, number: u64) -> Value {
-        let answers: Vec<&Value> = self.of_type("answer").filter(|answer| answer["event"] == number).collect();
+        let answers: Vec<&Value> = self.of_type("reply").filter(|answer| answer["number"] == number).collect();
         assert_eq!(answers.len(), 1, "{answers:?}");
         answers[0]["answer"].clone()
     }

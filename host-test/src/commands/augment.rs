@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use serde_json::{Value, json};
-use tollgate::{Answer, Finding, Lookup, Lookups, Plan};
+use tollgate::{Answer, Finding, Lookup, Lookups, McpTool, Plan, Program, Request};
 
 use super::ask::{Gate, ask, list, number, text, texts};
 use super::place::{Opened, Place};
@@ -101,7 +101,7 @@ fn planned(answer: &Value) -> Plan {
     let lookup = |lookup: &Value| Lookup {
         concept: text(lookup, "/concept").to_owned(),
         source: text(lookup, "/source").to_owned(),
-        request: lookup.get("request").unwrap_or(&Value::Null).to_string().into_bytes(),
+        request: request(lookup.get("request").unwrap_or(&Value::Null)),
         timeout_ms: u32::try_from(number(lookup, "timeout_ms")).unwrap_or(u32::MAX),
     };
     Plan {
@@ -110,6 +110,30 @@ fn planned(answer: &Value) -> Plan {
         total_ms: u32::try_from(number(answer, "total_ms")).unwrap_or(u32::MAX),
         skipped: None,
     }
+}
+
+fn request(written: &Value) -> Request {
+    let program = |written: &Value| Program {
+        argv: texts(written, "argv").into_iter().map(str::to_owned).collect(),
+        stdin: String::new(),
+        inherit: texts(written, "inherit").into_iter().map(str::to_owned).collect(),
+        set: pairs(written.get("env").unwrap_or(&Value::Null)),
+    };
+    match (written.get("run"), written.get("mcp")) {
+        (Some(run), _) => Request::Run(program(run)),
+        (None, Some(mcp)) => Request::Mcp(McpTool {
+            server: text(mcp, "/server").to_owned(),
+            tool: text(mcp, "/tool").to_owned(),
+            arguments: mcp.get("arguments").unwrap_or(&Value::Null).to_string().into_bytes(),
+            start: mcp.get("start").filter(|start| !start.is_null()).map(program),
+        }),
+        (None, None) => Request::Function,
+    }
+}
+
+fn pairs(fields: &Value) -> Vec<(String, String)> {
+    let fields = fields.as_object().into_iter().flatten();
+    fields.filter_map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned()))).collect()
 }
 
 fn finding(found: &Finding) -> Value {

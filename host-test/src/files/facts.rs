@@ -7,7 +7,7 @@ use std::io::Read as _;
 
 use super::walk::{Look, Names, joined};
 use super::{FileError, Files};
-use crate::bindings::tollgate::hooks::workspace::{Facts, Kind, Question, Root};
+use crate::bindings::tollgate::hooks::workspace::{Facts, Kind, Marks, Question, Root};
 
 impl Files {
     /// Everything that can be told about a path in one look.
@@ -19,8 +19,7 @@ impl Files {
             entry_path: walked.entry.as_ref().map(|names| self.reported(names)),
             link: walked.link,
             hard_links: 0,
-            identity: 0,
-            stamp: 0,
+            marks: NONE,
             size: 0,
             digest: None,
         };
@@ -28,11 +27,9 @@ impl Files {
             Look::Missing => {}
             Look::Refused => facts.kind = Kind::Unreadable,
             Look::Found(metadata) => {
-                let marks = marks(&metadata);
                 facts.kind = kind(&metadata);
-                facts.hard_links = marks.hard_links;
-                facts.identity = marks.identity;
-                facts.stamp = marks.stamp;
+                facts.hard_links = hard_links(&metadata);
+                facts.marks = marks(&metadata);
                 if metadata.is_file() {
                     facts.size = metadata.len();
                     facts.digest =
@@ -77,40 +74,39 @@ pub(super) fn kind(metadata: &Metadata) -> Kind {
     }
 }
 
-/// What tells files and their versions apart.
-pub(super) struct Marks {
-    pub(super) hard_links: u32,
-    pub(super) identity: u64,
-    pub(super) stamp: u64,
+/// The marks of what does not stand there.
+const NONE: Marks = Marks { device: 0, inode: 0, changed_ns: 0, modified_ns: 0 };
+
+/// How many names a file has. What file systems count for a folder is not its names.
+#[cfg(unix)]
+pub(super) fn hard_links(metadata: &Metadata) -> u32 {
+    use cap_std::fs::MetadataExt as _;
+    if metadata.is_dir() { 1 } else { u32::try_from(metadata.nlink()).unwrap_or(u32::MAX) }
 }
 
-/// A file's change time cannot be set back, so it goes into the stamp beside the usual times.
+/// What tells files and their versions apart.
 #[cfg(unix)]
 pub(super) fn marks(metadata: &Metadata) -> Marks {
     use cap_std::fs::MetadataExt as _;
-    let identity = mix(&[metadata.dev(), metadata.ino()]);
-    let times = [metadata.ctime(), metadata.ctime_nsec(), metadata.mtime(), metadata.mtime_nsec()].map(i64::cast_unsigned);
+    let nanoseconds = |seconds: i64, rest: i64| seconds.saturating_mul(1_000_000_000).saturating_add(rest);
     Marks {
-        // What file systems count for a folder is not its names.
-        hard_links: if metadata.is_dir() { 1 } else { u32::try_from(metadata.nlink()).unwrap_or(u32::MAX) },
-        identity,
-        stamp: mix(&[identity, mix(&times), metadata.size()]),
+        device: metadata.dev(),
+        inode: metadata.ino(),
+        changed_ns: nanoseconds(metadata.ctime(), metadata.ctime_nsec()),
+        modified_ns: nanoseconds(metadata.mtime(), metadata.mtime_nsec()),
     }
 }
 
 /// Elsewhere neither a second name nor a change time can be had without opening the file.
 #[cfg(not(unix))]
+pub(super) fn hard_links(_metadata: &Metadata) -> u32 {
+    1
+}
+
+/// What tells versions of a file apart.
+#[cfg(not(unix))]
 pub(super) fn marks(metadata: &Metadata) -> Marks {
     let modified = metadata.modified().ok().map(|time| time.into_std());
     let since = modified.and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok()).unwrap_or_default();
-    Marks { hard_links: 1, identity: 0, stamp: mix(&[since.as_secs(), since.subsec_nanos().into(), metadata.len()]) }
-}
-
-/// A number that changes with any of them, and is never 0.
-fn mix(values: &[u64]) -> u64 {
-    let mixed = values.iter().fold(0xcbf2_9ce4_8422_2325_u64, |mixed, value| {
-        let turned = (mixed ^ value).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        turned ^ (turned >> 29)
-    });
-    mixed.max(1)
+    Marks { modified_ns: i64::try_from(since.as_nanos()).unwrap_or(i64::MAX), ..NONE }
 }

@@ -2,7 +2,7 @@
 
 use cap_std::fs::Dir;
 
-use super::facts::{kind, marks};
+use super::facts::{hard_links, kind, marks};
 use super::walk::{Look, joined};
 use super::{FileError, Files};
 use crate::bindings::tollgate::hooks::workspace::{Entry, Fault, Listing, Reach, Root};
@@ -75,16 +75,14 @@ fn descend(folder: &Dir, prefix: &str, depth: u32, reach: &Reach, listing: &mut 
             }
             Next::Name(_) if listing.entries.len() as u64 >= u64::from(reach.limit) => listing.truncated = true,
             Next::Name(metadata) => {
-                let marks = marks(&metadata);
                 let link =
                     metadata.is_symlink().then(|| folder.read_link_contents(&name).ok()?.into_os_string().into_string().ok());
                 listing.entries.push(Entry {
                     path: format!("{prefix}{name}"),
                     kind: kind(&metadata),
                     link: link.flatten(),
-                    hard_links: marks.hard_links,
-                    identity: marks.identity,
-                    stamp: marks.stamp,
+                    hard_links: hard_links(&metadata),
+                    marks: marks(&metadata),
                     size: if metadata.is_file() { metadata.len() } else { 0 },
                 });
             }

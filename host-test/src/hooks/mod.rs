@@ -11,9 +11,9 @@
 //! use tollgate::hooks::{Options, Hooks};
 //!
 //! let gate = Tollgate::builder().workspace(".").open()?;
-//! let mut hooks = Hooks::new(gate, Options::new().on_record(|record| println!("{record}")));
-//! let answer = hooks.event("before_tool", "session-1", &json!({"tool": "bash", "args": {"command": "ls"}}))?;
-//! if !answer.go_on {
+//! let mut hooks = Hooks::new(gate, Options::new().on_record(|record| println!("{record:?}")));
+//! let answer = hooks.event("before_tool", "session-1", &json!({"tool_name": "bash", "args": {"command": "ls"}}))?;
+//! if !answer.proceed {
 //!     println!("stopped: {}", answer.system_message.unwrap_or_default());
 //! }
 //! hooks.shutdown(true)?;
@@ -23,6 +23,7 @@
 //! Where the component fails, everything under way is ended and forgotten, and the next call begins anew.
 
 mod options;
+mod record;
 mod remote;
 mod running;
 mod script;
@@ -32,27 +33,28 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
-use serde_json::value::RawValue;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use options::Told;
-pub use options::{Options, Prompt, Said};
+pub use options::{Options, Prompt, PromptOutput};
+pub use record::{HookApproval, HookRecord, RunStatus};
 use remote::Message;
 pub use remote::Remote;
 use running::{Report, Running};
 
+use crate::bindings::exports::tollgate::hooks::engine::{Command, Ended, Ending, Found, Input, Machine, Order};
+use crate::bindings::exports::tollgate::hooks::programs::{Answer as Reply, Progress};
 use crate::error::Error;
 use crate::gate::Tollgate;
+use crate::lookups::Lookups;
 
-/// One step takes in so much at most: it has as little time and memory as any other call.
-const MOST_INPUTS: usize = 100;
-const MOST_BYTES: usize = 8 << 20;
+/// One step takes in at most this many inputs: it has as little time and memory as any other call.
+const MAX_INPUTS: usize = 100;
 
 /// What comes of an event that somebody waits for.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer {
     /// Whether what was to happen may happen.
-    pub go_on: bool,
+    pub proceed: bool,
     /// What the model or the person should be told.
     pub system_message: Option<String>,
     /// The event's data as the hooks leave it: with theirs instead of what was passed in.
@@ -69,9 +71,11 @@ pub struct Hooks<G: BorrowMut<Tollgate> = Tollgate> {
     /// The instance that knows of this host.
     greeted: Option<u64>,
     running: HashMap<u64, Running>,
-    /// Events whose answer somebody waits for.
+    /// Lookups under way.
+    looking_up: HashSet<u64>,
+    /// Questions whose answer somebody waits for.
     awaited: HashSet<u64>,
-    answers: HashMap<u64, Vec<u8>>,
+    answers: HashMap<u64, Reply>,
     deadline_ms: Option<u64>,
     stopped: bool,
 }
@@ -88,6 +92,7 @@ impl<G: BorrowMut<Tollgate>> Hooks<G> {
             start: Instant::now(),
             greeted: None,
             running: HashMap::new(),
+            looking_up: HashSet::new(),
             awaited: HashSet::new(),
             answers: HashMap::new(),
             deadline_ms: None,
@@ -109,7 +114,7 @@ impl<G: BorrowMut<Tollgate>> Hooks<G> {
     pub fn event(&mut self, event: &str, session: &str, data: &Value) -> Result<Answer, Error> {
         let answer = self.ask(&json!({"op": "event", "event": event, "session": session, "data": data}))?;
         Ok(Answer {
-            go_on: answer.get("continue").and_then(Value::as_bool).unwrap_or(true),
+            proceed: answer.get("continue").and_then(Value::as_bool).unwrap_or(true),
             system_message: answer.get("system_message").and_then(Value::as_str).map(str::to_owned),
             data: answer.get("data").cloned().unwrap_or_default(),
         })
@@ -122,9 +127,31 @@ impl<G: BorrowMut<Tollgate>> Hooks<G> {
     }
 
     /// Runs a hook by its id, whatever its trigger, and waits for the record of it.
-    pub fn run(&mut self, id: &str, data: Option<&Value>) -> Result<Value, Error> {
+    pub fn run(&mut self, id: &str, data: Option<&Value>) -> Result<HookRecord, Error> {
         let mut answer = self.ask(&json!({"op": "hooks", "do": "run", "id": id, "data": data}))?;
-        Ok(answer.get_mut("record").map(Value::take).unwrap_or_default())
+        let record = answer.get_mut("record").map(Value::take).unwrap_or_default();
+        serde_json::from_value(record).map_err(|why| Error::Internal(format!("the gate's record cannot be read: {why}")))
+    }
+
+    /// Rules on, settles or hears of what an agent program's own payload tells, and waits for hooks and lookups. The answer is in
+    /// the program's own words. Where the gate fails on it, a fresh instance says what becomes of the call.
+    pub fn respond(&mut self, program: &str, event: Option<&str>, payload: &[u8]) -> Result<Reply, Error> {
+        let responded = self.greet().and_then(|()| {
+            match self.gate.borrow_mut().respond(program, event, payload).inspect_err(|_| self.forget())? {
+                Progress::Answered(reply) => Ok(reply),
+                Progress::Waiting(number) => self.wait_for(number),
+            }
+        });
+        responded.or_else(|fault| self.gate.borrow_mut().respond_to_fault(program, event, payload, &fault.to_string()))
+    }
+
+    /// Waits for what the gate wants to try again, such as a ledger that could not be written.
+    pub fn finish(&mut self) -> Result<(), Error> {
+        self.step(Vec::new())?;
+        while !self.is_idle() {
+            self.work(Duration::from_secs(60))?;
+        }
+        Ok(())
     }
 
     /// Cancels a run, which is known by its record's id.
@@ -135,22 +162,32 @@ impl<G: BorrowMut<Tollgate>> Hooks<G> {
 
     /// Answers one JSON line, as [`Tollgate::perform`] does, and waits where that says `waiting`.
     pub fn perform(&mut self, line: &[u8]) -> Result<Vec<u8>, Error> {
-        if self.greeted.is_none() || self.greeted != self.gate.borrow_mut().alive() {
-            self.step(Vec::new())?;
-        }
+        self.greet()?;
         let answer = self.gate.borrow_mut().perform(line).inspect_err(|_| self.forget())?;
-        let Some(event) = waiting(&answer) else {
+        let Some(number) = waiting(&answer) else {
             // It may have put something into the queue.
             self.step(Vec::new())?;
             return Ok(answer);
         };
-        self.awaited.insert(event);
+        self.wait_for(number).map(|reply| reply.text)
+    }
+
+    /// Tells a fresh instance about this machine.
+    fn greet(&mut self) -> Result<(), Error> {
+        if self.greeted.is_none() || self.greeted != self.gate.borrow_mut().alive() {
+            self.step(Vec::new())?;
+        }
+        Ok(())
+    }
+
+    fn wait_for(&mut self, number: u64) -> Result<Reply, Error> {
+        self.awaited.insert(number);
         self.step(Vec::new())?;
         loop {
-            if let Some(answer) = self.answers.remove(&event) {
+            if let Some(answer) = self.answers.remove(&number) {
                 return Ok(answer);
             }
-            if self.running.is_empty() && self.deadline_ms.is_none() {
+            if self.is_idle() {
                 // The inbox may still have what makes it go on; an idle gate with an empty one never answers.
                 match self.inbox.try_recv() {
                     Ok(message) => self.take_in(Some(message))?,
@@ -172,7 +209,7 @@ impl<G: BorrowMut<Tollgate>> Hooks<G> {
 
     /// Whether nothing is running, and nothing is due.
     pub fn is_idle(&self) -> bool {
-        self.running.is_empty() && self.deadline_ms.is_none()
+        self.running.is_empty() && self.looking_up.is_empty() && self.deadline_ms.is_none()
     }
 
     /// Whether a shutdown has come to its end.
@@ -201,93 +238,109 @@ impl<G: BorrowMut<Tollgate>> Hooks<G> {
 
     /// Gives the gate a message and whatever else has come by now.
     fn take_in(&mut self, first: Option<Message>) -> Result<(), Error> {
-        let (mut inputs, mut bytes) = (Vec::new(), 0);
+        let mut inputs = Vec::new();
         let mut next = first;
         // What is left over is there at once the next time.
-        while inputs.len() < MOST_INPUTS
-            && bytes < MOST_BYTES
+        while inputs.len() < MAX_INPUTS
             && let Some(message) = next.or_else(|| self.inbox.try_recv().ok())
         {
             next = None;
-            let input = match message {
-                Message::Input(input) => input,
+            inputs.extend(match message {
+                Message::Input(input) => Some(input),
                 // What was canceled has been reported, and an earlier instance's run is nobody's.
                 Message::Ended { instance, command, ending } => {
-                    if self.greeted != Some(instance) || self.running.remove(&command).is_none() {
-                        continue;
-                    }
-                    done(command, ending)
+                    let is_ours = self.greeted == Some(instance) && self.running.remove(&command).is_some();
+                    is_ours.then_some(Input::Ended(Ended { command, ending }))
                 }
-                Message::Wake => continue,
-            };
-            let input = input.to_string().into_bytes();
-            bytes += input.len();
-            inputs.push(input);
+                Message::Found { instance, command, answer } => {
+                    let is_ours = self.greeted == Some(instance) && self.looking_up.remove(&command);
+                    is_ours.then_some(Input::Found(Found { command, answer }))
+                }
+                Message::Wake => None,
+            });
         }
         self.step(inputs)
     }
 
-    fn step(&mut self, mut inputs: Vec<Vec<u8>>) -> Result<(), Error> {
+    fn step(&mut self, mut inputs: Vec<Input>) -> Result<(), Error> {
         let alive = self.gate.borrow_mut().alive();
         if self.greeted.is_none() || self.greeted != alive {
             self.forget();
-            inputs.insert(0, self.hello().to_string().into_bytes());
+            inputs.insert(0, self.machine());
         }
         let now = self.now();
         let turn = self.gate.borrow_mut().step(now, &inputs).inspect_err(|_| self.forget())?;
         self.greeted = self.gate.borrow_mut().alive();
         self.deadline_ms = turn.next_deadline_ms;
-        for command in turn.commands {
-            self.carry_out(command.id, &command.body);
-        }
+        turn.commands.into_iter().for_each(|command| self.carry_out(command));
         Ok(())
     }
 
-    fn carry_out(&mut self, id: u64, bytes: &[u8]) {
-        let body: Value = serde_json::from_slice(bytes).unwrap_or_default();
-        let text = |name: &str| body.get(name).and_then(Value::as_str).unwrap_or_default();
-        let number = |name: &str| body.get(name).and_then(Value::as_u64);
-        match text("type") {
-            "run" | "prompt" => {
-                let report = Report::new(self.remote.clone(), self.greeted.unwrap_or_default(), id);
+    fn carry_out(&mut self, Command { id, order }: Command) {
+        let report = |hooks: &Self| Report::new(hooks.remote.clone(), hooks.greeted.unwrap_or_default(), id);
+        match order {
+            Order::Run(ordered) => {
                 let files = Arc::clone(self.gate.borrow_mut().files());
-                self.running.insert(id, running::start(body, &files, &self.options, report));
+                let running = running::run(ordered, &files, report(self));
+                self.running.insert(id, running);
             }
-            "cancel" => {
-                let Some(run) = number("id") else { return };
+            Order::Prompt(ordered) => {
+                let files = Arc::clone(self.gate.borrow_mut().files());
+                let running = running::prompt(ordered, &files, &self.options, report(self));
+                self.running.insert(id, running);
+            }
+            Order::LookUp(lookup) => {
+                let folder = self.gate.borrow_mut().files().workspace().to_owned();
+                let lookups = self.options.lookups.get_or_insert_with(|| Lookups::new(folder));
+                let (remote, instance) = (self.remote.clone(), self.greeted.unwrap_or_default());
+                self.looking_up.insert(id);
+                lookups.begin(lookup, move |answer| remote.send(Message::Found { instance, command: id, answer }));
+            }
+            Order::Cancel(run) => {
                 if self.running.get(&run).is_some_and(|running| !running.cancel()) {
                     self.running.remove(&run);
-                    self.remote.send(Message::Input(done(run, json!({"canceled": true}))));
+                    self.remote.send(Message::Input(Input::Ended(Ended { command: run, ending: Ending::Canceled })));
                 }
             }
-            "answer" => {
-                if let Some(event) = number("event").filter(|event| self.awaited.remove(event)) {
-                    self.answers.insert(event, as_written(bytes, "answer"));
+            Order::Reply(reply) => {
+                if self.awaited.remove(&reply.number) {
+                    self.answers.insert(reply.number, Reply { text: reply.answer, refused: reply.refused });
                 }
             }
-            "record" => tell(&mut self.options.on_record, body.get("record")),
-            "approval" => tell(&mut self.options.on_approval, Some(&body)),
-            kind @ ("listen" | "unlisten") => {
-                let (trigger, on) = (text("trigger"), kind == "listen");
-                let failed = self.options.on_listen.as_mut().and_then(|listen| listen(trigger, on).err());
-                if on {
-                    self.remote.listening(trigger, failed.as_deref());
+            Order::Record(record) => {
+                if let (Some(tell), Ok(record)) = (&mut self.options.on_record, serde_json::from_slice(&record)) {
+                    tell(&record);
                 }
             }
-            "stopped" => self.stopped = true,
-            // A later component may say more than this host knows of.
-            _ => {}
+            Order::Approval(approval) => {
+                if let Some(tell) = &mut self.options.on_approval {
+                    tell(&HookApproval::of(approval));
+                }
+            }
+            Order::Listen(trigger) => {
+                let failed = self.options.on_listen.as_mut().and_then(|listen| listen(&trigger, true).err());
+                self.remote.listening(&trigger, failed.as_deref());
+            }
+            Order::Unlisten(trigger) => {
+                if let Some(listen) = &mut self.options.on_listen {
+                    let _ = listen(&trigger, false);
+                }
+            }
+            Order::Stopped => self.stopped = true,
         }
     }
 
-    /// The folders in which programs are looked for. A relative one means another folder to everybody who reads it.
-    fn hello(&mut self) -> Value {
+    /// What this machine is. A relative folder in the search path means another folder to everybody who reads it.
+    fn machine(&mut self) -> Input {
         let path = std::env::var_os("PATH").unwrap_or_default();
         let folders = std::env::split_paths(&path).filter(|folder| folder.is_absolute());
-        let folders: Vec<String> = folders.filter_map(|folder| folder.into_os_string().into_string().ok()).collect();
-        let workspace = self.gate.borrow_mut().files().workspace().to_string_lossy().into_owned();
-        let temp = std::env::temp_dir().to_string_lossy().into_owned();
-        json!({"type": "hello", "workspace": workspace, "path": folders, "temp": temp, "prompts": self.options.prompt.is_some()})
+        Input::Machine(Machine {
+            workspace: self.gate.borrow_mut().files().workspace().to_string_lossy().into_owned(),
+            search_path: folders.filter_map(|folder| folder.into_os_string().into_string().ok()).collect(),
+            temporary: Some(std::env::temp_dir().to_string_lossy().into_owned()),
+            runs_prompts: self.options.prompt.is_some(),
+            confines: false,
+        })
     }
 
     fn now(&self) -> u64 {
@@ -300,6 +353,7 @@ impl<G: BorrowMut<Tollgate>> Hooks<G> {
             running.cancel();
         }
         self.running.clear();
+        self.looking_up.clear();
         self.awaited.clear();
         self.answers.clear();
         self.greeted = None;
@@ -321,26 +375,6 @@ impl<G: BorrowMut<Tollgate>> Drop for Hooks<G> {
             }
         }
     }
-}
-
-fn tell(whom: &mut Option<Box<Told>>, what: Option<&Value>) {
-    if let (Some(tell), Some(what)) = (whom, what) {
-        tell(what);
-    }
-}
-
-fn done(command: u64, ending: Value) -> Value {
-    let mut input = Map::from_iter([("type".to_owned(), "done".into()), ("id".to_owned(), command.into())]);
-    if let Value::Object(ending) = ending {
-        input.extend(ending);
-    }
-    Value::Object(input)
-}
-
-/// A field as it was written: a number may not survive being read.
-fn as_written(object: &[u8], field: &str) -> Vec<u8> {
-    let fields: HashMap<String, &RawValue> = serde_json::from_slice(object).unwrap_or_default();
-    fields.get(field).map_or_else(|| b"{}".to_vec(), |value| value.get().as_bytes().to_vec())
 }
 
 /// The event that is waited for, where an answer says so.

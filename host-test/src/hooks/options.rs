@@ -3,20 +3,22 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use serde_json::Value;
+use super::record::{HookApproval, HookRecord};
+use crate::lookups::Lookups;
 
-pub(super) type Told = dyn FnMut(&Value) + Send;
+type Told<T> = dyn FnMut(&T) + Send;
 type Listens = dyn FnMut(&str, bool) -> Result<(), String> + Send;
-type Prompts = dyn Fn(&Prompt) -> Result<Said, String> + Send + Sync;
+type Prompts = dyn Fn(&Prompt) -> Result<PromptOutput, String> + Send + Sync;
 
 /// What an embedder gives to its [`Hooks`](super::Hooks): who is told what happens, and who runs prompts. All of it can be
 /// left out.
 #[derive(Default)]
 pub struct Options {
-    pub(super) on_record: Option<Box<Told>>,
-    pub(super) on_approval: Option<Box<Told>>,
+    pub(super) on_record: Option<Box<Told<HookRecord>>>,
+    pub(super) on_approval: Option<Box<Told<HookApproval>>>,
     pub(super) on_listen: Option<Box<Listens>>,
     pub(super) prompt: Option<Arc<Prompts>>,
+    pub(super) lookups: Option<Lookups>,
 }
 
 impl Options {
@@ -25,17 +27,16 @@ impl Options {
         Self::default()
     }
 
-    /// Is told of every run, whenever its status changes: `{"id","hook","trigger","status",…}`.
+    /// Called whenever a run changes its status.
     #[must_use]
-    pub fn on_record(mut self, told: impl FnMut(&Value) + Send + 'static) -> Self {
+    pub fn on_record(mut self, told: impl FnMut(&HookRecord) + Send + 'static) -> Self {
         self.on_record = Some(Box::new(told));
         self
     }
 
-    /// Is told once of every hook of the workspace that wants to run and that nobody has approved as it is:
-    /// `{"hook","digest","why","shows"}`.
+    /// Called once for every hook of the workspace that wants to run and that nobody has approved as it is.
     #[must_use]
-    pub fn on_approval(mut self, told: impl FnMut(&Value) + Send + 'static) -> Self {
+    pub fn on_approval(mut self, told: impl FnMut(&HookApproval) + Send + 'static) -> Self {
         self.on_approval = Some(Box::new(told));
         self
     }
@@ -47,9 +48,16 @@ impl Options {
         self
     }
 
+    /// Who is asked about the concepts that calls name. Without it, commands and MCP servers are run in the workspace.
+    #[must_use]
+    pub fn lookups(mut self, lookups: Lookups) -> Self {
+        self.lookups = Some(lookups);
+        self
+    }
+
     /// Runs prompts, each in a thread of its own; says why it could not.
     #[must_use]
-    pub fn prompt(mut self, run: impl Fn(&Prompt) -> Result<Said, String> + Send + Sync + 'static) -> Self {
+    pub fn prompt(mut self, run: impl Fn(&Prompt) -> Result<PromptOutput, String> + Send + Sync + 'static) -> Self {
         self.prompt = Some(Arc::new(run));
         self
     }
@@ -74,7 +82,7 @@ impl Prompt {
 
 /// What came of a prompt, in the terms of a program.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Said {
+pub struct PromptOutput {
     /// 0 for success.
     pub exit_code: i32,
     /// What it answered.

@@ -2,14 +2,19 @@
 
 use std::sync::mpsc;
 
-use serde_json::{Value, json};
+use serde_json::Value;
+
+use crate::bindings::exports::tollgate::hooks::augment::Answer;
+use crate::bindings::exports::tollgate::hooks::engine::{Ending, Event, Input, Listening};
 
 /// What happened, for the thread that drives the hooks.
 pub(super) enum Message {
     /// An input for the gate, as it is.
-    Input(Value),
+    Input(Input),
     /// A run has ended. The instance that asked for it may be gone.
-    Ended { instance: u64, command: u64, ending: Value },
+    Ended { instance: u64, command: u64, ending: Ending },
+    /// A lookup has ended.
+    Found { instance: u64, command: u64, answer: Answer },
     /// Nothing that could be said; look again.
     Wake,
 }
@@ -21,27 +26,28 @@ pub struct Remote(pub(super) mpsc::Sender<Message>);
 impl Remote {
     /// Something happened that hooks may be declared for.
     pub fn notify(&self, event: &str, session: Option<&str>, data: &Value) {
-        self.input(json!({"type": "event", "event": event, "session": session, "data": data}));
+        let (name, session) = (event.to_owned(), session.map(str::to_owned));
+        self.input(Input::Event(Event { name, session, data: data.to_string().into_bytes() }));
     }
 
     /// A person cancels a run.
     pub fn cancel(&self, run: &str) {
-        self.input(json!({"type": "cancel", "run": run}));
+        self.input(Input::Cancel(run.to_owned()));
     }
 
     /// Nothing more is begun. What is under way is waited for, or canceled.
     pub fn shutdown(&self, drain: bool) {
-        self.input(json!({"type": "shutdown", "drain": drain}));
+        self.input(Input::Shutdown(drain));
     }
 
     /// Whether a trigger is listened to; else why not. Only for what could not be said at once.
     pub fn listening(&self, trigger: &str, failed: Option<&str>) {
-        self.input(json!({"type": "listening", "trigger": trigger, "failed": failed}));
+        self.input(Input::Listening(Listening { trigger: trigger.to_owned(), failed: failed.map(str::to_owned) }));
     }
 
     /// The declarations of hooks may have changed.
     pub fn reload(&self) {
-        self.input(json!({"type": "reload"}));
+        self.input(Input::Reload);
     }
 
     /// Lets [`Hooks::work`](super::Hooks::work) return.
@@ -49,7 +55,7 @@ impl Remote {
         self.send(Message::Wake);
     }
 
-    fn input(&self, input: Value) {
+    fn input(&self, input: Input) {
         self.send(Message::Input(input));
     }
 

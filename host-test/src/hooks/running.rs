@@ -5,15 +5,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use serde_json::{Map, Value, json};
-
 use super::options::{Options, Prompt};
 use super::remote::{Message, Remote};
-use super::script::{Copy, Unusable};
+use super::script::{PrivateCopy, Unusable};
+use crate::bindings::exports::tollgate::hooks::engine;
+use crate::bindings::exports::tollgate::hooks::engine::{Ending, Exited, ScriptCopy, Surroundings};
 use crate::files::Files;
-use crate::process::{self, Canceler, Ending, MOST_OUTPUT, Program};
+use crate::process::{self, Canceler, Program};
 
-/// How a run is called off.
+/// How a run is canceled.
 pub(super) enum Running {
     Process(Canceler),
     /// A function cannot be stopped. It is told, and what it says then is not heard.
@@ -44,56 +44,73 @@ pub(super) struct Report {
     remote: Remote,
     instance: u64,
     command: u64,
-    ending: Value,
+    ending: Ending,
 }
 
 impl Report {
     pub(super) fn new(remote: Remote, instance: u64, command: u64) -> Self {
-        Self { remote, instance, command, ending: json!({"failed": "the host could not start a thread for it"}) }
+        Self { remote, instance, command, ending: Ending::Failed("the host could not start a thread for it".to_owned()) }
     }
 
     /// What to report once this goes.
-    fn set(&mut self, ending: Value) {
+    fn set(&mut self, ending: Ending) {
         self.ending = ending;
     }
 }
 
 impl Drop for Report {
     fn drop(&mut self) {
-        let (instance, command, ending) = (self.instance, self.command, self.ending.take());
-        self.remote.send(Message::Ended { instance, command, ending });
+        let ending = std::mem::replace(&mut self.ending, Ending::Canceled);
+        self.remote.send(Message::Ended { instance: self.instance, command: self.command, ending });
     }
 }
 
-/// Starts what a command `run` or `prompt` asks for.
-pub(super) fn start(body: Value, files: &Arc<Files>, options: &Options, mut report: Report) -> Running {
-    let prompt = body.get("prompt").and_then(Value::as_str).map(str::to_owned);
-    if let (Some(text), Some(run)) = (&prompt, &options.prompt) {
-        let (run, canceled) = (Arc::clone(run), Arc::new(AtomicBool::new(false)));
-        let hook = body.get("hook").and_then(Value::as_str).unwrap_or_default().to_owned();
-        let prompt = Prompt { hook, text: text.clone(), canceled: Arc::clone(&canceled) };
-        let answer = move || {
-            report.set(json!({"failed": "the function that runs prompts failed"}));
-            report.set(match run(&prompt) {
-                Ok(said) => {
-                    json!({"exit": said.exit_code, "stdout": said.stdout, "stderr": said.stderr, "truncated": false})
-                }
-                Err(why) => json!({"failed": why}),
-            });
-        };
-        return started(answer, Running::Function(canceled));
-    }
-    if prompt.is_some() && body.get("argv").is_none_or(Value::is_null) {
-        report.set(json!({"missing": true}));
-        return Running::Reported;
-    }
+/// Starts a program.
+pub(super) fn run(ordered: engine::Run, files: &Arc<Files>, report: Report) -> Running {
+    let engine::Run { argv, stdin, copy, surroundings } = ordered;
+    program(argv, stdin, copy, surroundings, files, report)
+}
+
+/// Has a prompt answered, by the embedder's function or by a program.
+pub(super) fn prompt(ordered: engine::Prompt, files: &Arc<Files>, options: &Options, mut report: Report) -> Running {
+    let engine::Prompt { text, argv, surroundings } = ordered;
+    let Some(answer) = &options.prompt else {
+        if argv.is_empty() {
+            report.set(Ending::Missing);
+            return Running::Reported;
+        }
+        return program(argv, text, None, surroundings, files, report);
+    };
+    let (answer, canceled) = (Arc::clone(answer), Arc::new(AtomicBool::new(false)));
+    let prompt = Prompt { hook: surroundings.hook, text, canceled: Arc::clone(&canceled) };
+    let work = move || {
+        report.set(Ending::Failed("the function that runs prompts failed".to_owned()));
+        report.set(match answer(&prompt) {
+            Ok(output) => {
+                let (code, stdout, stderr) = (Some(output.exit_code), output.stdout, output.stderr);
+                Ending::Exited(Exited { code, stdout, stderr, truncated: false })
+            }
+            Err(why) => Ending::Failed(why),
+        });
+    };
+    started(work, Running::Function(canceled))
+}
+
+fn program(
+    argv: Vec<String>,
+    stdin: String,
+    copy: Option<ScriptCopy>,
+    surroundings: Surroundings,
+    files: &Arc<Files>,
+    mut report: Report,
+) -> Running {
     let (run, files) = (process::Run::new(), Arc::clone(files));
     let canceler = run.canceler();
-    let carry_out = move || {
-        report.set(json!({"failed": "the host failed to run it"}));
-        report.set(carry_out(run, &body, prompt.as_deref(), &files));
+    let work = move || {
+        report.set(Ending::Failed("the host failed to run it".to_owned()));
+        report.set(carry_out(run, argv, &stdin, copy.as_ref(), &surroundings, &files));
     };
-    started(carry_out, Running::Process(canceler))
+    started(work, Running::Process(canceler))
 }
 
 /// Where there is no thread to be had, the work is dropped, and its report with it.
@@ -104,39 +121,40 @@ fn started(work: impl FnOnce() + Send + 'static, running: Running) -> Running {
     }
 }
 
-fn carry_out(run: process::Run, body: &Value, prompt: Option<&str>, files: &Files) -> Value {
-    let text = |name: &str| body.get(name).and_then(Value::as_str).unwrap_or_default();
-    let texts = |name: &str| body.get(name).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
-    let mut argv: Vec<String> = texts("argv").map(str::to_owned).collect();
+fn carry_out(
+    run: process::Run,
+    mut argv: Vec<String>,
+    stdin: &str,
+    copy: Option<&ScriptCopy>,
+    surroundings: &Surroundings,
+    files: &Files,
+) -> Ending {
     // The copy stays until the program has ended.
-    let order = body.get("script").filter(|order| !order.is_null());
-    let copied = order.map(|order| Copy::ordered(order, files).and_then(|copy| copy.redirect(&mut argv).map(|()| copy)));
+    let copied = copy.map(|copy| PrivateCopy::make(copy, files).and_then(|copy| copy.redirect(&mut argv).map(|()| copy)));
     let _copy = match copied.transpose() {
         Ok(copy) => copy,
-        Err(Unusable::Changed(path)) => return json!({"changed": path}),
-        Err(Unusable::Failed(why)) => return json!({"failed": why}),
+        Err(Unusable::Changed(path)) => return Ending::Changed(path),
+        Err(Unusable::Failed(why)) => return Ending::Failed(why),
     };
-    let inherit: Vec<&str> = texts("env").collect();
-    let set = body.get("set").and_then(Value::as_object).into_iter().flat_map(Map::iter);
-    let set: Vec<(&str, &str)> = set.filter_map(|(name, value)| Some((name.as_str(), value.as_str()?))).collect();
-    let bound = body.get("output_bytes").and_then(Value::as_u64).and_then(|bytes| usize::try_from(bytes).ok());
+    let inherit: Vec<&str> = surroundings.inherit.iter().map(String::as_str).collect();
+    let set: Vec<(&str, &str)> = surroundings.set.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
     let program = Program {
         argv: &argv,
-        input: prompt.unwrap_or_else(|| text("stdin")).as_bytes(),
-        folder: &files.workspace().join(Path::new(text("cwd"))),
+        input: stdin.as_bytes(),
+        folder: &files.workspace().join(Path::new(&surroundings.cwd)),
         inherit: &inherit,
         set: &set,
-        output_bytes: bound.unwrap_or(MOST_OUTPUT),
+        output_bytes: usize::try_from(surroundings.output_bytes).unwrap_or(usize::MAX),
     };
     match run.carry_out(&program, None) {
-        Ending::Ended { status, output, complaint, truncated } => json!({
-            "exit": process::exit_code(status),
-            "stdout": String::from_utf8_lossy(&output),
-            "stderr": String::from_utf8_lossy(&complaint),
-            "truncated": truncated,
+        process::Ending::Ended { status, output, complaint, truncated } => Ending::Exited(Exited {
+            code: Some(process::exit_code(status)),
+            stdout: String::from_utf8_lossy(&output).into_owned(),
+            stderr: String::from_utf8_lossy(&complaint).into_owned(),
+            truncated,
         }),
-        Ending::Missing => json!({"missing": true}),
-        Ending::Canceled | Ending::Late => json!({"canceled": true}),
-        Ending::Failed(fault) => json!({"failed": fault.to_string()}),
+        process::Ending::Missing => Ending::Missing,
+        process::Ending::Canceled | process::Ending::Late => Ending::Canceled,
+        process::Ending::Failed(fault) => Ending::Failed(fault.to_string()),
     }
 }

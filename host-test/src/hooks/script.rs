@@ -6,10 +6,10 @@ use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
-use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 use tempfile::TempDir;
 
+use crate::bindings::exports::tollgate::hooks::engine::{CheckedFile, CopiedArgument, ScriptCopy};
 use crate::bindings::tollgate::hooks::workspace::Root;
 use crate::files::{Files, hexed};
 
@@ -24,7 +24,7 @@ const LEFT_BEHIND: Duration = Duration::from_secs(2 * 86_400);
 
 /// A copy in a folder that is the user's alone. It goes when this goes.
 #[derive(Debug)]
-pub(super) struct Copy {
+pub(super) struct PrivateCopy {
     folder: TempDir,
     /// The words that name files of the copy.
     words: Vec<(usize, String)>,
@@ -39,30 +39,23 @@ pub(super) enum Unusable {
     Failed(String),
 }
 
-impl Copy {
-    /// Copies what a command `run` orders. Each file is read once, and the bytes that were hashed are the bytes that are
-    /// written.
-    pub(super) fn ordered(order: &Value, files: &Files) -> Result<Self, Unusable> {
-        let list = |name: &str| order.get(name).and_then(Value::as_array).into_iter().flatten();
-        let text = |value: &Value, name: &str| value.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
-        let folder = fresh_folder(list("folders").filter_map(Value::as_str))?;
+impl PrivateCopy {
+    /// Copies what the gate orders. Each file is read once, and the bytes that were hashed are the bytes that are written.
+    pub(super) fn make(ordered: &ScriptCopy, files: &Files) -> Result<Self, Unusable> {
+        let folder = fresh_folder(ordered.folders.iter().map(String::as_str))?;
         let mut left = MAX_BYTES;
-        for file in list("files") {
-            let path = text(file, "path");
+        for CheckedFile { path, digest } in &ordered.files {
             // What cannot be read is not what was approved either.
-            let bytes = files.read(Root::Project, &path, left).map_err(|_| Unusable::Changed(path.clone()))?;
+            let bytes = files.read(Root::Project, path, left).map_err(|_| Unusable::Changed(path.clone()))?;
             left = left.saturating_sub(bytes.len() as u64);
-            if hexed(&Sha256::digest(&bytes)) != text(file, "digest") {
-                return Err(Unusable::Changed(path));
+            if hexed(&Sha256::digest(&bytes)) != *digest {
+                return Err(Unusable::Changed(path.clone()));
             }
-            write(folder.path(), &path, &bytes)
+            write(folder.path(), path, &bytes)
                 .map_err(|why| Unusable::Failed(format!("`{path}` cannot be copied to `{}`: {why}", folder.path().display())))?;
         }
-        let word = |word: &Value| {
-            let arg = word.get("arg").and_then(Value::as_u64).and_then(|arg| usize::try_from(arg).ok());
-            arg.map(|arg| (arg, text(word, "path")))
-        };
-        Ok(Self { words: list("words").filter_map(word).collect(), folder })
+        let word = |word: &CopiedArgument| (usize::try_from(word.index).unwrap_or(usize::MAX), word.path.clone());
+        Ok(Self { words: ordered.arguments.iter().map(word).collect(), folder })
     }
 
     /// Makes the words lead to the copy.
@@ -146,8 +139,6 @@ fn create(path: &Path, bytes: &[u8]) -> io::Result<()> {
 mod tests {
     use std::fs;
 
-    use serde_json::json;
-
     use super::*;
 
     #[test]
@@ -163,10 +154,14 @@ mod tests {
         let files = Files::open(temp.path(), None, None).unwrap();
         let folder = outside.path().join("not/there/yet");
         let order = |paths: &[(&str, &str)]| {
-            let paths: Vec<Value> = paths.iter().map(|(path, digest)| json!({"path": path, "digest": digest})).collect();
-            json!({"files": paths, "words": [{"arg": 1, "path": "hooks/a.sh"}], "folders": ["/dev/null/x", folder]})
+            let file = |(path, digest): &(&str, &str)| CheckedFile { path: (*path).to_owned(), digest: (*digest).to_owned() };
+            ScriptCopy {
+                files: paths.iter().map(file).collect(),
+                arguments: vec![CopiedArgument { index: 1, path: "hooks/a.sh".to_owned() }],
+                folders: vec!["/dev/null/x".to_owned(), folder.to_str().unwrap().to_owned()],
+            }
         };
-        let copy = Copy::ordered(&order(&[("hooks/a.sh", &digest), ("hooks/lib/b.sh", &digest)]), &files).unwrap();
+        let copy = PrivateCopy::make(&order(&[("hooks/a.sh", &digest), ("hooks/lib/b.sh", &digest)]), &files).unwrap();
         let mut argv = ["sh", "hooks/a.sh", "x"].map(str::to_owned);
         copy.redirect(&mut argv).unwrap();
         let script = Path::new(&argv[1]);
@@ -181,12 +176,12 @@ mod tests {
         assert_eq!(fs::read_dir(&folder).unwrap().count(), 0);
 
         for (path, digest) in [("hooks/lib/b.sh", "sha256:00"), ("out.sh", &digest), ("../x", &digest), ("none.sh", &digest)] {
-            let made = Copy::ordered(&order(&[("hooks/a.sh", &hexed(&Sha256::digest(text))), (path, digest)]), &files);
+            let made = PrivateCopy::make(&order(&[("hooks/a.sh", &hexed(&Sha256::digest(text))), (path, digest)]), &files);
             assert!(matches!(made, Err(Unusable::Changed(changed)) if changed == path), "{path}");
             assert_eq!(fs::read_dir(&folder).unwrap().count(), 0, "nothing is left of {path}");
         }
-        let nowhere = json!({"files": [], "words": [], "folders": ["/dev/null/x"]});
-        assert!(matches!(Copy::ordered(&nowhere, &files), Err(Unusable::Failed(why)) if why.contains("TMPDIR")));
+        let nowhere = ScriptCopy { files: Vec::new(), arguments: Vec::new(), folders: vec!["/dev/null/x".to_owned()] };
+        assert!(matches!(PrivateCopy::make(&nowhere, &files), Err(Unusable::Failed(why)) if why.contains("TMPDIR")));
     }
 
     #[test]

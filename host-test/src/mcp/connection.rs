@@ -15,7 +15,7 @@ use tokio::sync::{oneshot, watch};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-use crate::bindings::exports::tollgate::hooks::augment::Answer;
+use crate::bindings::exports::tollgate::hooks::augment::{Answer, Program};
 use crate::process;
 
 /// A server that is not ready after so long is given up. A package may have to be fetched first.
@@ -37,13 +37,10 @@ pub(super) struct Start {
 }
 
 impl Start {
-    /// As the gate says it; none where it says nothing.
-    pub(super) fn read(start: &Value, folder: &Path) -> Option<Self> {
-        let argv = process::words(start.get("argv")?);
-        let env = start.get("env").and_then(Value::as_object).into_iter().flatten();
-        let env = env.filter_map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned()))).collect();
-        let inherit = start.get("inherit").map(process::words).unwrap_or_default();
-        Some(Self { argv, env, inherit, folder: folder.to_owned() })
+    /// As the gate says it.
+    pub(super) fn new(start: &Program, folder: &Path) -> Self {
+        let Program { argv, inherit, set, .. } = start.clone();
+        Self { argv, env: set, inherit, folder: folder.to_owned() }
     }
 
     fn spawn(&self) -> io::Result<Child> {

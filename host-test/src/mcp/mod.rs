@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-use crate::bindings::exports::tollgate::hooks::augment::Answer;
+use crate::bindings::exports::tollgate::hooks::augment::{Answer, McpTool};
 use connection::{Connection, Start};
 
 /// After its time, an answer may be so long on its way here.
@@ -41,15 +41,14 @@ struct Question {
 impl Servers {
     /// Calls a tool as the gate asks for it, and waits at most so long. Where the gate does not say how the server is started,
     /// it is not there.
-    pub(crate) fn ask(&self, asked: &Value, folder: &Path, most: Duration) -> Answer {
-        let Some(start) = asked.get("start").and_then(|start| Start::read(start, folder)) else { return Answer::Unavailable };
-        let text = |key: &str| asked.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+    pub(crate) fn ask(&self, asked: &McpTool, folder: &Path, most: Duration) -> Answer {
+        let Some(start) = &asked.start else { return Answer::Unavailable };
         let (reply, answer) = mpsc::channel();
         let question = Question {
-            key: format!("{}\0{}", text("server"), asked.get("start").unwrap_or(&Value::Null)),
-            start,
-            tool: text("tool"),
-            arguments: asked.get("arguments").cloned().unwrap_or_default(),
+            key: format!("{}\0{start:?}", asked.server),
+            start: Start::new(start, folder),
+            tool: asked.tool.clone(),
+            arguments: serde_json::from_slice(&asked.arguments).unwrap_or_default(),
             deadline: Instant::now() + most,
             reply,
         };

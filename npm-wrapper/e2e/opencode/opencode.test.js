@@ -25,7 +25,7 @@ const FILES = {
 };
 
 const SELECT = ['select_active_intent', { intent_id: 'INT-001' }];
-const OUT = /^`src\/billing\/\S+` is not in the scope of INT-001 .*; keep to these files, or select the intent that owns it$/;
+const OUT = /^Tollgate: `src\/billing\/\S+` is not in the scope of INT-001 .*; keep to these files, or select the intent that owns it \(out_of_scope\)$/;
 
 const patch = (...lines) => ['apply_patch', { patchText: ['*** Begin Patch', ...lines, '*** End Patch'].join('\n') }];
 const bash = (command) => ['bash', { command, description: 'Runs it' }];
@@ -74,12 +74,12 @@ describe('OpenCode', { concurrency: 2 }, () => {
       files: { ...FILES, '.opencode/plugin/tollgate.js': fs.readFileSync(path.join(wrapper, 'dist/opencode.bundle.js')) },
       scripts: (root) => {
         const { turns, flat } = rehearsed([
-          [['write', { filePath: at(root, 'src/auth/new.ts'), content: 'new\n' }, /^no intent is active; call select_active_intent first/]],
+          [['write', { filePath: at(root, 'src/auth/new.ts'), content: 'new\n' }, /^Tollgate: no intent is active; call select_active_intent first/]],
           [
-            ['list_intents', {}, /"active": null[^]*"INT-001"/],
-            ['select_active_intent', { intent_id: 'INT-9' }, /^there is no intent `INT-9`; choose one of: INT-001/],
+            ['list_intents', {}, /"INT-001"[^]*"active": null/],
+            ['select_active_intent', { intent_id: 'INT-9' }, /^Tollgate: there is no intent `INT-9`; choose one of: INT-001/],
           ],
-          [[...SELECT, /^INT-001 \(Login hardening, IN_PROGRESS\) is the active intent now/]],
+          [[...SELECT, /^The active intent is INT-001 \(Login hardening, IN_PROGRESS\)\./]],
           [['write', { filePath: at(root, 'src/auth/new.ts'), content: 'new\n' }, /^Wrote file/]],
           [
             ['write', { filePath: at(root, 'src/billing/pay.ts'), content: 'x' }, OUT],
@@ -96,7 +96,7 @@ describe('OpenCode', { concurrency: 2 }, () => {
           [[...bash("echo 'as [[rate-limits]] says' > src/auth/note.txt; cat src/auth/note.txt; exit 3"), /^as \[\[rate-limits\]\] says\n/]],
           [['edit', { filePath: at(root, 'src/auth/login.ts'), oldString: 'absent', newString: 'x' }, /^Could not find oldString/]],
           [['read', { filePath: at(root, 'src/billing/pay.ts') }, /1: pay/]],
-          [['write', { filePath: at(root, 'src/auth/limits.ts'), content: '// [[rate-limits]]\n' }, /^Wrote file/]],
+          [['write', { filePath: at(root, 'src/auth/limits.ts'), content: '// [[rate-limits]]\n' }, /^Wrote file[^]*Five attempts a minute/]],
           [[...bash('sh build.sh'), /src\/billing\/made\.ts/]],
           'All done.',
         ]);
@@ -113,9 +113,9 @@ describe('OpenCode', { concurrency: 2 }, () => {
     // The command was given the note, as a comment, and did what it does without.
     assert.match(output, /# Five attempts a minute per account\./);
     assert.equal(fs.readFileSync(at(workspace, 'src/auth/note.txt'), 'utf8'), 'as [[rate-limits]] says\n');
-    // What is written stays as it is; the model is told instead, once.
+    // What is written stays as it is; the model is told behind the result instead.
     assert.equal(fs.readFileSync(at(workspace, 'src/auth/limits.ts'), 'utf8'), '// [[rate-limits]]\n');
-    assert.deepEqual(requests.filter((request) => systemOf(request).includes(NOTE)).length, 1);
+    assert.deepEqual(requests.filter((request) => systemOf(request).includes(NOTE)), []);
     assert.equal(fs.readFileSync(at(workspace, 'src/billing/pay.ts'), 'utf8'), 'pay\n');
     assert.ok(!fs.existsSync(at(workspace, 'src/auth/ok.ts')));
     assert.deepEqual(ledger(played).map(short), [
@@ -145,7 +145,7 @@ describe('OpenCode', { concurrency: 2 }, () => {
           'The sub-agent is done.',
         ]);
         const own = rehearsed([
-          [[...SELECT, /is the active intent now/]],
+          [[...SELECT, /^The active intent is INT-001/]],
           [[...patch('*** Update File: src/auth/login.ts', '@@', ' one', '-two', '+TWO'), /^Success/]],
           [
             [...patch('*** Update File: src/auth/login.ts', '*** Move to: src/billing/login.ts', '@@', ' one', '-TWO', '+x'), OUT],
@@ -158,7 +158,7 @@ describe('OpenCode', { concurrency: 2 }, () => {
           [['files_edit_file', { path: path.join(root, 'src/auth/mcp.txt'), edits: [{ oldText: 'absent', newText: 'x' }] }, /Could not find|match/]],
           [['task', { description: 'Help', prompt: 'SUBTASK: as [[rate-limits]] says', subagent_type: 'general' }, /The sub-agent is done\./]],
           [['clear_active_intent', {}, /^No intent is active now\.$/]],
-          [[...patch('*** Add File: src/auth/late.ts', '+late'), /^no intent is active/]],
+          [[...patch('*** Add File: src/auth/late.ts', '+late'), /^Tollgate: no intent is active/]],
           'All done.',
         ]);
         [calls, childs] = [own.flat, child.flat];

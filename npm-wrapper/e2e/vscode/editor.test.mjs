@@ -188,8 +188,8 @@ test('another extension shares the gate, and an agent of the editor has its tool
   assert.equal(report.error, undefined);
   assert.match(report.session, /^vscode-[0-9a-f]{8}$/);
   assert.deepEqual([report.inScope, report.outOfScope, report.entries], ['in_scope', 'out_of_scope', 1]);
-  assert.deepEqual(report.event, { continue: true, systemMessage: null, data: { model: 'm' } });
-  assert.match(report.listed, /INT-002: Billing rounding/);
+  assert.deepEqual(report.event, { proceed: true, systemMessage: null, data: { model: 'm' } });
+  assert.match(report.listed, /"INT-002"[^]*"Billing rounding"/);
   assert.match(report.selected, /Billing rounding/);
   assert.match(report.refused, /INT-404/);
   assert.equal(report.current, 'INT-002');

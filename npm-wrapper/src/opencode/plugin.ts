@@ -1,81 +1,118 @@
-import { createTollgate, digest, type HookApproval, Hooks, type Tollgate, version } from '../index.js';
+import { isDeepStrictEqual } from 'node:util';
+import { createTollgate, digest, type HookApproval, locate, type Tollgate, TollgateError, version } from '../index.js';
+import { isGoverned, letsFaultsPass } from '../on_fault.js';
 import type { PluginInput, PluginOptions } from '../opencode.js';
-import { Calls, type Place } from './calls.js';
-import { Faults } from './faults.js';
-import { fields, textIn, type ToolInput } from './host.js';
 import { hostLog, type Log } from './log.js';
-import { workspaceOf } from './place.js';
-import { Prompts } from './prompts.js';
-import { Sessions } from './sessions.js';
-import { intentTools } from './tools.js';
+import { ownTools } from './tools.js';
+
+/** The callbacks that the gate hears of, and `event` and `dispose`. */
+const HOOKS = [
+  'chat.message',
+  'chat.params',
+  'experimental.chat.system.transform',
+  'experimental.text.complete',
+  'tool.execute.before',
+  'tool.execute.after',
+];
+
+/** What the gate hears of OpenCode's bus, beside calls that failed; every piece of an answer is told of there as it grows. */
+const EVENTS = ['session.created', 'session.idle', 'session.deleted'];
+
+/** How long OpenCode is kept from ending. */
+const MAX_DISPOSE_MS = 3_000;
+
+type Fields = Record<string, unknown>;
+
+interface HostEvent {
+  type: string;
+  properties?: { part?: { state?: { status?: unknown } } };
+}
 
 /** What OpenCode calls while it works, by its own names. */
-export function start({ client, directory }: PluginInput, options: PluginOptions | undefined): object {
+export function start({ client, directory, worktree }: PluginInput, options: PluginOptions | undefined): object {
   const log = hostLog(client, options?.debug === true);
-  const home = textIn(options?.home);
-  const state = textIn(options?.state);
-  const workspace = workspaceOf(directory, home);
-  const faults = new Faults(workspace, home, log);
+  const { home, state } = options ?? {};
+  // OpenCode's own word for no repository.
+  const around = worktree === undefined || worktree === '/' ? directory : worktree;
   try {
-    const gate = createTollgate({ workspace, home, state, log });
+    const workspace = locate('opencode', undefined, { directory }, { cwd: directory, home, state }) ?? around;
+    const hooks = { onApproval: (approval: HookApproval) => log('warn', wanting(approval)) };
+    const gate = createTollgate({ workspace, home, state, log, hooks });
     const governed = gate.perform({ op: 'list-intents' }).governed === true;
-    return gated(gate, governed, faults, { workspace, directory }, log);
+    const standing = governed ? 'governed' : 'not governed: it has no .orchestration/';
+    log('info', `Tollgate ${version} (${digest}) is live; \`${workspace}\` is ${standing}`);
+    const callbacks = callbacksOf(gate, directory, (error, hook) => unanswered(error, hook, workspace, home, log));
+    // Where nothing is governed there is nothing to select, and the model is spared the tools.
+    return { ...callbacks, ...(governed ? { tool: ownTools(gate) } : {}) };
   } catch (error) {
-    return gateless(faults, error);
+    // OpenCode drops a plugin that throws and goes on without it, so one without a gate stays and keeps calls from running.
+    const refuse = async () => unanswered(error, 'tool.execute.before', around, home, log);
+    return { 'tool.execute.before': refuse };
   }
 }
 
-function gated(gate: Tollgate, governed: boolean, faults: Faults, place: Place, log: Log): object {
-  const { workspace } = place;
-  const standing = governed ? 'governed' : 'not governed: it has no .orchestration/';
-  log('info', `Tollgate ${version} (${digest}) is live; \`${workspace}\` is ${standing}`);
-  const prompts = new Prompts();
-  const hooks = new Hooks(gate, { onApproval: (approval) => log('warn', wanting(approval)) });
-  const calls = new Calls(gate, hooks, prompts, faults, place);
-  const sessions = new Sessions(calls, gate, hooks, prompts, faults);
-  // Where nothing is governed there is nothing to select, and the model is spared the tools.
-  return { ...callbacks(calls, sessions), ...(governed ? { tool: intentTools(gate) } : {}) };
+/** Every callback hands its payload to the gate, and does what the answer says. */
+function callbacksOf(gate: Tollgate, directory: string, failed: (error: unknown, hook: string) => void): object {
+  const pass = async (hook: string, input: unknown, output?: unknown) => {
+    let answer: { throw?: string; output?: Fields };
+    try {
+      const { text } = await gate.respond('opencode', undefined, payloadOf({ hook, input, output, directory, lasting: true }));
+      answer = JSON.parse(text) as typeof answer;
+    } catch (error) {
+      return failed(error, hook);
+    }
+    if (answer.throw !== undefined) throw new Error(answer.throw);
+    setInPlace(output, answer.output);
+  };
+  const callbacks = HOOKS.map((hook) => [hook, (input: unknown, output: unknown) => pass(hook, input, output)]);
+  return {
+    ...Object.fromEntries(callbacks),
+    // What a provider is given, keys among it, is none of the gate's business.
+    'chat.params': ({ sessionID, agent, model }: Fields, output: unknown) => pass('chat.params', { sessionID, agent, model }, output),
+    event: async ({ event }: { event: HostEvent }) => {
+      const isHeard = event.type === 'message.part.updated' ? event.properties?.part?.state?.status === 'error' : EVENTS.includes(event.type);
+      if (isHeard) await pass('event', { event });
+    },
+    dispose: async () => {
+      let timer: NodeJS.Timeout | undefined;
+      const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, MAX_DISPOSE_MS)));
+      await Promise.race([pass('dispose', {}).then(() => gate.close()), late]);
+      clearTimeout(timer);
+      void gate.close({ drain: false });
+    },
+  };
+}
+
+/** A payload as JSON. What a tool that has run returned may be no JSON, which is no reason to leave its call unentered. */
+function payloadOf(payload: Fields): string {
+  try {
+    return JSON.stringify(payload);
+  } catch (error) {
+    if (payload.hook === 'tool.execute.before') throw new TollgateError('invalid_input', 'the arguments are not JSON', error);
+    return JSON.stringify({ ...payload, output: {} });
+  }
+}
+
+/** OpenCode goes on with the very objects that it has given; new ones would be ignored. */
+function setInPlace(target: unknown, fields: unknown): void {
+  const held = target as Fields;
+  for (const [name, value] of Object.entries(fields ?? {})) {
+    const isNested = typeof value === 'object' && value !== null && typeof held[name] === 'object' && held[name] !== null;
+    if (isNested) setInPlace(held[name], value);
+    else if (!isDeepStrictEqual(held[name], value)) held[name] = value;
+  }
+}
+
+/** A gate that does not answer at all: in a governed workspace no call runs then, unless the user lets faults pass. */
+function unanswered(error: unknown, hook: string, workspace: string, home: string | undefined, log: Log): void {
+  // Causes are left out: they may quote what a call said.
+  const why = error instanceof TollgateError ? `${error.message} (${error.code})` : 'the gate failed';
+  log('error', `\`${hook}\`: ${why}`);
+  if (hook !== 'tool.execute.before' || !isGoverned(workspace) || letsFaultsPass(workspace, home)) return;
+  throw new Error(`Tollgate: ${why}; so nothing is known about the call; nobody can be asked here, so it does not run: let a person run it (gate_fault)`);
 }
 
 function wanting({ hook, why, notice }: HookApproval): string {
   const stands = notice === undefined ? `is ${why} and does not run` : `does not run: ${notice}`;
   return `the hook \`${hook}\` ${stands}; look at it with \`tollgate hooks show ${hook}\`, then approve it`;
-}
-
-/** OpenCode drops a plugin that throws and goes on without it, so one without a gate stays and keeps calls from running. */
-function gateless(faults: Faults, error: unknown): object {
-  faults.note('starting the gate', error);
-  const refuse = async () => {
-    const reason = faults.met('starting the gate', error);
-    if (reason !== undefined) throw new Error(reason);
-  };
-  return { 'tool.execute.before': refuse };
-}
-
-/** OpenCode's names for what happens. */
-function callbacks(calls: Calls, sessions: Sessions): object {
-  return {
-    event: async ({ event: { type, properties } }: HostEvent) => sessions.heard(type, fields(properties)),
-    'chat.message': async ({ sessionID }: InSession, { parts }: { parts: unknown }) => sessions.asked(sessionID, parts),
-    // Older versions give the agent whole.
-    'chat.params': async ({ sessionID, agent }: InSession & { agent: unknown }) =>
-      sessions.sent(sessionID, textIn(agent) ?? textIn(fields(agent).name)),
-    'experimental.chat.system.transform': async ({ sessionID }: Partial<InSession>, { system }: { system: string[] }) =>
-      sessions.prompted(sessionID, system),
-    'experimental.text.complete': async ({ sessionID }: InSession, { text }: { text: string }) => sessions.said(sessionID, text),
-    'tool.execute.before': async (input: ToolInput, output: { args: unknown }) => {
-      sessions.called(input.sessionID, input.tool);
-      await calls.before(input, output);
-    },
-    'tool.execute.after': async (input: ToolInput, output: unknown) => calls.after(input, output),
-    dispose: async () => sessions.dispose(),
-  };
-}
-
-interface HostEvent {
-  event: { type: string; properties: unknown };
-}
-
-interface InSession {
-  sessionID: string;
 }

@@ -1,5 +1,7 @@
 /** The answers of the operations that the editor shows, as far as it shows them. */
 
+import type { LedgerEntry } from '../ledger.js';
+
 export interface IntentDetails {
   id: string;
   name: string;
@@ -24,20 +26,8 @@ export interface IntentList {
   diagnostics: Diagnosis[];
 }
 
-export interface Entry {
-  id: string;
-  timestamp: string;
-  intent_id: string | null;
-  session_id: string;
-  tool_name: string;
-  mutation_class: string;
-  file: { relative_path: string; line_ranges?: { start: number; end: number }[] } | null;
-  scope_validation: string;
-  success: boolean;
-}
-
 export interface TracePage {
-  entries: Entry[];
+  entries: LedgerEntry[];
   before: number | null;
 }
 

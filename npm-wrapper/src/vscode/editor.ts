@@ -223,12 +223,12 @@ export class Editor implements vscode.Disposable {
     const heard = (uri: vscode.Uri, details: Record<string, unknown>) => {
       const file = folder.relative(uri);
       if (file === undefined) return;
-      const from = details.from instanceof vscode.Uri ? { from: folder.relative(details.from) ?? details.from.fsPath } : {};
-      notify({ ...details, ...from, file });
+      const old = details.old_file instanceof vscode.Uri ? details.old_file : undefined;
+      notify({ ...details, ...(old && { old_file: folder.relative(old) ?? old.fsPath }), file });
     };
-    const committed = ({ root, commit, branch }: Commit) => {
+    const committed = ({ root, ...commit }: Commit) => {
       const repo = vscode.workspace.getWorkspaceFolder(root)?.uri.toString() === folder.key ? folder.relative(root) : undefined;
-      if (repo !== undefined) notify({ repo_root: repo === '' ? '.' : repo, commit, branch });
+      if (repo !== undefined) notify({ repo_root: repo === '' ? '.' : repo, ...commit });
     };
     const failed = (why: string) => this.output.warn(`${folder.name}: cannot listen to ${trigger}: ${why}`);
     listening.set(trigger, listen(trigger, heard, committed, failed));

@@ -2,7 +2,8 @@ import * as path from 'node:path';
 import * as vscode from 'vscode';
 import type { Intent, Ruling, ToolCall } from '../calls.js';
 import { type ErrorCode, TollgateError } from '../error.js';
-import type { Entry, HookDetails, HookFault, HookList, IntentList, TracePage } from './answers.js';
+import type { LedgerEntry } from '../ledger.js';
+import type { HookDetails, HookFault, HookList, IntentList, TracePage } from './answers.js';
 import type { GateThread } from './thread.js';
 
 /** Pages of the ledger that are looked through for one answer; each is a bounded part of the file. */
@@ -75,8 +76,8 @@ export class Folder {
   }
 
   /** The newest entries of the ledger, newest first. */
-  async entries(limit: number, intent?: string): Promise<Entry[]> {
-    const found: Entry[] = [];
+  async entries(limit: number, intent?: string): Promise<LedgerEntry[]> {
+    const found: LedgerEntry[] = [];
     let before: number | null = null;
     for (let page = 0; page < MOST_PAGES && found.length < limit; page += 1) {
       const asked = { op: 'trace', limit: limit - found.length, ...(intent && { intent }), ...(before !== null && { before }) };

@@ -4,7 +4,7 @@ import * as vscode from 'vscode';
 interface Repository {
   readonly rootUri: vscode.Uri;
   readonly state: { readonly HEAD: { readonly name?: string; readonly commit?: string } | undefined; readonly onDidChange: vscode.Event<void> };
-  getCommit(ref: string): Promise<{ parents: string[] }>;
+  getCommit(ref: string): Promise<{ parents: string[]; message: string }>;
 }
 
 interface Git {
@@ -17,7 +17,9 @@ interface Git {
 export interface Commit {
   root: vscode.Uri;
   commit: string;
+  /** None where no branch is checked out. */
   branch: string | undefined;
+  message: string;
 }
 
 export function hasGit(): boolean {
@@ -50,19 +52,23 @@ function watchRepository(repository: Repository, heard: (commit: Commit) => void
     const commit = now?.commit;
     // Another branch is a checkout, not a commit.
     if (commit === undefined || commit === was?.commit || now?.name !== was?.name) return;
-    if (await follows(repository, commit, was?.commit)) heard({ root: repository.rootUri, commit, branch: now?.name });
+    const message = await messageOf(repository, commit, was?.commit);
+    if (message !== undefined) heard({ root: repository.rootUri, commit, branch: now?.name, message });
   });
 }
 
-/** Whether a commit continues, begins or amends the branch; otherwise the branch was moved, as by a reset. */
-async function follows(repository: Repository, commit: string, before: string | undefined): Promise<boolean> {
+/** The message of a commit that continues, begins or amends the branch; none where the branch was moved, as by a reset. */
+async function messageOf(repository: Repository, commit: string, before: string | undefined): Promise<string | undefined> {
   try {
-    const { parents } = await repository.getCommit(commit);
-    if (before === undefined) return parents.length === 0;
-    if (parents.includes(before)) return true;
-    const replaced = await repository.getCommit(before);
-    return parents.join() === replaced.parents.join();
+    const { parents, message } = await repository.getCommit(commit);
+    const follows = before === undefined ? parents.length === 0 : parents.includes(before) || (await replaces(parents, before));
+    return follows ? message.trim().split('\n')[0] : undefined;
   } catch {
-    return false;
+    return undefined;
+  }
+
+  async function replaces(parents: string[], amended: string): Promise<boolean> {
+    const replaced = await repository.getCommit(amended);
+    return parents.join() === replaced.parents.join();
   }
 }

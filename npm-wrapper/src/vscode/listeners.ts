@@ -27,7 +27,7 @@ const EVENTS: Record<string, (heard: Heard) => vscode.Disposable> = {
   onDidCreateFiles: (heard) => workspace.onDidCreateFiles(({ files }) => files.forEach((uri) => heard(uri, {}))),
   onDidDeleteFiles: (heard) => workspace.onDidDeleteFiles(({ files }) => files.forEach((uri) => heard(uri, {}))),
   onDidRenameFiles: (heard) =>
-    workspace.onDidRenameFiles(({ files }) => files.forEach(({ oldUri, newUri }) => heard(newUri, { from: oldUri }))),
+    workspace.onDidRenameFiles(({ files }) => files.forEach(({ oldUri, newUri }) => heard(newUri, { old_file: oldUri }))),
 };
 
 const COMMIT = 'gitCommit';

@@ -1,6 +1,6 @@
 /** What passes between the extension host and the thread that the gates live in. Plain data, because it is copied. */
 
-import type { HookApproval, HookRecord, PromptAnswer } from '../hook_types.js';
+import type { HookApproval, HookRecord, PromptOutput } from '../hook_types.js';
 
 /** How the gate of one folder is opened. */
 export interface Opening {
@@ -26,7 +26,7 @@ export type Order =
   | { type: 'prompted'; prompt: number; done: PromptResult };
 
 /** What a prompt came to. */
-export type PromptResult = PromptAnswer | { failed: string };
+export type PromptResult = PromptOutput | { failed: string };
 
 /** From the thread. */
 export type Report =

@@ -1,5 +1,6 @@
 import * as vscode from 'vscode';
-import type { Entry, HookDetails, IntentDetails, KeptRecord, Verification } from './answers.js';
+import type { LedgerEntry } from '../ledger.js';
+import type { HookDetails, IntentDetails, KeptRecord, Verification } from './answers.js';
 
 const SCHEME = 'tollgate';
 
@@ -61,9 +62,9 @@ export function intentsText(intents: IntentDetails[]): string {
   return ['# Intents', '', ...intents.flatMap(about)].join('\n');
 }
 
-export function entriesText(entries: Entry[]): string {
+export function entriesText(entries: LedgerEntry[]): string {
   if (entries.length === 0) return 'The ledger has no entries.\n';
-  const row = (entry: Entry) => {
+  const row = (entry: LedgerEntry) => {
     const ranges = (entry.file?.line_ranges ?? []).map(({ start, end }) => (start === end ? `${start}` : `${start}-${end}`));
     const file = entry.file === null ? '' : [entry.file.relative_path, ranges.join(',')].filter(Boolean).join(':');
     const how = entry.success ? entry.scope_validation : `${entry.scope_validation}, failed`;

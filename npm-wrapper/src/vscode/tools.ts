@@ -1,16 +1,22 @@
 import * as vscode from 'vscode';
 import type { Folder } from './folder.js';
-import { intentsText } from './pages.js';
 
-interface Input {
-  intent_id?: string;
+/** Marks Tollgate's own tools in a manifest. */
+const TAG = 'tollgate';
+
+/** A tool as the extension's manifest declares it. */
+interface Declared {
+  name: string;
+  displayName: string;
+  tags?: string[];
 }
 
 /**
- * The tools for the editor's own agents, as far as the manifest of the extension declares them.
+ * Tollgate's own tools for the editor's agents, as far as the manifest of the extension declares them, with the tag
+ * `tollgate`.
  *
  * @param shown the folder that the person looks at
- * @param changed called when an intent was selected
+ * @param changed called when an intent may have been selected
  */
 export function registerTools(
   context: vscode.ExtensionContext,
@@ -19,39 +25,24 @@ export function registerTools(
 ): vscode.Disposable[] {
   // Older editors, and those without agents, have no such interface.
   if (typeof vscode.lm?.registerTool !== 'function') return [];
-  const declared: { name?: string }[] = context.extension.packageJSON?.contributes?.languageModelTools ?? [];
-  const tools: [string, vscode.LanguageModelTool<Input>][] = [
-    [
-      'select_active_intent',
-      {
-        prepareInvocation: ({ input }) => ({ invocationMessage: `Selecting the intent ${input.intent_id}` }),
-        invoke: async ({ input }) => {
-          const folder = present(shown());
-          try {
-            await folder.call('selectIntent', folder.session, input.intent_id ?? '');
-          } catch (error) {
-            return said(error instanceof Error ? error.message : String(error));
-          }
+  const declared: Declared[] = context.extension.packageJSON?.contributes?.languageModelTools ?? [];
+  // An extension may declare tools of its own beside these.
+  const own = declared.filter(({ tags }) => tags?.includes(TAG));
+  return own.map(({ name, displayName }) =>
+    vscode.lm.registerTool<object>(name, {
+      prepareInvocation: () => ({ invocationMessage: displayName }),
+      invoke: async ({ input }) => {
+        const folder = present(shown());
+        try {
+          const text = await folder.call<string>('ownTool', folder.session, name, input);
           await changed(folder);
-          return said(await folder.call<string>('context', folder.session));
-        },
+          return said(text);
+        } catch (error) {
+          return said(error instanceof Error ? error.message : String(error));
+        }
       },
-    ],
-    [
-      'list_intents',
-      {
-        prepareInvocation: () => ({ invocationMessage: 'Listing the intents' }),
-        invoke: async () => {
-          const folder = present(shown());
-          await folder.refresh();
-          return said(intentsText(folder.intents.intents));
-        },
-      },
-    ],
-  ];
-  return tools
-    .filter(([name]) => declared.some((tool) => tool.name === name))
-    .map(([name, tool]) => vscode.lm.registerTool(name, tool));
+    }),
+  );
 }
 
 function present(folder: Folder | undefined): Folder {

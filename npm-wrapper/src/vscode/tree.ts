@@ -1,5 +1,6 @@
 import * as vscode from 'vscode';
-import type { Entry, IntentDetails } from './answers.js';
+import type { LedgerEntry } from '../ledger.js';
+import type { IntentDetails } from './answers.js';
 import type { Folder } from './folder.js';
 
 /** The view that the manifest declares. */
@@ -15,7 +16,7 @@ type Node =
   | { kind: 'group'; label: string; icon: string; open: boolean; children: Node[] }
   | { kind: 'text'; label: string; icon: string }
   | { kind: 'file'; folder: Folder; path: string; changes: number }
-  | { kind: 'entry'; folder: Folder; entry: Entry };
+  | { kind: 'entry'; folder: Folder; entry: LedgerEntry };
 
 /** By status. */
 const ICONS: Record<string, string> = {
@@ -119,7 +120,7 @@ function intentItem(folder: Folder, intent: IntentDetails): vscode.TreeItem {
   return item;
 }
 
-function entryItem(folder: Folder, entry: Entry): vscode.TreeItem {
+function entryItem(folder: Folder, entry: LedgerEntry): vscode.TreeItem {
   const { file } = entry;
   const range = file?.line_ranges?.[0];
   const lines = range === undefined ? '' : `:${range.start}`;

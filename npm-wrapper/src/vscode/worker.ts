@@ -9,9 +9,9 @@ import { setImmediate } from 'node:timers/promises';
 import { parentPort } from 'node:worker_threads';
 import type { Finding, Outcome, ToolCall } from '../calls.js';
 import { TollgateError } from '../error.js';
-import type { HooksOptions, PromptAnswer } from '../hook_types.js';
-import { Hooks } from '../hooks.js';
-import { createTollgate, type Tollgate } from '../index.js';
+import type { HooksOptions, PromptOutput } from '../hook_types.js';
+import type { Hooks } from '../hooks.js';
+import { callOwnTool, createTollgate, type Tollgate } from '../index.js';
 import type { Opening, Order, PromptResult, Report } from './messages.js';
 
 const port = parentPort;
@@ -34,7 +34,6 @@ function open({ folder, workspace, home, hooks, prompts: asks, triggers }: Openi
   const log = (level: 'debug' | 'info' | 'warn' | 'error', message: string, details?: unknown) =>
     report({ type: 'log', folder, level, message, ...(details === undefined ? {} : { details }) });
   try {
-    const gate = createTollgate({ workspace, home, log });
     const options: HooksOptions = {
       onRecord: (record) => report({ type: 'record', folder, record }),
       onApproval: (approval) => report({ type: 'approval', folder, approval }),
@@ -45,7 +44,8 @@ function open({ folder, workspace, home, hooks, prompts: asks, triggers }: Openi
       },
     };
     if (asks) options.runPrompt = (text, { hook, signal }) => ask(folder, hook, text, signal);
-    const place: Place = { gate, hooks: hooks ? new Hooks(gate, options) : undefined, underWay: new Map() };
+    const gate = createTollgate({ workspace, home, log, hooks: options });
+    const place: Place = { gate, hooks: hooks ? gate.hooks : undefined, underWay: new Map() };
     places.set(folder, place);
     place.hooks?.reload();
   } catch (error) {
@@ -61,7 +61,7 @@ function unheard(trigger: string, triggers: string[]): string | undefined {
 }
 
 /** Has the editor run a prompt. */
-function ask(folder: string, hook: string, text: string, signal: AbortSignal): Promise<PromptAnswer> {
+function ask(folder: string, hook: string, text: string, signal: AbortSignal): Promise<PromptOutput> {
   const prompt = ++lastPrompt;
   return new Promise((resolve, reject) => {
     const stop = () => {
@@ -101,7 +101,7 @@ async function perform({ gate, underWay }: Place, line: Line): Promise<Line> {
 }
 
 /** A place that may not run hooks answers every event with leave to go on. */
-const quiet = { continue: true, systemMessage: null, data: {} };
+const quiet = { proceed: true, systemMessage: null, data: {} };
 
 const METHODS: Record<string, (place: Place, ...args: never[]) => unknown> = {
   perform,
@@ -109,7 +109,10 @@ const METHODS: Record<string, (place: Place, ...args: never[]) => unknown> = {
   postTool: ({ gate }, call: ToolCall, outcome: Outcome) => gate.postTool(call, outcome),
   planLookups: ({ gate }, call: ToolCall) => gate.planLookups(call),
   augment: ({ gate }, call: ToolCall, findings: Finding[]) => gate.augment(call, findings),
-  augmentWith: ({ gate }, call: ToolCall, folder: string) => gate.augmentWith(call, { folder }),
+  augmentWith: ({ gate }, call: ToolCall) => gate.augmentWith(call),
+  respond: ({ gate, hooks }, program: string, event: string | undefined, payload: object) =>
+    trusted(hooks) && gate.respond(program, event, payload),
+  ownTool: ({ gate }, session: string, tool: string, args: object) => callOwnTool(gate, session, tool, args),
   selectIntent: ({ gate }, session: string, intent: string) => gate.selectIntent(session, intent),
   clearIntent: ({ gate }, session: string) => gate.clearIntent(session),
   inheritIntent: ({ gate }, session: string, parent: string) => gate.inheritIntent(session, parent),
@@ -131,7 +134,7 @@ async function carryOut(order: Exclude<Order, { type: 'open' | 'prompted' }>): P
   const place = places.get(order.folder);
   if (order.type === 'close') {
     places.delete(order.folder);
-    return place?.hooks?.shutdown({ drain: false });
+    return place?.gate.close({ drain: false });
   }
   const method = Object.hasOwn(METHODS, order.method) ? METHODS[order.method] : undefined;
   if (place === undefined || method === undefined) {

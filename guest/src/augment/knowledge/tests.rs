@@ -263,11 +263,11 @@ fn a_server_that_only_the_workspace_names_is_not_started() {
         house.world.pass(wait);
         let plan = house.plan(&call("bash", json!({"command": "[[a]] [[b]]"})));
         assert_eq!(asked(&plan), [("a", "graph"), ("b", "graph")]);
-        assert!(plan.lookups.iter().all(|lookup| lookup.request["mcp"]["start"].is_null()));
+        assert!(plan.lookups.iter().all(|lookup| lookup.request.to_json()["mcp"]["start"].is_null()));
         assert_eq!(house.said(&[Level::Warn]).len(), warnings, "warnings, {wait} ms later");
     }
     let own = r#"{"mcpServers": {"s": {"command": "x"}}}"#;
     house.world.write("/home/user/.tollgate/config.json", own);
     let plan = house.plan(&call("bash", json!({"command": "[[a]]"})));
-    assert_eq!(plan.lookups[0].request["mcp"]["start"]["argv"], json!(["x"]));
+    assert_eq!(plan.lookups[0].request.to_json()["mcp"]["start"]["argv"], json!(["x"]));
 }

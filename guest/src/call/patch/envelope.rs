@@ -6,20 +6,10 @@
 
 use super::{Change, Changes, PatchFault, shown};
 use crate::call::effect::Deed;
+use crate::programs::Dialect;
 
 pub(super) const BEGIN: &str = "*** Begin Patch";
 const END: &str = "*** End Patch";
-
-/// Whose parser will read the patch.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Dialect {
-    /// Anybody's: what either of the others would see.
-    Any,
-    /// Codex's: headers may be indented, one blank stands before the path and any more belong to it.
-    Codex,
-    /// OpenCode's: headers stand in the first column, blanks around the path do not count.
-    OpenCode,
-}
 
 /// What the lines below a header belong to.
 #[derive(Clone, Copy, PartialEq, Eq)]

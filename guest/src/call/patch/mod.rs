@@ -18,7 +18,7 @@ pub mod unified;
 use std::collections::BTreeSet;
 
 use super::effect::Deed;
-pub use envelope::Dialect;
+pub use crate::programs::Dialect;
 pub use targets::{Strip, every_target};
 
 /// A patch that names more files is no work of an agent's.

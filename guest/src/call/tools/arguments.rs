@@ -3,9 +3,9 @@
 use serde_json::{Map, Value};
 
 use super::super::CallFault;
-use super::schema::{Kind, Tool};
 use super::words::words;
 use crate::json;
+use crate::programs::{Kind, Tool};
 
 /// How deep lists and objects are searched for paths.
 const DEEPEST: usize = 4;

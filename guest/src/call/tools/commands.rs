@@ -7,8 +7,8 @@ use serde_json::{Map, Value};
 use super::super::effect::{Deed, Footprint};
 use super::super::path::{join, keeps, written};
 use super::super::{CallFault, patch, shell};
-use super::schema::{Act, Kind, Tool};
 use super::{Meaning, powershell, unfamiliar, verbs};
+use crate::programs::{Act, Kind, Tool};
 
 /// In how many folders a command is judged that several arguments would run elsewhere.
 const MAX_FOLDERS: usize = 4;

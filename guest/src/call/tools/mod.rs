@@ -5,13 +5,12 @@
 //! unclear is unknown.
 
 mod arguments;
+mod background;
 mod commands;
 mod patches;
 mod powershell;
-mod programs;
 mod queries;
 mod reader;
-mod schema;
 mod servers;
 mod shell_command;
 mod strays;
@@ -23,16 +22,17 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
-use super::effect::{Deed, Footprint, Touch};
+use super::effect::{Deed, Footprint, Persistence, Touch};
 use super::path::{places, written};
 use super::{CallFault, ToolCall};
 use crate::config::{Config, ToolEffect, ToolRule};
 use crate::json;
 use crate::ports::Workspace;
+use crate::programs::{self, Act, Kind, Tool};
 use arguments::{Keys, Named};
+pub(super) use background::{leaves_end_untold, says_it_goes_on};
 use commands::Judged;
 pub(super) use reader::reader;
-use schema::{Act, Kind, Tool};
 pub use shell_command::ShellCommand;
 pub(super) use shell_command::shell_command;
 
@@ -78,7 +78,9 @@ pub(super) fn footprint(
         None if tools.is_empty() => meaning.by_words()?,
         None => meaning.by_tools(config)?,
     }
-    Ok(meaning.found)
+    let mut found = meaning.found;
+    found.persistence = found.persistence.max(background::persistence(&call.tool, args));
+    Ok(found)
 }
 
 /// A call while its footprint is being put together.
@@ -137,6 +139,7 @@ impl<'a> Meaning<'a> {
             self.found.conditional |= found.conditional;
             self.found.programs.extend(found.programs);
             self.found.unconfinable.extend(found.unconfinable);
+            self.found.persistence = self.found.persistence.max(found.persistence);
             for placement in found.placements {
                 self.found.place(placement.at, placement.origin);
             }
@@ -211,6 +214,7 @@ impl<'a> Meaning<'a> {
         if typed().next().is_some() && typed().all(|value| value.as_str() == Some("")) {
             return Ok(());
         }
+        self.found.persistence = Persistence::Session;
         self.unknown(format!("`{}` types into a program that runs, and what that does cannot be seen", self.tool))
     }
 

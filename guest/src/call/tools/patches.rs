@@ -4,11 +4,11 @@ use serde_json::{Map, Value};
 
 use super::super::CallFault;
 use super::super::effect::{Deed, Touch};
-use super::super::patch::{self, Change, Dialect, unified};
+use super::super::patch::{self, Change, unified};
 use super::super::path::{places, written};
 use super::arguments::{self, Keys, plain};
-use super::schema::{Kind, Tool};
-use super::{Meaning, programs, unfamiliar};
+use super::{Meaning, unfamiliar};
+use crate::programs::{self, Dialect, Kind, Tool};
 
 impl Meaning<'_> {
     pub(super) fn patch(&mut self, tool: &Tool) -> Result<(), CallFault> {

@@ -1,7 +1,7 @@
 //! PowerShell and `cmd`: neither is read. A short list of commands that only look is known by its exact words; everything
 //! else is unknown.
 
-use super::super::effect::Footprint;
+use super::super::effect::{Footprint, Persistence};
 
 /// Commands that only look, whatever plain words follow them.
 const LOOKS: &[&str] = &[
@@ -34,7 +34,14 @@ pub(super) fn footprint(command: &str) -> Footprint {
     if looks(command, LOOKS, SWITCHES) {
         return Footprint::default();
     }
-    Footprint::unknown("a PowerShell command is not read, but for a few that only look, so what it does is not known")
+    let lower = command.to_ascii_lowercase();
+    let outlasts = ["start-process", "start-job", "start-threadjob", "register-scheduledtask", "schtasks"]
+        .iter()
+        .any(|word| lower.contains(word))
+        || lower.trim_end().ends_with('&');
+    let persistence = if outlasts { Persistence::Detached } else { Persistence::Ends };
+    let why = "a PowerShell command is not read, but for a few that only look, so what it does is not known";
+    Footprint { persistence, ..Footprint::unknown(why) }
 }
 
 /// What a list of words does, where PowerShell or `cmd` is what it starts; nothing where it starts something else.

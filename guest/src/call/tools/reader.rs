@@ -5,10 +5,9 @@ use serde_json::Value;
 use super::super::shell::ignores_comments;
 use super::super::{Reader, ToolCall};
 use super::commands::{has_arguments_beside, is_posix};
-use super::programs;
-use super::schema::Act;
 use super::verbs::{self, Verb};
 use crate::config::Config;
+use crate::programs::{self, Act};
 
 /// Hosts that hand a command to `sh -c` and leave out arguments that a tool does not know. Others judge a command by its
 /// text before it runs, type it into a terminal, or refuse what they do not know.

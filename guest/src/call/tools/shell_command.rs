@@ -4,9 +4,8 @@ use serde_json::Value;
 
 use super::super::ToolCall;
 use super::commands::{RUNNER, has_arguments_beside, is_posix};
-use super::programs;
-use super::schema::{Act, Kind, Tool};
 use crate::config::{Config, ToolEffect};
+use crate::programs::{self, Act, Kind, Tool};
 
 /// What a shell tool is given.
 #[derive(Debug, Clone, PartialEq, Eq)]

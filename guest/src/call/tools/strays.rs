@@ -4,8 +4,8 @@ use serde_json::Value;
 
 use super::super::CallFault;
 use super::super::path::written;
-use super::schema::{Act, Kind, Tool};
 use super::{MAX_DEPTH, Meaning, arguments, unfamiliar};
+use crate::programs::{Act, Kind, Tool};
 
 impl Meaning<'_> {
     /// Whether no tool that the call may mean has such an argument.

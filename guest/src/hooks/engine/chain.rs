@@ -9,14 +9,15 @@ use super::super::event::Event;
 use super::super::outcome::Outcome;
 use super::super::registry::Registered;
 use super::super::run::Status;
-use super::{Ask, Hooks};
+use super::{Asker, Hooks};
+use crate::engine::Order;
 use crate::json::object;
 use crate::ports::Ports;
 
 /// Hooks that run one after the other, and somebody who waits for what they say together.
 #[derive(Debug)]
 pub(super) struct Chain {
-    ask: Ask,
+    asker: Asker,
     /// Whether a person asked for one run and wants its record.
     by_hand: bool,
     event: Event,
@@ -28,11 +29,11 @@ pub(super) struct Chain {
 }
 
 impl Hooks {
-    pub(super) fn open_chain(&mut self, event: Event, left: VecDeque<Registered>, ask: Ask, by_hand: bool, ports: &Ports) {
+    pub(super) fn open_chain(&mut self, event: Event, left: VecDeque<Registered>, asker: Asker, by_hand: bool, ports: &Ports) {
         self.numbers += 1;
         let number = self.numbers;
         let data = event.data.as_object().cloned().unwrap_or_default();
-        let chain = Chain { ask, by_hand, event, left, data, messages: Vec::new(), goes_on: true, record: Value::Null };
+        let chain = Chain { asker, by_hand, event, left, data, messages: Vec::new(), goes_on: true, record: Value::Null };
         self.chains.insert(number, chain);
         self.advance(number, ports);
     }
@@ -65,15 +66,16 @@ impl Hooks {
             let message = if chain.messages.is_empty() { Value::Null } else { chain.messages.join("\n").into() };
             object(&mut [("continue", chain.goes_on.into()), ("system_message", message), ("data", Value::Object(chain.data))])
         };
-        self.answer(&chain.ask, answer);
+        self.answer(chain.asker, answer);
     }
 
-    pub(super) fn answer(&mut self, ask: &Ask, answer: Value) {
-        let (event, reply) = match ask {
-            Ask::Number(number) => (Value::from(*number), Value::Null),
-            Ask::Reply(reply) => (Value::Null, Value::from(reply.as_str())),
-            Ask::Nobody => return,
-        };
-        self.command(&mut [("type", "answer".into()), ("event", event), ("reply", reply), ("answer", answer)]);
+    pub(super) fn answer(&mut self, asker: Asker, answer: Value) {
+        match asker {
+            Asker::Host(number) => {
+                self.command(Order::Reply { number, answer: answer.to_string().into_bytes(), refused: None });
+            }
+            Asker::Gate(number) => self.answers.push((number, answer)),
+            Asker::Nobody => {}
+        }
     }
 }

@@ -7,6 +7,7 @@ use super::super::outcome::Outcome;
 use super::super::run::{Run, Status};
 use super::super::schedule::Key;
 use super::Hooks;
+use crate::engine::Order;
 use crate::json::object;
 use crate::ports::Ports;
 
@@ -87,7 +88,7 @@ impl Hooks {
         let record = object(&mut fields);
         self.lines.push_str(&record.to_string());
         self.lines.push('\n');
-        self.command(&mut [("type", "record".into()), ("record", record.clone())]);
+        self.command(Order::Record(record.clone()));
         record
     }
 
@@ -95,7 +96,7 @@ impl Hooks {
     pub(super) fn show(&mut self, key: Key, status: Status, ports: &Ports) {
         if let Some(run) = self.schedule.get(key).cloned() {
             let record = object(&mut self.fields(&run, status, ports));
-            self.command(&mut [("type", "record".into()), ("record", record)]);
+            self.command(Order::Record(record));
         }
     }
 

@@ -14,13 +14,14 @@ use super::super::run::{Run, Stage, Status};
 use super::super::schedule::Key;
 use super::super::trust::{self, Trust};
 use super::Hooks;
+use crate::engine::{Copy, Ending, Order, Surroundings};
 use crate::json::object;
 use crate::ports::{Ports, Question, Root};
 
 /// What a program inherits of the environment. Secrets in the rest are none of its business.
 const ENVIRONMENT: &[&str] = &["HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR", "TEMP", "SystemRoot"];
 
-/// Of a program's output the host keeps so much.
+/// How much of each output stream the host keeps.
 const OUTPUT_BYTES: u64 = 1 << 20;
 
 /// At most this many runs of hooks that nobody has ever approved are looked at in one step: each may mean reading a folder.
@@ -47,26 +48,11 @@ impl Hooks {
         run.began.get_or_insert(now);
         run.attempts += 1;
         let run = run.clone();
-        let mut body = match self.errand(&run, program, ports) {
-            Ok(body) => body,
+        let order = match self.order(&run, program, ports) {
+            Ok(order) => order,
             Err(outcome) => return self.finish(key, *outcome, ports),
         };
-        body.extend([
-            ("run", self.run_id(&run).into()),
-            ("hook", hook.id.as_str().into()),
-            ("cwd", "".into()),
-            ("env", ENVIRONMENT.to_vec().into()),
-            (
-                "set",
-                object(&mut [
-                    ("PATH", self.machine.path_variable().into()),
-                    ("TOLLGATE_EVENT", (*run.event.name).into()),
-                    ("TOLLGATE_HOOK", hook.id.as_str().into()),
-                ]),
-            ),
-            ("output_bytes", OUTPUT_BYTES.into()),
-        ]);
-        let command = self.command(&mut body);
+        let command = self.command(order);
         self.schedule.began(key, command, self.now.saturating_add(self.time_ms(&run)));
         self.show(key, Status::Running, ports);
     }
@@ -105,38 +91,31 @@ impl Hooks {
             if let Some(fields) = shows.as_object_mut() {
                 fields.insert("before".to_owned(), before);
             }
-            let mut body = vec![
-                ("type", "approval".into()),
-                ("hook", id.as_str().into()),
-                ("digest", deed.digest.to_string().into()),
-                ("why", name.into()),
-                ("shows", shows),
-            ];
-            body.extend(notice.map(|notice| ("notice", notice.into())));
-            self.command(&mut body);
+            let digest = deed.digest.to_string();
+            let notice = notice.map(str::to_owned);
+            self.command(Order::Approval { hook: id.clone(), digest, why: name, notice, shows });
         }
         Err(outcome)
     }
 
     /// What the host shall do for a run.
-    fn errand(&self, run: &Run, program: Option<Program>, ports: &Ports) -> Result<Vec<(&'static str, Value)>, Box<Outcome>> {
+    fn order(&self, run: &Run, program: Option<Program>, ports: &Ports) -> Result<Order, Box<Outcome>> {
         let data = (*run.event.data).clone();
         let mut event = vec![("event", Value::from(&*run.event.name)), ("hook", run.hook.id.as_str().into())];
         event.push(("session_id", run.event.session.as_deref().map(Value::from).unwrap_or_default()));
         event.push(("data", data));
         let mut event = object(&mut event);
+        let surroundings = self.surroundings(run);
         match &run.hook.action {
             Action::Command { words, shell } => {
-                let script = match program.as_ref().and_then(|program| program.copied.as_ref()) {
-                    Some(copied) => self.copy_order(copied, ports)?,
-                    None => Value::Null,
-                };
+                let copied = program.as_ref().and_then(|program| program.copied.as_ref());
+                let copy = copied.map(|copied| self.copy_order(copied, ports)).transpose()?;
                 let argv = match program {
                     Some(program) => program.argv,
                     None if *shell => ["sh", "-c"].into_iter().map(str::to_owned).chain(words.iter().cloned()).collect(),
                     None => words.clone(),
                 };
-                Ok(vec![("type", "run".into()), ("argv", argv.into()), ("stdin", event.to_string().into()), ("script", script)])
+                Ok(Order::Run { argv, stdin: event.to_string(), copy, surroundings })
             }
             Action::Prompt(prompt) => {
                 let runner = self.registry.of_user().prompt_runner.clone().filter(|_| !self.prompts_by_host);
@@ -148,29 +127,41 @@ impl Hooks {
                 // Secrets are looked for in the texts themselves, before JSON writes line breaks and quotes in its own way.
                 ports.secrets.redact_value(&mut event, &run.hook.secrets);
                 let prompt = format!("{prompt}\n\nThis was set off by the event:\n{event}\n");
-                let prompt = ports.secrets.redact_with(&prompt, &run.hook.secrets).into_owned();
-                Ok(vec![("type", "prompt".into()), ("prompt", prompt.into()), ("argv", runner.unwrap_or_default())])
+                let text = ports.secrets.redact_with(&prompt, &run.hook.secrets).into_owned();
+                let words = runner.as_ref().and_then(Value::as_array).into_iter().flatten();
+                let argv = words.filter_map(|word| word.as_str().map(str::to_owned)).collect();
+                Ok(Order::Prompt { text, argv, surroundings })
             }
             Action::Component(_) => Err(Outcome::boxed(Status::Skipped, "hooks that are components do not run in this version")),
         }
     }
 
+    fn surroundings(&self, run: &Run) -> Surroundings {
+        let set = [
+            ("PATH", self.machine.path_variable()),
+            ("TOLLGATE_EVENT", (*run.event.name).to_owned()),
+            ("TOLLGATE_HOOK", run.hook.id.clone()),
+        ];
+        Surroundings {
+            hook: run.hook.id.clone(),
+            run: self.run_id(run),
+            cwd: String::new(),
+            inherit: ENVIRONMENT.iter().map(|name| (*name).to_owned()).collect(),
+            set: set.map(|(name, value)| (name.to_owned(), value)).into(),
+            output_bytes: OUTPUT_BYTES,
+        }
+    }
+
     /// Which files the host copies, the digest that each must have, the words that become paths of the copy, and the
     /// folders that the copy may lie in, best first.
-    fn copy_order(&self, copied: &Copied, ports: &Ports) -> Result<Value, Box<Outcome>> {
-        let file =
-            |(path, digest): &Checked| object(&mut [("path", path.as_str().into()), ("digest", digest.to_string().into())]);
-        let word = |(at, path): &(usize, String)| object(&mut [("arg", (*at).into()), ("path", path.as_str().into())]);
+    fn copy_order(&self, copied: &Copied, ports: &Ports) -> Result<Copy, Box<Outcome>> {
         let folders = self.copy_folders(ports);
         if folders.is_empty() {
             let why = "its script cannot be copied: your home folder and the folder for temporary files lie in the workspace; set TMPDIR to another";
             return Err(Outcome::boxed(Status::Failed, why));
         }
-        Ok(object(&mut [
-            ("files", copied.files.iter().map(file).collect()),
-            ("words", copied.words.iter().map(word).collect()),
-            ("folders", folders.into()),
-        ]))
+        let file = |(path, digest): &Checked| (path.clone(), digest.to_string());
+        Ok(Copy { files: copied.files.iter().map(file).collect(), arguments: copied.words.clone(), folders })
     }
 
     /// The user's own folder is better than the one for temporary files, where interpreters may find files of others in
@@ -185,7 +176,7 @@ impl Hooks {
 
     pub(super) fn stop(&mut self, key: Key, status: Status) {
         if let Some(command) = self.schedule.stop(key, status, self.now) {
-            self.command(&mut [("type", "cancel".into()), ("id", command.into())]);
+            self.command(Order::Cancel(command));
         }
     }
 
@@ -197,12 +188,12 @@ impl Hooks {
         }
     }
 
-    pub(super) fn done(&mut self, key: Key, done: &Value, ports: &Ports) {
+    pub(super) fn done(&mut self, key: Key, ending: &Ending, ports: &Ports) {
         let Some(run) = self.schedule.get(key) else { return };
         if matches!(run.stage, Stage::Ending { .. }) {
             return self.confirmed(key, ports);
         }
-        let outcome = Outcome::read(done, &run.hook.secrets, ports);
+        let outcome = Outcome::read(ending, &run.hook.secrets, ports);
         self.settle(key, outcome, ports);
     }
 

@@ -33,6 +33,7 @@ fn row(entry: &Value) -> Vec<Cell> {
         Cell::styled(if text(entry, "/scope_validation") == "FAIL" { "FAIL" } else { "" }, Style::Red),
         Cell::styled(if is(entry, "success") { "" } else { "failed" }, Style::Yellow),
         Cell::styled(concurrent(entry).unwrap_or_default(), Style::Yellow),
+        Cell::styled(late(entry).unwrap_or_default(), Style::Yellow),
     ]
 }
 
@@ -63,6 +64,15 @@ fn hashes(file: &Value) -> String {
 fn concurrent(entry: &Value) -> Option<String> {
     let other = entry.get("concurrent").filter(|other| !other.is_null())?;
     Some(format!("concurrent with {} of {}", short(text(other, "/entry_id")), text(other, "/session_id")))
+}
+
+fn late(entry: &Value) -> Option<String> {
+    let late = entry.get("late").filter(|late| !late.is_null())?;
+    let others = match late.get("others").and_then(Value::as_u64).unwrap_or_default() {
+        0 => String::new(),
+        others => format!(", or {others} others"),
+    };
+    Some(format!("late, of the call at {}{others}", text(late, "/began")))
 }
 
 /// What the tool said: its first line, and a sign where there is more.
@@ -111,13 +121,16 @@ pub(super) mod tests {
         command["file"] = Value::Null;
         command["intent_id"] = Value::Null;
         command["concurrent"] = json!({"session_id": "s2", "entry_id": "44444444-4444-4444-8444-444444444444"});
-        let entries = [entry("11111111-1111-4111-8111-111111111111", "README.md"), failed, command];
+        let mut late = entry("55555555-5555-4555-8555-555555555555", "dev.log");
+        late["late"] = json!({"call_id": "c1", "began": "2026-11-16T09:00:00.000Z", "others": 2});
+        let entries = [entry("11111111-1111-4111-8111-111111111111", "README.md"), failed, command, late];
         let ((), out, _) = printed(|screen| lines(&entries, screen).iter().for_each(|line| screen.line(line).unwrap()));
         let expected = "\
 11111111  2026-11-16T09:30:00.000Z  INT-1  s1  write  AST_REFACTOR  README.md:3-9,12    01234567→fedcba98
 22222222  2026-11-16T09:30:00.000Z  INT-1  s1  write  AST_REFACTOR  src/a.ts:2,4,6,8,…  -→fedcba98         FAIL  failed
     no room\\u{1b}[2J …
 33333333  2026-11-16T09:30:00.000Z  -      s1  write  AST_REFACTOR  -                                                    concurrent with 44444444 of s2
+55555555  2026-11-16T09:30:00.000Z  INT-1  s1  write  AST_REFACTOR  dev.log:3-9,12      01234567→fedcba98                                                late, of the call at 2026-11-16T09:00:00.000Z, or 2 others
 ";
         assert_eq!(out, expected);
     }

@@ -21,7 +21,8 @@ const USUAL: usize = 20;
 pub(super) const MARKS: &str = "\
 Each line is an entry: the beginning of its id, the time, the intent, the session, the tool, the kind of change, the file
 with the lines that changed, and the beginning of its hash before→after. Behind it stands FAIL if the change was out of
-scope, failed if the tool failed, concurrent if another session changed the file meanwhile.";
+scope, failed if the tool failed, concurrent if another session changed the file meanwhile, late if the change was found
+after its call had ended.";
 
 /// The options of `tollgate trace list`.
 #[derive(Args, Debug, Default, PartialEq, Eq)]

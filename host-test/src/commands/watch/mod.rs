@@ -69,8 +69,8 @@ fn watch(opened: &mut Opened, place: &Place, screen: &mut Screen<'_>) -> Result<
     let listening: Arc<Mutex<Option<Listening>>> = Arc::default();
     let (records, approvals, listener) = (board.clone(), board.clone(), Arc::clone(&listening));
     let options = HookOptions::new()
-        .on_record(move |record| records.put(Shown::Record(record.clone())))
-        .on_approval(move |approval| approvals.put(Shown::Approval(approval.clone())))
+        .on_record(move |record| records.put(Shown::Record(json!(record))))
+        .on_approval(move |approval| approvals.put(Shown::Approval(typed("approval", &json!(approval)))))
         .on_listen(move |trigger, on| {
             let mut listener = listener.lock().unwrap_or_else(PoisonError::into_inner);
             listener.as_mut().map_or(Ok(()), |listener| listener.listen(trigger, on))
@@ -120,6 +120,12 @@ fn subjects(root: &Path, triggers: &[String]) -> String {
     } else {
         format!("`{root}` for {}", triggers.join(", "))
     }
+}
+
+/// An object with its type in front.
+fn typed(kind: &str, value: &Value) -> Value {
+    let fields = value.as_object().cloned().unwrap_or_default();
+    std::iter::once(("type".to_owned(), kind.into())).chain(fields).collect::<serde_json::Map<_, _>>().into()
 }
 
 fn show(shown: &Shown, json: bool, screen: &mut Screen<'_>) -> Result<(), Stop> {

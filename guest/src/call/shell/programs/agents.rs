@@ -15,7 +15,7 @@ pub(super) const ROWS: &[Program] = &[
     Program {
         answers: &["--version", "--help", "mcp list"],
         rule: Some(wiring),
-        ..Program::opaque(&["opencode", "cursor-agent", "copilot"])
+        ..Program::opaque(&["opencode", "cursor-agent", "copilot", "qwen"])
     },
 ];
 

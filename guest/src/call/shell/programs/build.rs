@@ -79,7 +79,7 @@ pub(super) const ROWS: &[Program] = &[
         answers: &["-version", "--version"],
         ..Program::opaque(&["javac", "kotlinc", "scalac", "groovyc"])
     },
-    Program { answers: &["-version", "--version"], ..Program::opaque(&["java", "kotlin", "scala", "jar", "jshell"]) },
+    Program { answers: &["-version", "--version"], ..Program::opaque(&["java", "jar"]) },
     Program {
         valued: &[
             ("outDir", TREE),

@@ -3,6 +3,7 @@
 use super::super::reader::Reader;
 use super::super::reader::arg::Arg;
 use super::super::reader::input::Input;
+use super::background::read_as_it_runs;
 use super::spec::{Call, Operands, Parsed, Program, Role};
 use crate::call::effect::Deed;
 
@@ -32,7 +33,7 @@ pub(super) const ROWS: &[Program] = &[
             ("execute", Role::Text),
             ("tee", WRITE),
         ],
-        answers: &["--version", "-V"],
+        answers: &["--version", "-V", "-l", "--list"],
         rule: Some(sql_client),
         ..Program::opaque(&["psql", "mysql", "mariadb"])
     },
@@ -41,18 +42,14 @@ pub(super) const ROWS: &[Program] = &[
         ..Program::opaque(&["pg_dump", "pg_dumpall", "mysqldump", "mariadb-dump", "mongodump"])
     },
     Program {
+        valued: &[("eval", Role::Code), ("f", Role::Script), ("file", Role::Script)],
+        answers: &["--version", "--help"],
+        rule: Some(mongo_shell),
+        ..Program::opaque(&["mongosh", "mongo"])
+    },
+    Program {
         answers: &["--version", "-v"],
-        ..Program::opaque(&[
-            "redis-cli",
-            "redis-server",
-            "mongosh",
-            "mongo",
-            "clickhouse-client",
-            "pg_ctl",
-            "createdb",
-            "dropdb",
-            "pg_restore",
-        ])
+        ..Program::opaque(&["redis-cli", "redis-server", "clickhouse-client", "pg_ctl", "createdb", "dropdb", "pg_restore"])
     },
 ];
 
@@ -106,11 +103,15 @@ fn sqlite(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
     }
     let mut texts: Vec<&Arg> = operands.copied().collect();
     texts.extend(parsed.values(&["cmd", "c"]));
+    let is_told = parsed.operands.len() > 1;
     for text in texts {
         judge_sql(reader, call, text.text());
     }
-    if let Input::Text(text) = call.input {
-        judge_sql(reader, call, Some(text));
+    match call.input {
+        Input::Text(text) => judge_sql(reader, call, Some(text)),
+        // With a statement among its arguments it does not read any.
+        Input::Inherited | Input::Unknown if is_told => {}
+        Input::Inherited | Input::Unknown => read_as_it_runs(reader, call),
     }
 }
 
@@ -145,9 +146,31 @@ fn sql_client(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
         "into outfile",
         "into dumpfile",
     ];
+    let is_harmful = |text: &str| COMMANDS.iter().any(|command| text.to_ascii_lowercase().contains(command));
     for text in parsed.values(&["c", "command", "e", "execute"]) {
-        if text.text().is_none_or(|text| COMMANDS.iter().any(|command| text.to_ascii_lowercase().contains(command))) {
+        if text.text().is_none_or(is_harmful) {
             reader.unknown(format!("`{}` is given `{}`, which may write to files or run programs", call.name, text.display()));
         }
+    }
+    if parsed.has(&["c", "command", "e", "execute", "f", "file"]) {
+        return;
+    }
+    match call.input {
+        Input::Text(text) if !is_harmful(text) => {}
+        Input::Text(text) => {
+            let shown = Arg::known(text).display();
+            reader.unknown(format!("`{}` is given `{shown}`, which may write to files or run programs", call.name));
+        }
+        Input::Inherited | Input::Unknown => read_as_it_runs(reader, call),
+    }
+}
+
+/// JavaScript that reaches files: from its arguments, from a script, or typed.
+fn mongo_shell(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+    let is_script = |arg: &&&Arg| arg.text().is_some_and(|text| text.ends_with(".js") || text.ends_with(".mongodb"));
+    match parsed.operands.iter().find(is_script) {
+        Some(file) => reader.touch(call.state, call.name, file, Deed::Execute),
+        None if parsed.has(&["eval", "f", "file"]) => {}
+        None => read_as_it_runs(reader, call),
     }
 }

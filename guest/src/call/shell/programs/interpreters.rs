@@ -2,9 +2,11 @@
 
 use super::super::reader::Reader;
 use super::super::reader::arg::Arg;
+use super::super::reader::input::Input;
+use super::background::read_as_it_runs;
 use super::spec::{Call, Operands, Parsed, Program, Role};
 use super::tollgate::{govern, is_script_of_tollgate};
-use crate::call::effect::Deed;
+use crate::call::effect::{Deed, Persistence};
 
 const VERSION: &[&str] = &["--version", "-V", "-v", "--help", "-h"];
 
@@ -42,7 +44,7 @@ pub(super) const ROWS: &[Program] = &[
         ])
     },
     Program {
-        flags: "c",
+        flags: "ci",
         long: &[
             "check",
             "enable-source-maps",
@@ -50,6 +52,7 @@ pub(super) const ROWS: &[Program] = &[
             "experimental-vm-modules",
             "expose-gc",
             "inspect-brk",
+            "interactive",
             "no-deprecation",
             "no-warnings",
             "preserve-symlinks",
@@ -178,12 +181,25 @@ pub(super) const ROWS: &[Program] = &[
         ])
     },
     Program { answers: &["--version", "-V", "--help"], rule: Some(deno), ..Program::opaque(&["deno"]) },
+    // Consoles: without a file they run what is typed.
+    Program {
+        valued: &[("e", Role::Code), ("eval", Role::Code)],
+        answers: &["--version", "-version", "-v", "-V", "--help", "-h"],
+        rule: Some(console),
+        ..Program::opaque(&[
+            "R", "bpython", "clj", "clojure", "erl", "ghci", "iex", "irb", "jshell", "kotlin", "ocaml", "octave", "pry",
+            "ptpython", "sbcl", "scala", "utop",
+        ])
+    },
 ];
 
 /// Enters a script that is run. What stands for the standard input, or for a descriptor, is text that nobody has seen.
 pub(super) fn run_file(reader: &mut Reader<'_>, call: &Call<'_>, file: &Arg) {
     let is_stream = file.text().is_some_and(|text| text == "-" || text.starts_with("/dev/") || text.starts_with("/proc/"));
     if is_stream || !file.is_certain() {
+        if *call.input == Input::Inherited {
+            reader.outlast(Persistence::Interactive);
+        }
         return reader.unknown(format!("`{}` runs `{}`, text that is only known when it runs", call.name, file.display()));
     }
     reader.touch(call.state, call.name, file, Deed::Execute);
@@ -197,11 +213,14 @@ fn script(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
     }
     match parsed.operands.first() {
         Some(file) => run_file(reader, call, file),
-        None => reader.unknown(format!("`{}` runs text that it reads when it runs", call.name)),
+        None => read_as_it_runs(reader, call),
     }
 }
 
 fn node(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+    if parsed.has(&["i", "interactive"]) {
+        return read_as_it_runs(reader, call);
+    }
     if parsed.has(&["e", "p", "eval", "print"]) {
         return;
     }
@@ -221,8 +240,18 @@ fn node(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
     script(reader, call, parsed);
 }
 
+fn console(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+    if parsed.operands.is_empty() && !parsed.has(&["e", "eval"]) {
+        read_as_it_runs(reader, call);
+    }
+}
+
 /// `python3 -m MODULE`: a program like any other, found in the working directory first.
 fn python(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+    // Behind the script or the module, it goes on with what is typed.
+    if parsed.has(&["i"]) {
+        read_as_it_runs(reader, call);
+    }
     let Some(module) = parsed.values(&["m"]).next() else { return script(reader, call, parsed) };
     reader.execute(call.state);
     let rest: Vec<Arg> = parsed.operands.iter().map(|arg| (*arg).clone()).collect();
@@ -317,14 +346,14 @@ fn php(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
 fn deno(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
     match parsed.operands.first().and_then(|arg| arg.text()) {
         Some("eval" | "repl") => reader.unknown(format!("`{} eval` runs text whose effects cannot be seen", call.name)),
-        None => reader.unknown(format!("`{}` runs text that it reads when it runs", call.name)),
+        None => read_as_it_runs(reader, call),
         Some("fmt") if !call.args.iter().any(|arg| arg.is("--check")) => {
             for file in parsed.operands.get(1..).unwrap_or_default() {
                 super::enter(reader, call, Role::Rewrite, file);
             }
         }
         Some("run") if parsed.operands.get(1).is_some_and(|file| file.is("-")) => {
-            reader.unknown(format!("`{}` runs text that it reads when it runs", call.name));
+            read_as_it_runs(reader, call);
         }
         Some(_) => {}
     }

@@ -9,6 +9,7 @@
 mod agents;
 mod archive;
 mod awk;
+mod background;
 mod build;
 mod cloud;
 mod compress;
@@ -156,6 +157,7 @@ fn apply(reader: &mut Reader<'_>, row: &Program, call: &Call<'_>) {
     if row.is_answer(call.args) && call.state.influence.is_none() && !obeys_a_file(reader, row, call.state) {
         return;
     }
+    background::note(reader, call);
     if row.opaque {
         reader.execute(call.state);
     }
@@ -325,6 +327,7 @@ fn enter_outputs(reader: &mut Reader<'_>, call: &Call<'_>) {
 
 /// A program that nobody knows may run another one.
 fn look_for_programs(reader: &mut Reader<'_>, call: &Call<'_>) {
+    background::note(reader, call);
     enter_outputs(reader, call);
     let telling = |arg: &&Arg| arg.text().and_then(base_name).is_some_and(|name| TELLING_NAMES.contains(&name));
     if let Some(arg) = call.args.iter().find(telling) {

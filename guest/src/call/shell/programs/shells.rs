@@ -4,9 +4,10 @@ use super::super::reader::Reader;
 use super::super::reader::arg::{Arg, display};
 use super::super::reader::input::Input;
 use super::super::reader::state::Dialect;
+use super::background::read_as_it_runs;
 use super::interpreters::run_file;
 use super::spec::{Call, Operands, Parsed, Program};
-use crate::call::effect::Deed;
+use crate::call::effect::{Deed, Persistence};
 
 pub(super) const ROWS: &[Program] = &[
     Program {
@@ -78,14 +79,16 @@ fn shell(reader: &mut Reader<'_>, call: &Call<'_>, _: &Parsed<'_>) {
         Some(file) if !input => run_file(reader, call, file),
         _ => match call.input {
             Input::Text(script) => read_shell(reader, call, script, &Input::Unknown),
-            Input::Inherited | Input::Unknown => {
-                reader.unknown(format!("`{}` runs text that it reads when it runs", call.name));
-            }
+            Input::Inherited | Input::Unknown => read_as_it_runs(reader, call),
         },
     }
 }
 
 fn unlisted(reader: &mut Reader<'_>, call: &Call<'_>, option: &Arg) {
+    // `-i` among them, which reads what is typed.
+    if *call.input == Input::Inherited {
+        reader.outlast(Persistence::Interactive);
+    }
     reader.unknown(format!("`{}` has the option `{}`, whose effect is not known", call.name, option.display()));
 }
 

@@ -5,6 +5,7 @@
 //! both cases.
 
 pub(super) mod arg;
+mod background;
 mod builtins;
 mod command;
 mod expand;
@@ -23,7 +24,7 @@ use self::input::Input;
 use self::state::{Dialect, State};
 use super::programs;
 use super::syntax::{self, Script};
-use crate::call::effect::{Deed, Footprint, Origin, Placement, Touch};
+use crate::call::effect::{Deed, Footprint, Origin, Persistence, Placement, Touch};
 use crate::call::path::Location;
 use crate::ports::{Facts, Kind, Listing, Question, Reach, Root, Workspace};
 
@@ -48,6 +49,7 @@ pub(super) struct Attempt {
     moved: BTreeSet<String>,
     programs: BTreeSet<String>,
     unconfinable: Vec<String>,
+    persistence: Persistence,
 }
 
 /// What has been found so far.
@@ -71,6 +73,8 @@ pub(super) struct Reader<'w> {
     /// States that leave the innermost loop early, until its end takes them up.
     left: Vec<State>,
     loops: usize,
+    /// Whether something that the command starts may outlive it.
+    persistence: Persistence,
 }
 
 impl<'w> Reader<'w> {
@@ -91,6 +95,7 @@ impl<'w> Reader<'w> {
             listed: Cell::new(0),
             left: Vec::new(),
             loops: 0,
+            persistence: Persistence::Ends,
         }
     }
 
@@ -106,6 +111,7 @@ impl<'w> Reader<'w> {
             conditional: true,
             programs: self.programs,
             unconfinable: self.unconfinable,
+            persistence: self.persistence,
         }
     }
 
@@ -125,7 +131,10 @@ impl<'w> Reader<'w> {
                 (self.left, self.loops) = (left, loops);
                 self.shells -= 1;
             }
-            Err(unread) => self.unknown(format!("`{}` cannot be read: {unread}", display(text))),
+            Err(unread) => {
+                self.look_for_background(text);
+                self.unknown(format!("`{}` cannot be read: {unread}", display(text)));
+            }
         }
     }
 
@@ -169,6 +178,7 @@ impl<'w> Reader<'w> {
             moved: trial.moved,
             programs: trial.programs,
             unconfinable: trial.unconfinable,
+            persistence: trial.persistence,
         }
     }
 
@@ -182,6 +192,7 @@ impl<'w> Reader<'w> {
         self.unnamed = unnamed;
         self.placements.extend(attempt.placements);
         self.moved.extend(attempt.moved);
+        self.outlast(attempt.persistence);
     }
 
     /// Says why something cannot be known, once.

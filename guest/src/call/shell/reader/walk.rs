@@ -6,8 +6,10 @@
 use super::super::syntax::tree::{Chain, Command, Compound, Connector, List, Pipeline, Word};
 use super::Reader;
 use super::arg::Arg;
+use super::background::is_waited_for;
 use super::input::Input;
 use super::state::{State, Value};
+use crate::call::effect::Persistence;
 
 /// More states than this at one point are not followed.
 const MAX_STATES: usize = 8;
@@ -45,13 +47,16 @@ impl Reader<'_> {
     /// Follows commands in order.
     pub(super) fn list(&mut self, list: &List, states: Vec<State>, input: &Input) -> Ways {
         let mut ways = Ways::either(states);
-        for chain in &list.0 {
+        for (nth, chain) in list.0.iter().enumerate() {
             let states = ways.all();
             let states = self.settle(states);
             if states.is_empty() {
                 return Ways::default();
             }
             ways = if chain.background {
+                if !is_waited_for(list.0.get(nth + 1..).unwrap_or_default()) {
+                    self.outlast(Persistence::Detached);
+                }
                 self.apart(&states, |reader, states| drop(reader.chain(chain, states, &Input::Text(String::new()))));
                 Ways::either(states)
             } else {

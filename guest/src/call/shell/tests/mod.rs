@@ -4,6 +4,7 @@
 //! folder, `t` attributes, `d` delete, `D` delete with everything in it, `a` alias, `x` execute. `?` stands for one or more
 //! unknowns.
 
+mod background;
 mod language;
 mod programs_files;
 mod programs_git;

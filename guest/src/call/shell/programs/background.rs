@@ -1,0 +1,63 @@
+//! Programs that leave something running when the command has ended, and those that read what is typed into them later.
+
+use super::super::reader::Reader;
+use super::super::reader::input::Input;
+use super::Call;
+use crate::call::effect::Persistence;
+
+/// They start something that nobody waits for.
+const DETACHING: &[&str] = &[
+    "abduco",
+    "anacron",
+    "at",
+    "batch",
+    "byobu",
+    "crontab",
+    "daemonize",
+    "dtach",
+    "fcron",
+    "forever",
+    "initctl",
+    "launchctl",
+    "nohup",
+    "pm2",
+    "screen",
+    "service",
+    "setsid",
+    "start-stop-daemon",
+    "supervisorctl",
+    "systemctl",
+    "systemd-run",
+    "tmux",
+    "zellij",
+];
+
+/// Options by which programs of all kinds go into the background.
+const OPTIONS: &[&str] = &["--background", "--daemon", "--daemonize", "--detach", "--detached"];
+
+/// Programs that run containers, which may have folders of the workspace.
+const CONTAINERS: &[&str] = &["docker", "docker-compose", "nerdctl", "podman", "podman-compose"];
+
+/// Notes that a program may go on after the command, as far as its name and its options tell.
+pub(super) fn note(reader: &mut Reader<'_>, call: &Call<'_>) {
+    let mut words = call.args.iter().filter_map(|arg| arg.text());
+    let is_container = CONTAINERS.contains(&call.name);
+    let detaches = DETACHING.contains(&call.name)
+        || words.any(|word| OPTIONS.contains(&word) || is_container && (is_detach(word) || ["start", "restart"].contains(&word)));
+    if detaches {
+        reader.outlast(Persistence::Detached);
+    }
+}
+
+/// `-d`, also put together with `-i` and `-t`.
+fn is_detach(word: &str) -> bool {
+    word.strip_prefix('-').is_some_and(|letters| letters.contains('d') && letters.chars().all(|letter| "dit".contains(letter)))
+}
+
+/// Says that a program runs text that it reads while it runs, and notes that somebody may type it later.
+pub(super) fn read_as_it_runs(reader: &mut Reader<'_>, call: &Call<'_>) {
+    if *call.input == Input::Inherited {
+        reader.outlast(Persistence::Interactive);
+    }
+    reader.unknown(format!("`{}` runs text that it reads when it runs", call.name));
+}

@@ -1,0 +1,41 @@
+//! What a command leaves running when it has ended.
+
+use super::super::syntax::tree::{Chain, Command, Word};
+use super::Reader;
+use crate::call::effect::Persistence;
+
+impl Reader<'_> {
+    /// Notes that something which the command starts may go on after it.
+    pub(in crate::call::shell) fn outlast(&mut self, persistence: Persistence) {
+        self.persistence = self.persistence.max(persistence);
+    }
+
+    /// Notes that a text which is not read may put something into the background.
+    pub(super) fn look_for_background(&mut self, text: &str) {
+        if has_lone_ampersand(text) {
+            self.outlast(Persistence::Detached);
+        }
+    }
+}
+
+/// Whether what is put into the background is waited for before anything else happens: `a & b & wait`.
+pub(super) fn is_waited_for(behind: &[Chain]) -> bool {
+    let next = behind.iter().find(|chain| !chain.background);
+    match next.map(|chain| chain.first.commands.as_slice()) {
+        Some([Command::Simple(simple)]) => {
+            let words: Vec<Option<String>> = simple.words.iter().map(Word::literal).collect();
+            simple.redirects.is_empty() && matches!(words.as_slice(), [Some(name)] if name == "wait")
+        }
+        _ => false,
+    }
+}
+
+/// An `&` that is no part of `&&`, `>&` or `&>`.
+fn has_lone_ampersand(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let before = |index: usize| index.checked_sub(1).and_then(|index| bytes.get(index)).copied();
+    let behind = |index: usize| bytes.get(index + 1).copied();
+    let is_lone =
+        |index: usize| !matches!(before(index), Some(b'&' | b'<' | b'>' | b'\\')) && !matches!(behind(index), Some(b'&' | b'>'));
+    bytes.iter().enumerate().any(|(index, byte)| *byte == b'&' && is_lone(index))
+}

@@ -1,0 +1,331 @@
+//! What passes between the gate and its host while something takes time: what happened, what to do about it.
+//!
+//! The same as `engine.wit`, for everything below `component.rs`. Operations and tests write it as JSON: an input by its `type`
+//! (`machine`, `event`, `ended`, `found`, `listening`, `cancel`, `reload`, `shutdown`), a command by the `type` of its order.
+
+use serde_json::Value;
+
+use crate::augment::{Answer, Lookup};
+use crate::json::{self, object};
+
+/// What the host tells about its machine.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Machine {
+    /// The workspace's absolute path.
+    pub workspace: String,
+    /// The absolute folders in which programs are looked for.
+    pub search_path: Vec<String>,
+    /// The folder for temporary files.
+    pub temporary: Option<String>,
+    /// Whether the host runs prompts itself.
+    pub runs_prompts: bool,
+    /// Whether the host can confine a command to what its intent owns.
+    pub confines: bool,
+}
+
+/// What came of a program or a prompt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ending {
+    /// It ran.
+    Exited {
+        /// None where a signal ended it.
+        code: Option<i32>,
+        /// What it wrote to standard output.
+        stdout: String,
+        /// What it wrote to standard error.
+        stderr: String,
+        /// Whether either was cut.
+        truncated: bool,
+    },
+    /// The program, or whoever runs prompts, is not there.
+    Missing,
+    /// This file is not what was approved.
+    Changed(String),
+    /// It was canceled.
+    Canceled,
+    /// It could not be run; why.
+    Failed(String),
+}
+
+/// Something that the host observed.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Input {
+    /// What this machine is.
+    Machine(Machine),
+    /// Something that hooks may be declared for happened; nobody waits for an answer.
+    Event {
+        /// Its name.
+        name: String,
+        /// The session that it belongs to.
+        session: Option<String>,
+        /// One JSON object.
+        data: Value,
+    },
+    /// A program or a prompt has ended.
+    Ended {
+        /// The command that began it.
+        command: u64,
+        /// How it ended.
+        ending: Ending,
+    },
+    /// A lookup has ended.
+    Found {
+        /// The command that began it.
+        command: u64,
+        /// What came back.
+        answer: Answer,
+    },
+    /// Whether a trigger is listened to.
+    Listening {
+        /// The trigger.
+        trigger: String,
+        /// Why it is not.
+        failed: Option<String>,
+    },
+    /// A person cancels a run.
+    Cancel(String),
+    /// Declarations may have changed.
+    Reload,
+    /// Nothing more is begun; what is under way is waited for (true) or canceled.
+    Shutdown(bool),
+    /// Something that is not known here.
+    Unknown(String),
+}
+
+/// A script that runs from a private copy.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Copy {
+    /// What to copy, and the digest that each file must have.
+    pub files: Vec<(String, String)>,
+    /// The words that lead to the copy instead: which they are, and the file.
+    pub arguments: Vec<(usize, String)>,
+    /// Folders in which a private one may be made, best first.
+    pub folders: Vec<String>,
+}
+
+/// What a program is run with.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Surroundings {
+    /// The hook it runs for.
+    pub hook: String,
+    /// The id of the run's record.
+    pub run: String,
+    /// Relative to the workspace.
+    pub cwd: String,
+    /// The variables it inherits.
+    pub inherit: Vec<String>,
+    /// The variables it is given.
+    pub set: Vec<(String, String)>,
+    /// Of each output stream this much is kept.
+    pub output_bytes: u64,
+}
+
+/// An instruction to the host.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Order {
+    /// Run a program.
+    Run {
+        /// The program and its arguments.
+        argv: Vec<String>,
+        /// What it reads.
+        stdin: String,
+        /// The copy it runs from.
+        copy: Option<Copy>,
+        /// What else it is run with.
+        surroundings: Surroundings,
+    },
+    /// Have a prompt answered.
+    Prompt {
+        /// The prompt.
+        text: String,
+        /// Who answers it where the host does not.
+        argv: Vec<String>,
+        /// What that is run with.
+        surroundings: Surroundings,
+    },
+    /// Look something up.
+    LookUp(Lookup),
+    /// End what a command began.
+    Cancel(u64),
+    /// Give an answer to whoever asked.
+    Reply {
+        /// The number of the question.
+        number: u64,
+        /// The answer, as it is to be passed on.
+        answer: Vec<u8>,
+        /// Why a tool must not run, where it must not.
+        refused: Option<String>,
+    },
+    /// Show how a run stands.
+    Record(Value),
+    /// Tell a person that a hook waits for approval.
+    Approval {
+        /// The hook.
+        hook: String,
+        /// The digest of what would run.
+        digest: String,
+        /// How it stands.
+        why: &'static str,
+        /// What else a person should know.
+        notice: Option<String>,
+        /// What a person should see before deciding.
+        shows: Value,
+    },
+    /// Listen to a trigger.
+    Listen(String),
+    /// Stop listening to it.
+    Unlisten(String),
+    /// The shutdown is complete.
+    Stopped,
+}
+
+/// One instruction, under the number by which its result is reported.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Command {
+    /// Unique within the instance.
+    pub id: u64,
+    /// What to do.
+    pub order: Order,
+}
+
+/// What follows from a step.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Turn {
+    /// To be carried out in this order.
+    pub commands: Vec<Command>,
+    /// When to step again though nothing happened.
+    pub next_deadline_ms: Option<u64>,
+}
+
+impl Input {
+    /// Reads an input that was written as JSON.
+    pub fn from_json(input: &Value) -> Self {
+        let text = |key: &str| json::text(input, key).map(str::to_owned);
+        let number = |key: &str| input.get(key).and_then(Value::as_u64).unwrap_or_default();
+        let is = |key: &str| input.get(key) == Some(&Value::Bool(true));
+        match json::text(input, "type").unwrap_or_default() {
+            "machine" => {
+                let folders = input.get("search_path").and_then(Value::as_array).into_iter().flatten();
+                Self::Machine(Machine {
+                    workspace: text("workspace").unwrap_or_default(),
+                    search_path: folders.filter_map(|folder| folder.as_str().map(str::to_owned)).collect(),
+                    temporary: text("temporary"),
+                    runs_prompts: is("runs_prompts"),
+                    confines: is("confines"),
+                })
+            }
+            "event" => Self::Event {
+                name: text("event").unwrap_or_default(),
+                session: text("session"),
+                data: input.get("data").cloned().unwrap_or_default(),
+            },
+            "ended" => Self::Ended { command: number("command"), ending: ending(input) },
+            "found" => Self::Found {
+                command: number("command"),
+                answer: input.get("answer").and_then(Answer::from_json).unwrap_or(Answer::Unavailable),
+            },
+            "listening" => Self::Listening { trigger: text("trigger").unwrap_or_default(), failed: text("failed") },
+            "cancel" => Self::Cancel(text("run").unwrap_or_default()),
+            "reload" => Self::Reload,
+            "shutdown" => Self::Shutdown(is("drain")),
+            other => Self::Unknown(other.to_owned()),
+        }
+    }
+}
+
+fn ending(input: &Value) -> Ending {
+    let text = |key: &str| json::text(input, key).unwrap_or_default().to_owned();
+    match input.get("exit") {
+        Some(exit) => Ending::Exited {
+            code: exit.as_i64().and_then(|code| i32::try_from(code).ok()),
+            stdout: text("stdout"),
+            stderr: text("stderr"),
+            truncated: input.get("truncated") == Some(&Value::Bool(true)),
+        },
+        None if input.get("changed").is_some() => Ending::Changed(text("changed")),
+        None if input.get("missing").is_some() => Ending::Missing,
+        None if input.get("canceled").is_some() => Ending::Canceled,
+        None => Ending::Failed(text("failed")),
+    }
+}
+
+impl Turn {
+    /// The turn as JSON.
+    pub fn to_json(&self) -> Value {
+        let command = |command: &Command| Value::from(vec![command.id.into(), command.order.to_json()]);
+        object(&mut [
+            ("commands", self.commands.iter().map(command).collect()),
+            ("next_deadline_ms", self.next_deadline_ms.map(Value::from).unwrap_or_default()),
+        ])
+    }
+}
+
+impl Order {
+    /// The order as JSON, by its `type`.
+    pub fn to_json(&self) -> Value {
+        match self {
+            Self::Run { argv, stdin, copy, surroundings } => {
+                let copy = copy.as_ref().map(Copy::to_json).unwrap_or_default();
+                let mut fields = vec![("type", "run".into()), ("argv", argv.clone().into()), ("stdin", stdin.as_str().into())];
+                fields.push(("copy", copy));
+                fields.extend(surroundings.fields());
+                object(&mut fields)
+            }
+            Self::Prompt { text, argv, surroundings } => {
+                let mut fields = vec![("type", "prompt".into()), ("prompt", text.as_str().into()), ("argv", argv.clone().into())];
+                fields.extend(surroundings.fields());
+                object(&mut fields)
+            }
+            Self::LookUp(lookup) => object(&mut [
+                ("type", "look_up".into()),
+                ("concept", lookup.concept.as_str().into()),
+                ("source", lookup.source.as_str().into()),
+                ("request", lookup.request.to_json()),
+            ]),
+            Self::Cancel(command) => object(&mut [("type", "cancel".into()), ("id", (*command).into())]),
+            Self::Reply { number, answer, refused } => object(&mut [
+                ("type", "reply".into()),
+                ("number", (*number).into()),
+                ("answer", serde_json::from_slice(answer).unwrap_or_else(|_| String::from_utf8_lossy(answer).into())),
+                ("refused", refused.clone().map(Value::from).unwrap_or_default()),
+            ]),
+            Self::Record(record) => object(&mut [("type", "record".into()), ("record", record.clone())]),
+            Self::Approval { hook, digest, why, notice, shows } => {
+                let mut fields = vec![("type", "approval".into()), ("hook", hook.as_str().into())];
+                fields.extend([("digest", digest.as_str().into()), ("why", (*why).into()), ("shows", shows.clone())]);
+                fields.extend(notice.as_deref().map(|notice| ("notice", notice.into())));
+                object(&mut fields)
+            }
+            Self::Listen(trigger) => object(&mut [("type", "listen".into()), ("trigger", trigger.as_str().into())]),
+            Self::Unlisten(trigger) => object(&mut [("type", "unlisten".into()), ("trigger", trigger.as_str().into())]),
+            Self::Stopped => object(&mut [("type", "stopped".into())]),
+        }
+    }
+}
+
+impl Copy {
+    fn to_json(&self) -> Value {
+        let file =
+            |(path, digest): &(String, String)| object(&mut [("path", path.as_str().into()), ("digest", digest.as_str().into())]);
+        let argument = |(at, path): &(usize, String)| object(&mut [("index", (*at).into()), ("path", path.as_str().into())]);
+        object(&mut [
+            ("files", self.files.iter().map(file).collect()),
+            ("arguments", self.arguments.iter().map(argument).collect()),
+            ("folders", self.folders.clone().into()),
+        ])
+    }
+}
+
+impl Surroundings {
+    fn fields(&self) -> [(&'static str, Value); 6] {
+        let set = self.set.iter().map(|(name, value)| (name.clone(), Value::from(value.as_str()))).collect();
+        [
+            ("run", self.run.as_str().into()),
+            ("hook", self.hook.as_str().into()),
+            ("cwd", self.cwd.as_str().into()),
+            ("inherit", self.inherit.clone().into()),
+            ("set", Value::Object(set)),
+            ("output_bytes", self.output_bytes.into()),
+        ]
+    }
+}

@@ -1,0 +1,315 @@
+//! One exchange under way.
+
+use std::rc::Rc;
+
+use serde_json::Value;
+
+use super::lifecycle::{self, Word};
+use super::wording;
+use crate::augment::{Directions, Finding, Lookup, Plan};
+use crate::call::ToolCall;
+use crate::gate::{Gate, Outcome};
+use crate::hooks::event::Event as HookEvent;
+use crate::programs::own_tools::{self, OwnCall};
+use crate::programs::{Answer, Call, Ending, Event, Limit, Moment, Program, Speech, cut};
+use crate::ruling::{Ruling, Verdict};
+
+/// What an exchange waits for.
+pub(super) enum Stage {
+    /// Earlier events of its session, which hooks have not heard yet.
+    Queue,
+    /// Hooks.
+    Hooks,
+    /// Lookups: those that are open, with their commands once these were given, and what the others brought.
+    Lookups { open: Vec<(Option<u64>, Lookup)>, found: Vec<Finding>, until: Option<u64> },
+}
+
+/// One event, and how far its answer is.
+pub(super) struct Asked {
+    pub(super) number: u64,
+    program: &'static Program,
+    pub(super) speech: &'static Speech,
+    pub(super) event: Event,
+    pub(super) stage: Stage,
+    /// The ruling on a call that may run, or on one that a person decides.
+    ruling: Option<Ruling>,
+    /// What the model is told, in this order.
+    pub(super) told: Vec<String>,
+    /// What the model is told with the next prompt, because now it cannot be told anything.
+    pub(super) kept: Vec<String>,
+    /// It follows from another event, and nobody waits for the answer.
+    pub(super) is_implied: bool,
+}
+
+impl Asked {
+    pub(super) fn new(program: &'static Program, speech: &'static Speech, event: Event, number: u64) -> Self {
+        let (told, kept) = (Vec::new(), Vec::new());
+        Self { number, program, speech, event, stage: Stage::Queue, ruling: None, told, kept, is_implied: false }
+    }
+
+    /// Whether an earlier exchange has to end first, so that hooks hear of what happens in a session in its order.
+    pub(super) fn waits_for(&self, earlier: &Self) -> bool {
+        let is_same = self.event.session == earlier.event.session;
+        match self.event.moment() {
+            Moment::BeforeAgent => is_same && earlier.event.moment() == Moment::SessionStart,
+            Moment::AfterAgent | Moment::SessionEnd => is_same,
+            Moment::ProgramEnd => true,
+            _ => false,
+        }
+    }
+
+    /// Does what can be done at once; gives the answer if that is all.
+    pub(super) fn begin(&mut self, gate: &mut Gate) -> Option<Answer> {
+        self.stage = Stage::Hooks;
+        self.inherit(gate);
+        match self.event.moment() {
+            Moment::BeforeTool => {
+                if let Some(refused) = self.rule(gate) {
+                    return Some(refused);
+                }
+            }
+            Moment::AfterTool => self.settle(gate),
+            _ => {}
+        }
+        let Some(name) = lifecycle::name(self.event.moment()) else { return Some(self.finish(gate, None)) };
+        let session = Some(Rc::from(self.event.session.as_str()));
+        self.told.extend(gate.hear(name, Some(&self.event.session)));
+        let event = HookEvent { name: name.into(), session, data: Rc::new(lifecycle::data(self.program, &self.event)) };
+        if gate.tell_hooks(event, self.number) { None } else { self.go_on_after(gate, Word::NONE) }
+    }
+
+    /// Hooks have spoken.
+    pub(super) fn hooks_said(&mut self, gate: &mut Gate, answer: &Value) -> Option<Answer> {
+        self.go_on_after(gate, Word::read(answer))
+    }
+
+    /// A sub-agent with a session of its own works for its parent's intent until it selects one.
+    fn inherit(&self, gate: &mut Gate) {
+        let Event { session, parent, .. } = &self.event;
+        let Some(parent) = parent.as_ref().filter(|parent| *parent != session) else { return };
+        if gate.current(session).is_none()
+            && let Err(fault) = gate.inherit(session, parent)
+        {
+            gate.ports().warn(&format!("the sub-agent's session does not work for its parent's intent: {fault}"));
+        }
+    }
+
+    /// Rules on the call; gives the answer where it does not run.
+    fn rule(&mut self, gate: &mut Gate) -> Option<Answer> {
+        let call = self.tool_call()?;
+        let ruling = gate.check(&call);
+        let code = ruling.code.as_str();
+        match ruling.verdict {
+            Verdict::Deny => return Some(Answer::Deny(wording::reason(&ruling.reason, code))),
+            Verdict::Ask if !(self.speech.asks)(&self.event) => {
+                let reason = wording::reason(&wording::without_person(&ruling.reason), code);
+                return Some(withdraw(gate, &call, reason));
+            }
+            Verdict::Allow | Verdict::Ask => {}
+        }
+        // An intent that cannot be selected is refused now, while the model still learns it as the tool's answer.
+        if let Some(intent) = self.selects()
+            && let Err(refusal) = gate.selectable(&intent)
+        {
+            return Some(withdraw(gate, &call, wording::reason(&refusal.to_string(), refusal.code())));
+        }
+        self.ruling = Some(ruling);
+        None
+    }
+
+    /// Enters what the call changed, and does for the session what a tool of ours was called for: only now is it certain that
+    /// nobody refused the call.
+    fn settle(&mut self, gate: &mut Gate) {
+        let (Some(call), Some(told)) = (self.tool_call(), &self.event.call) else { return };
+        let outcome = match &told.ending {
+            Ending::Done => Outcome::Done,
+            Ending::Failed(error) => Outcome::Failed(error.clone()),
+            Ending::Refused(why) => Outcome::Refused(why.clone()),
+        };
+        let done = outcome == Outcome::Done;
+        self.told.extend(gate.settle(&call, &outcome).notice);
+        let session = self.event.session.clone();
+        let failed = match self.own_call().filter(|_| done) {
+            Some(own) if own.tool.name == own_tools::SELECT => {
+                let intent = own.text(own_tools::INTENT_ID).unwrap_or_default();
+                gate.select(&session, intent).err().map(|refusal| refusal.to_string())
+            }
+            Some(own) if own.tool.name == own_tools::CLEAR => gate.clear(&session).err().map(|fault| fault.to_string()),
+            _ => None,
+        };
+        self.told.extend(failed.map(|why| format!("Tollgate: {why}")));
+    }
+
+    fn go_on_after(&mut self, gate: &mut Gate, word: Word) -> Option<Answer> {
+        match self.event.moment() {
+            Moment::BeforeTool => {
+                let call = self.tool_call()?;
+                if !word.goes_on {
+                    let reason = word.message.unwrap_or_else(|| wording::HOOK_STOPPED.to_owned());
+                    return Some(withdraw(gate, &call, wording::reason(&reason, "hook")));
+                }
+                let ruling = self.ruling.as_ref()?;
+                if ruling.verdict == Verdict::Ask {
+                    return Some(Answer::Ask(wording::reason(&ruling.reason, ruling.code.as_str())));
+                }
+                self.told.extend(word.message);
+                // What is wrong though the call may run, a person and the model should know.
+                if !ruling.reason.is_empty() {
+                    gate.ports().warn(&ruling.reason);
+                    self.told.push(format!("Tollgate: {}", ruling.reason));
+                }
+                self.look_up(gate, &call)
+            }
+            Moment::AfterTool => {
+                self.told.extend(word.message);
+                // Where nothing could be told before the tool ran, what is known is told now.
+                let tells_now = self.limit(Moment::BeforeTool).is_none() && self.limit(Moment::AfterTool).is_some();
+                let call = self.tool_call().filter(|_| tells_now);
+                match call {
+                    Some(call) => self.look_up(gate, &call),
+                    None => Some(self.finish(gate, None)),
+                }
+            }
+            Moment::BeforeAgent | Moment::BeforeModel if !word.goes_on => {
+                let reason = word.message.unwrap_or_else(|| wording::HOOK_STOPPED.to_owned());
+                Some(Answer::Stop(wording::reason(&reason, "hook")))
+            }
+            moment => {
+                self.told.extend(word.message);
+                let tells = moment == Moment::BeforeAgent && (self.speech.limit)(moment).is_some();
+                match self.event.prompt.as_deref().filter(|_| tells) {
+                    Some(prompt) => {
+                        let plan = gate.plan_lookups_for_text(&self.event.session, prompt);
+                        self.carry_out(gate, plan)
+                    }
+                    None => Some(self.finish(gate, None)),
+                }
+            }
+        }
+    }
+
+    /// Looks up what is known about the concepts that the call names; gives the answer where that takes no time.
+    fn look_up(&mut self, gate: &mut Gate, call: &ToolCall) -> Option<Answer> {
+        // Where nothing is governed, a call is left as it is.
+        if !gate.is_governed() {
+            return Some(self.finish(gate, None));
+        }
+        let plan = gate.plan_lookups(call);
+        self.carry_out(gate, plan)
+    }
+
+    fn carry_out(&mut self, gate: &mut Gate, plan: Plan) -> Option<Answer> {
+        if plan.skipped.is_some() {
+            return Some(self.finish(gate, None));
+        }
+        if plan.lookups.is_empty() {
+            return Some(self.finish(gate, Some(&[])));
+        }
+        let open = plan.lookups.into_iter().map(|lookup| (None, lookup)).collect();
+        self.stage = Stage::Lookups { open, found: Vec::new(), until: None };
+        None
+    }
+
+    /// The answer, now that everything is known. `found` is what lookups brought, where the call names concepts.
+    pub(super) fn finish(&mut self, gate: &mut Gate, found: Option<&[Finding]>) -> Answer {
+        let moment = self.event.moment();
+        let directions = match (found, self.tool_call()) {
+            (Some(found), Some(call)) => gate.augment(&call, found),
+            _ => Directions::default(),
+        };
+        let rewrites = directions.args.is_some() && (self.speech.rewrites)(&self.event);
+        let known = directions.added.or(directions.text);
+        match moment {
+            Moment::BeforeTool if rewrites => Answer::Allow { args: directions.args, told: self.fit(gate) },
+            Moment::BeforeTool => {
+                // Where the program takes nothing now, it is told after the tool ran.
+                self.told.extend(known.filter(|_| self.limit(moment).is_some()));
+                Answer::Allow { args: None, told: self.fit(gate) }
+            }
+            Moment::AfterTool => {
+                self.told.extend(known.filter(|_| !rewrites));
+                Answer::Tell(self.fit(gate))
+            }
+            _ => {
+                if let (Some(found), Some(prompt)) = (found, self.event.prompt.as_deref()) {
+                    self.told.extend(gate.augment_text(&self.event.session, prompt, found));
+                }
+                self.tell_intent(gate);
+                Answer::Tell(self.fit(gate))
+            }
+        }
+    }
+
+    /// Tells what the session works for, in front of everything else, in the room that is left.
+    fn tell_intent(&mut self, gate: &mut Gate) {
+        let (session, moment) = (&self.event.session, self.event.moment());
+        let tells = matches!(moment, Moment::SessionStart | Moment::BeforeAgent | Moment::SubagentStart | Moment::Prompt);
+        let Some(limit) = self.limit(moment).filter(|_| tells && !session.is_empty()) else { return };
+        let taken: usize = self.told.iter().map(|text| text.len() + 2).sum();
+        let room = limit.max().saturating_sub(taken);
+        // A session is told once, and again where it may have forgotten: when it begins anew, and where it has to be told each time.
+        let again = matches!(moment, Moment::SessionStart | Moment::SubagentStart | Moment::Prompt);
+        let context = gate.context_if_new(session, room, again);
+        self.told.insert(0, context);
+    }
+
+    /// How much the model can be told at a moment of this exchange.
+    fn limit(&self, moment: Moment) -> Option<Limit> {
+        (self.speech.limit)(moment).filter(|_| !self.event.unheard)
+    }
+
+    /// What is told, within what the program takes at this moment. Where it takes nothing, it waits for the next prompt, or
+    /// whoever runs the host may read it.
+    fn fit(&mut self, gate: &Gate) -> String {
+        let told: Vec<&str> = self.told.iter().map(|text| text.trim_end()).filter(|text| !text.is_empty()).collect();
+        let told = told.join("\n\n");
+        let moment = self.event.moment();
+        let prompts = self.event.lasting && (self.speech.limit)(Moment::Prompt).is_some();
+        match self.limit(moment) {
+            None if prompts => {
+                self.kept.extend(Some(told).filter(|told| !told.is_empty()));
+                String::new()
+            }
+            Some(limit) => cut(&told, limit),
+            None if matches!(moment, Moment::AfterAgent | Moment::SessionEnd) => told,
+            None => {
+                if !told.is_empty() {
+                    gate.ports().warn(&told);
+                }
+                String::new()
+            }
+        }
+    }
+
+    fn own_call(&self) -> Option<OwnCall> {
+        let Call { tool, args, .. } = self.event.call.as_ref()?;
+        own_tools::call(tool, args)
+    }
+
+    /// The intent that the call selects; empty where it does not say which.
+    fn selects(&self) -> Option<String> {
+        let own = self.own_call().filter(|own| own.tool.name == own_tools::SELECT)?;
+        Some(own.text(own_tools::INTENT_ID).unwrap_or_default().to_owned())
+    }
+
+    /// The call as the gate knows it.
+    fn tool_call(&self) -> Option<ToolCall> {
+        let Event { session, agent, cwd, call, .. } = &self.event;
+        let call = call.as_ref()?;
+        Some(ToolCall {
+            session: session.clone(),
+            agent: agent.clone(),
+            call: call.id.clone(),
+            host: Some(self.program.name().to_owned()),
+            tool: call.tool.clone(),
+            args: call.args.clone(),
+            cwd: cwd.clone(),
+        })
+    }
+}
+
+/// The call does not run after all: nobody waits for it, and nothing is entered as if it had.
+fn withdraw(gate: &mut Gate, call: &ToolCall, reason: String) -> Answer {
+    gate.settle(call, &Outcome::Refused(reason.clone()));
+    Answer::Deny(reason)
+}

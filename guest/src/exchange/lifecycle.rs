@@ -1,0 +1,90 @@
+//! The events that hooks hear of a session, and what each carries: the same whatever the program.
+//!
+//! `docs/events.md` is the same table for hook authors. A field is left out where the program does not tell it.
+
+use serde_json::{Map, Value};
+
+use crate::programs::{Call, Ending, Event, Moment, Program};
+
+/// The event of a moment; none where hooks do not hear of it.
+pub(super) fn name(moment: Moment) -> Option<&'static str> {
+    match moment {
+        Moment::SessionStart => Some("session_start"),
+        Moment::SessionEnd => Some("session_end"),
+        Moment::BeforeAgent => Some("before_agent"),
+        Moment::AfterAgent => Some("after_agent"),
+        Moment::BeforeModel => Some("before_model"),
+        Moment::AfterModel => Some("after_model"),
+        Moment::BeforeToolSelection => Some("before_tool_selection"),
+        Moment::BeforeTool => Some("before_tool"),
+        Moment::AfterTool => Some("after_tool"),
+        Moment::SubagentStart | Moment::Prompt | Moment::ProgramEnd | Moment::Other => None,
+    }
+}
+
+/// What an event carries.
+pub(super) fn data(program: &Program, event: &Event) -> Value {
+    // What a program tells by our own names goes first, and cannot take the place of what is read from its payload.
+    let mut data = match &event.data {
+        Value::Object(fields) => fields.clone(),
+        _ => Map::new(),
+    };
+    let mut put = |key: &str, value: Option<Value>| {
+        if let Some(value) = value {
+            data.insert(key.to_owned(), value);
+        }
+    };
+    let text = |text: &Option<String>| text.clone().map(Value::from);
+    put("session_id", Some(event.session.as_str().into()));
+    put("program", Some(program.name().into()));
+    put("agent", text(&event.agent));
+    put("cwd", text(&event.cwd));
+    match event.moment() {
+        Moment::BeforeAgent => put("prompt", text(&event.prompt)),
+        Moment::AfterAgent => put("response", text(&event.response)),
+        Moment::SessionStart => put("source", text(&event.source)),
+        Moment::SessionEnd => put("reason", text(&event.reason)),
+        _ => {}
+    }
+    if let Some(call) = &event.call {
+        let Call { id, tool, args, ending, result, .. } = call;
+        put("tool_name", Some(tool.as_str().into()));
+        put("call_id", Some(id.as_str().into()));
+        put("args", Some(args.clone()));
+        if event.moment() == Moment::AfterTool {
+            let (status, error) = match ending {
+                Ending::Done => ("done", None),
+                Ending::Failed(error) => ("failed", Some(error)),
+                Ending::Refused(why) => ("refused", Some(why)),
+            };
+            put("status", Some(status.into()));
+            put("success", Some((status == "done").into()));
+            put("result", result.clone());
+            put("error", error.map(|error| error.as_str().into()));
+        }
+    }
+    Value::Object(data)
+}
+
+/// What hooks said about an event.
+#[derive(Debug)]
+pub(super) struct Word {
+    /// Whether it goes on.
+    pub(super) goes_on: bool,
+    /// What the model or the person is told.
+    pub(super) message: Option<String>,
+}
+
+impl Word {
+    /// Nobody said anything.
+    pub(super) const NONE: Self = Self { goes_on: true, message: None };
+
+    /// Reads what a chain of hooks answered.
+    pub(super) fn read(answer: &Value) -> Self {
+        let message = answer.get("system_message").and_then(Value::as_str);
+        Self {
+            goes_on: answer.get("continue") != Some(&Value::Bool(false)),
+            message: message.filter(|message| !message.is_empty()).map(str::to_owned),
+        }
+    }
+}

@@ -1,0 +1,263 @@
+//! What a program told of its sessions, for as long as this instance lives.
+//!
+//! A command that a program runs for each event forgets it, and loses nothing: such a program tells everything by itself. One
+//! whose plugin stays tells some things only once, or in pieces: which tools its agent called, what the agent said, which calls
+//! are under way. Everything here is bounded, and an instance that starts anew merely knows less.
+
+use serde_json::{Map, Value};
+
+use crate::programs::{Call, Ending, Event, Moment, Speech, UNSAID};
+
+/// Of more sessions the one that was told of first is forgotten.
+const MAX_SESSIONS: usize = 256;
+
+/// At most this many calls, names of tools and messages per session.
+const MAX_KEPT: usize = 1_024;
+
+/// At most this much of a response, in bytes.
+const MAX_RESPONSE: usize = 1 << 20;
+
+/// What is known about the sessions, in the order in which they were first told of.
+#[derive(Default)]
+pub(super) struct Memory {
+    sessions: Vec<Session>,
+}
+
+/// What is known about one session.
+#[derive(Default)]
+struct Session {
+    id: String,
+    cwd: Option<String>,
+    /// Whether the agent is at work.
+    busy: bool,
+    /// What the agent said last in this turn.
+    response: Option<String>,
+    /// The tools that it called in this turn.
+    tools: Vec<String>,
+    /// Calls under way, each with its sub-agent.
+    open: Vec<(Option<String>, Call)>,
+    /// Calls that have ended.
+    ended: Vec<String>,
+    /// What the model is told with the next prompt, and whether a prompt had it already.
+    messages: Vec<(String, bool)>,
+}
+
+/// What becomes of an event.
+pub(super) enum Course {
+    /// It was told before, or is not true any more.
+    Ignored,
+    /// It is passed on once these have been.
+    After(Vec<Event>),
+}
+
+impl Memory {
+    /// Takes in an event and completes it. What follows from it without being told comes first.
+    pub(super) fn take(&mut self, event: &mut Event, speech: &Speech) -> Course {
+        let mut before = Vec::new();
+        match event.moment() {
+            Moment::SessionStart => drop(self.session(event)),
+            Moment::BeforeAgent => {
+                // OpenCode does not tell that a session goes on.
+                if event.lasting && self.find(&event.session).is_none() {
+                    let source = Some("resume".to_owned());
+                    before.push(Event { source, ..implied(event, speech, Moment::SessionStart) });
+                }
+                let session = self.session(event);
+                session.busy = true;
+                session.response = None;
+                session.tools.clear();
+            }
+            Moment::BeforeTool => self.begin_call(event),
+            Moment::AfterTool if self.has_ended(event) => return Course::Ignored,
+            Moment::AfterTool => self.end_call(event),
+            Moment::AfterModel => {
+                if let Some(said) = event.response.clone() {
+                    self.session(event).response = Some(bounded(said));
+                }
+            }
+            Moment::AfterAgent => {
+                before = self.left_open(event, speech);
+                if let Some(session) = self.find(&event.session) {
+                    if event.lasting && !session.busy {
+                        event.moment = Some(Moment::Other);
+                    }
+                    session.end_turn(event);
+                }
+            }
+            Moment::SessionEnd => before = self.end_session(event, speech),
+            Moment::ProgramEnd => {
+                let known: Vec<(String, Option<String>)> =
+                    self.sessions.iter().map(|session| (session.id.clone(), session.cwd.clone())).collect();
+                for (session, cwd) in known {
+                    let of_session = Event { session, cwd, lasting: event.lasting, ..Event::default() };
+                    let end = implied(&of_session, speech, Moment::SessionEnd);
+                    before.extend(self.end_session(&end, speech));
+                    before.push(end);
+                }
+            }
+            _ => {}
+        }
+        Course::After(before)
+    }
+
+    /// Keeps what a session's model should be told until there is a prompt to tell it with.
+    pub(super) fn keep(&mut self, session: &str, messages: Vec<String>) {
+        if let Some(session) = self.find(session) {
+            session.messages.extend(messages.into_iter().map(|message| (message, false)));
+            trim(&mut session.messages);
+        }
+    }
+
+    /// What a session's model is told with a prompt. It is told again until [`Memory::mark_told`] says that a model got it.
+    pub(super) fn messages(&mut self, session: &str) -> Vec<String> {
+        let Some(session) = self.find(session) else { return Vec::new() };
+        session.messages.iter_mut().for_each(|(_, shown)| *shown = true);
+        session.messages.iter().map(|(message, _)| message.clone()).collect()
+    }
+
+    /// The prompt went to the session's model.
+    pub(super) fn mark_told(&mut self, session: &str) {
+        if let Some(session) = self.find(session) {
+            session.messages.retain(|(_, shown)| !shown);
+        }
+    }
+
+    /// A call does not run after all. Should the program tell of its end, it has run all the same, and that counts.
+    pub(super) fn withdraw(&mut self, session: &str, call: &str) {
+        if let Some(session) = self.find(session) {
+            session.open.retain(|(_, open)| open.id != call);
+        }
+    }
+
+    /// Whether a call is under way.
+    pub(super) fn is_open(&self, event: &Event) -> bool {
+        let Some(call) = &event.call else { return false };
+        let session = self.sessions.iter().find(|known| known.id == event.session);
+        session.is_some_and(|session| session.open.iter().any(|(_, open)| is_same(open, call)))
+    }
+
+    fn find(&mut self, session: &str) -> Option<&mut Session> {
+        self.sessions.iter_mut().find(|known| known.id == session)
+    }
+
+    /// The session of an event, from now on known.
+    fn session(&mut self, event: &Event) -> &mut Session {
+        let at = self.sessions.iter().position(|known| known.id == event.session).unwrap_or_else(|| {
+            if self.sessions.len() >= MAX_SESSIONS {
+                self.sessions.remove(0);
+            }
+            self.sessions.push(Session { id: event.session.clone(), cwd: event.cwd.clone(), ..Session::default() });
+            self.sessions.len() - 1
+        });
+        #[allow(clippy::indexing_slicing, reason = "it was found or made just now")]
+        &mut self.sessions[at]
+    }
+
+    fn begin_call(&mut self, event: &Event) {
+        let Some(call) = &event.call else { return };
+        let (agent, call, lasting) = (event.agent.clone(), call.clone(), event.lasting);
+        let session = self.session(event);
+        session.tools.push(call.tool.clone());
+        trim(&mut session.tools);
+        if lasting {
+            session.ended.retain(|ended| *ended != call.id);
+            session.open.retain(|(_, open)| open.id != call.id);
+            session.open.push((agent, call));
+            trim(&mut session.open);
+        }
+    }
+
+    fn has_ended(&mut self, event: &Event) -> bool {
+        let Some(call) = event.call.as_ref().filter(|_| event.lasting) else { return false };
+        self.find(&event.session).is_some_and(|session| session.ended.contains(&call.id))
+    }
+
+    /// The call of an event has ended. Where the program tells less of it now than before, what it told before counts.
+    fn end_call(&mut self, event: &mut Event) {
+        let Some(session) = self.sessions.iter_mut().find(|known| known.id == event.session) else { return };
+        let Some(call) = &mut event.call else { return };
+        let Some(at) = session.open.iter().position(|(_, open)| is_same(open, call)) else { return };
+        let (agent, open) = session.open.remove(at);
+        session.ended.push(open.id.clone());
+        trim(&mut session.ended);
+        event.agent = event.agent.take().or(agent);
+        if event.repeats {
+            (call.id, call.tool, call.args) = (open.id, open.tool, open.args);
+        }
+    }
+
+    /// The ends of calls that nobody will tell: their session rests, so none of them is under way any more.
+    fn left_open(&mut self, event: &Event, speech: &Speech) -> Vec<Event> {
+        let Some(session) = self.find(&event.session).filter(|_| event.lasting) else { return Vec::new() };
+        let open = std::mem::take(&mut session.open);
+        session.ended.extend(open.iter().map(|(_, call)| call.id.clone()));
+        trim(&mut session.ended);
+        let end = |(agent, call): (Option<String>, Call)| {
+            let call = Call { ending: Ending::Failed(UNSAID.to_owned()), ..call };
+            Event { agent, call: Some(call), ..implied(event, speech, Moment::AfterTool) }
+        };
+        open.into_iter().map(end).collect()
+    }
+
+    /// What a session's end brings with it. Then it is no longer known.
+    fn end_session(&mut self, event: &Event, speech: &Speech) -> Vec<Event> {
+        let mut before = self.left_open(event, speech);
+        if let Some(at) = self.sessions.iter().position(|known| known.id == event.session) {
+            let mut session = self.sessions.remove(at);
+            if session.busy && event.lasting {
+                let mut end = implied(event, speech, Moment::AfterAgent);
+                session.end_turn(&mut end);
+                before.push(end);
+            }
+        }
+        before
+    }
+}
+
+impl Session {
+    /// The agent has done its work for now: what it said, and what it called, where the program does not tell.
+    fn end_turn(&mut self, event: &mut Event) {
+        self.busy = false;
+        let (response, tools) = (self.response.take(), std::mem::take(&mut self.tools));
+        event.response = event.response.take().or(response);
+        if !tools.is_empty() {
+            let mut data = match event.data.take() {
+                Value::Object(fields) => fields,
+                _ => Map::new(),
+            };
+            data.insert("tool_calls".to_owned(), tools.into());
+            event.data = data.into();
+        }
+    }
+}
+
+/// An event that nobody told of, because it follows from another.
+fn implied(event: &Event, speech: &Speech, moment: Moment) -> Event {
+    Event {
+        name: speech.name_of(moment),
+        moment: Some(moment),
+        session: event.session.clone(),
+        cwd: event.cwd.clone(),
+        lasting: event.lasting,
+        unheard: true,
+        ..Event::default()
+    }
+}
+
+fn is_same(open: &Call, told: &Call) -> bool {
+    open.id == told.id || told.other_id.as_ref() == Some(&open.id)
+}
+
+fn bounded(mut text: String) -> String {
+    if text.len() > MAX_RESPONSE {
+        text.truncate(text.floor_char_boundary(MAX_RESPONSE));
+    }
+    text
+}
+
+/// Drops the oldest where there are too many.
+fn trim<T>(kept: &mut Vec<T>) {
+    if kept.len() > MAX_KEPT {
+        kept.drain(..kept.len() - MAX_KEPT);
+    }
+}

@@ -1,0 +1,311 @@
+//! One event of an agent program, from its payload to the answer in the program's own words.
+//!
+//! The order of things around a call stands here and nowhere else:
+//!
+//! | moment | what happens, in this order |
+//! | --- | --- |
+//! | before a tool | the gate rules; hooks hear `before_tool` and can stop it; what is known about its concepts is looked up and added |
+//! | after a tool | the ledger; the intent that the tool selected; hooks hear `after_tool`; what could not be told before |
+//! | everything else | hooks hear of it; the model is told what the session works for |
+//!
+//! An exchange never waits: where hooks run or something is looked up, [`Exchanges::respond`] gives a number, and a step brings
+//! the answer. What cannot be understood before a tool is denied; where the gate fails, a person is asked ([`Exchanges::fail`]).
+
+mod asked;
+mod lifecycle;
+mod memory;
+pub mod place;
+mod wording;
+
+use serde_json::Value;
+
+use self::asked::{Asked, Stage};
+use self::memory::{Course, Memory};
+use crate::augment::{Answer as Found, Finding, TOTAL_MS};
+use crate::engine::{Command, Input, Order, Turn};
+use crate::gate::Gate;
+use crate::programs::{self, Answer, Event, Moment, Program, Speech, salvage};
+
+/// A longer payload is not read.
+pub const MAX_PAYLOAD: usize = 48 << 20;
+
+/// At most this many exchanges wait at the same time; no program has more calls under way.
+const MAX_WAITING: usize = 1_024;
+
+/// An answer in a program's own words.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Reply {
+    /// What the host passes on; may be empty.
+    pub text: String,
+    /// Why the tool must not run, where it must not.
+    pub refused: Option<String>,
+}
+
+/// What comes of a payload.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Progress {
+    /// The answer.
+    Answered(Reply),
+    /// A step brings it, under this number.
+    Waiting(u64),
+}
+
+/// The exchanges that wait for hooks or lookups, in the order in which they came, and what is known of their sessions.
+#[derive(Default)]
+pub struct Exchanges {
+    waiting: Vec<Asked>,
+    memory: Memory,
+}
+
+impl Exchanges {
+    /// Rules on, settles or hears of what a payload tells.
+    pub fn respond(&mut self, gate: &mut Gate, program: &str, named: Option<&str>, payload: &[u8]) -> Progress {
+        let Some((program, speech)) = speaking(program) else { return Progress::Answered(unknown_program(program)) };
+        let mut event = read(speech, named, payload);
+        if event.moment() == Moment::Other {
+            return Progress::Answered(silence(speech));
+        }
+        if let Some(why) = &event.fault {
+            gate.ports().fail(why);
+            let refused = (event.moment() == Moment::BeforeTool).then(|| Answer::Deny(wording::not_understood(why)));
+            return Progress::Answered(refused.map_or_else(|| silence(speech), |answer| worded(speech, &event, answer)));
+        }
+        if self.waiting.len() >= MAX_WAITING {
+            let why = format!("more than {MAX_WAITING} calls are waiting");
+            gate.ports().fail(&why);
+            return Progress::Answered(faulty(speech, &event, &why, gate.lets_faults_pass()));
+        }
+        if event.repeats && !self.memory.is_open(&event) && !is_under_way(gate, &event) {
+            return Progress::Answered(silence(speech));
+        }
+        let before = match self.memory.take(&mut event, speech) {
+            Course::Ignored => return Progress::Answered(silence(speech)),
+            Course::After(before) => before,
+        };
+        for event in before {
+            let mut asked = Asked::new(program, speech, event, gate.next_number());
+            asked.is_implied = true;
+            self.begin(gate, asked);
+        }
+        // The memory may know that there is nothing to tell.
+        if event.moment() == Moment::Other {
+            return Progress::Answered(silence(speech));
+        }
+        let asked = Asked::new(program, speech, event, gate.next_number());
+        self.begin(gate, asked)
+    }
+
+    /// Begins an exchange, unless an earlier one has to end first.
+    fn begin(&mut self, gate: &mut Gate, mut asked: Asked) -> Progress {
+        if !self.waiting.iter().any(|earlier| asked.waits_for(earlier))
+            && let Some(answer) = self.start(gate, &mut asked)
+        {
+            return Progress::Answered(self.end(asked, answer));
+        }
+        let number = asked.number;
+        self.waiting.push(asked);
+        Progress::Waiting(number)
+    }
+
+    fn start(&mut self, gate: &mut Gate, asked: &mut Asked) -> Option<Answer> {
+        let moment = asked.event.moment();
+        if moment == Moment::Prompt {
+            asked.told.extend(self.memory.messages(&asked.event.session));
+        }
+        // A prompt that is put together may still go to another model, where the program tells when one is asked.
+        let asks_model = !asked.speech.name_of(Moment::BeforeModel).is_empty();
+        if moment == (if asks_model { Moment::BeforeModel } else { Moment::Prompt }) {
+            self.memory.mark_told(&asked.event.session);
+        }
+        asked.begin(gate)
+    }
+
+    /// The answer of an exchange, in the program's own words.
+    fn end(&mut self, mut asked: Asked, answer: Answer) -> Reply {
+        let session = &asked.event.session;
+        if let (Answer::Deny(_), Some(call)) = (&answer, &asked.event.call) {
+            self.memory.withdraw(session, &call.id);
+        }
+        self.memory.keep(session, std::mem::take(&mut asked.kept));
+        worded(asked.speech, &asked.event, answer)
+    }
+
+    /// The answer to a payload on which an earlier instance failed.
+    pub fn fail(gate: &mut Gate, program: &str, named: Option<&str>, payload: &[u8], why: &str) -> Reply {
+        gate.ports().fail(why);
+        fault_reply(program, named, payload, why, gate.lets_faults_pass())
+    }
+
+    /// Takes in what happened and says what to do about it.
+    pub fn step(&mut self, gate: &mut Gate, now_ms: u64, inputs: &[Input]) -> Turn {
+        let mut turn = gate.step(now_ms, inputs);
+        for input in inputs {
+            if let Input::Found { command, answer } = input {
+                self.waiting.iter_mut().for_each(|asked| asked.take_found(*command, answer));
+            }
+        }
+        while self.advance(gate, now_ms, &mut turn.commands) {
+            // What hooks hear of now, they hear of in a step.
+            let more = gate.step(now_ms, &[]);
+            turn.commands.extend(more.commands);
+            turn.next_deadline_ms = more.next_deadline_ms;
+        }
+        let deadlines = self.waiting.iter().filter_map(Asked::deadline);
+        turn.next_deadline_ms = deadlines.chain(turn.next_deadline_ms).min();
+        turn
+    }
+}
+
+impl Exchanges {
+    /// Takes every exchange as far as it goes. Whether one began that had to wait for others.
+    fn advance(&mut self, gate: &mut Gate, now_ms: u64, commands: &mut Vec<Command>) -> bool {
+        let said = gate.take_hook_answers();
+        let mut has_begun = false;
+        for mut asked in std::mem::take(&mut self.waiting) {
+            let answer = if matches!(asked.stage, Stage::Queue) {
+                if self.waiting.iter().any(|earlier| asked.waits_for(earlier)) {
+                    None
+                } else {
+                    has_begun = true;
+                    self.start(gate, &mut asked)
+                }
+            } else {
+                let hooks = said.iter().find(|(number, _)| *number == asked.number).map(|(_, answer)| answer);
+                asked.go_on(gate, now_ms, hooks, commands)
+            };
+            let Some(answer) = answer else {
+                self.waiting.push(asked);
+                continue;
+            };
+            let (number, is_implied) = (asked.number, asked.is_implied);
+            let Reply { text, refused } = self.end(asked, answer);
+            if !is_implied {
+                let order = Order::Reply { number, answer: text.into_bytes(), refused };
+                commands.push(Command { id: gate.next_number(), order });
+            }
+        }
+        has_begun
+    }
+}
+
+impl Asked {
+    /// Takes in the answer to a lookup of its own.
+    fn take_found(&mut self, command: u64, answer: &Found) {
+        if let Stage::Lookups { open, found, .. } = &mut self.stage
+            && let Some(at) = open.iter().position(|(id, _)| *id == Some(command))
+        {
+            let (_, lookup) = open.remove(at);
+            found.push(Finding { concept: lookup.concept, source: lookup.source, answer: answer.clone() });
+        }
+    }
+
+    /// Goes on as far as it can; gives the answer once there is one.
+    fn go_on(&mut self, gate: &mut Gate, now_ms: u64, hooks: Option<&Value>, commands: &mut Vec<Command>) -> Option<Answer> {
+        if let (Stage::Hooks, Some(said)) = (&self.stage, hooks)
+            && let Some(answer) = self.hooks_said(gate, said)
+        {
+            return Some(answer);
+        }
+        let Stage::Lookups { open, found, until } = &mut self.stage else { return None };
+        let due = *until.get_or_insert_with(|| now_ms.saturating_add(u64::from(TOTAL_MS)));
+        for (id, lookup) in open.iter_mut().filter(|(id, _)| id.is_none()) {
+            let command = gate.next_number();
+            *id = Some(command);
+            commands.push(Command { id: command, order: Order::LookUp(lookup.clone()) });
+        }
+        if now_ms >= due {
+            let late = |(_, lookup): (Option<u64>, crate::augment::Lookup)| Finding {
+                concept: lookup.concept,
+                source: lookup.source,
+                answer: Found::Late,
+            };
+            found.extend(open.drain(..).map(late));
+        }
+        if !open.is_empty() {
+            return None;
+        }
+        let found = std::mem::take(found);
+        Some(self.finish(gate, Some(&found)))
+    }
+
+    fn deadline(&self) -> Option<u64> {
+        match &self.stage {
+            Stage::Lookups { until, .. } => *until,
+            Stage::Queue | Stage::Hooks => None,
+        }
+    }
+}
+
+/// Whether the gate remembers the call of an event as one that may be running.
+fn is_under_way(gate: &Gate, event: &Event) -> bool {
+    event.call.as_ref().is_some_and(|call| gate.is_under_way(&event.session, &call.id))
+}
+
+/// The program of a name, if it speaks to hooks.
+fn speaking(name: &str) -> Option<(&'static Program, &'static Speech)> {
+    let program = programs::named(name)?;
+    Some((program, program.speech.as_ref()?))
+}
+
+/// Reads a payload, also one that cannot be read.
+pub(crate) fn read(speech: &Speech, named: Option<&str>, payload: &[u8]) -> Event {
+    let mut event = match serde_json::from_slice(payload) {
+        Ok(payload) => (speech.read)(payload, named),
+        Err(why) => salvage(speech, payload, named, &why),
+    };
+    if payload.len() > MAX_PAYLOAD {
+        event.fault = Some(format!("the payload is longer than {} MiB", MAX_PAYLOAD >> 20));
+    }
+    // What does not even say what it is may be a call.
+    if event.fault.is_some() && event.moment.is_none() {
+        (event.name, event.moment) = (speech.name_of(Moment::BeforeTool), Some(Moment::BeforeTool));
+    }
+    event
+}
+
+/// The names of all programs that speak to hooks.
+pub fn speaking_programs() -> impl Iterator<Item = &'static str> {
+    programs::PROGRAMS.iter().filter(|program| program.speech.is_some()).map(|program| program.name())
+}
+
+/// What a program reads where there is nothing to say.
+pub fn silence_of(program: &str) -> &'static str {
+    speaking(program).map_or("", |(_, speech)| speech.silence)
+}
+
+/// The answer where there is no gate to ask: for a host on which the component does not even start.
+pub fn fault_reply(program: &str, named: Option<&str>, payload: &[u8], why: &str, lets_pass: bool) -> Reply {
+    let Some((_, speech)) = speaking(program) else { return unknown_program(program) };
+    faulty(speech, &read(speech, named, payload), why, lets_pass)
+}
+
+/// What is answered where the gate has not answered: before a tool runs a person decides, unless the user lets faults pass.
+fn faulty(speech: &Speech, event: &Event, why: &str, lets_pass: bool) -> Reply {
+    if event.moment() != Moment::BeforeTool || lets_pass {
+        return silence(speech);
+    }
+    let answer =
+        if (speech.asks)(event) { Answer::Ask(wording::fault(why)) } else { Answer::Deny(wording::fault_without_person(why)) };
+    worded(speech, event, answer)
+}
+
+/// Nobody would understand an answer, and whoever wired it wrongly should learn that no call passes.
+fn unknown_program(name: &str) -> Reply {
+    let known: Vec<&str> = speaking_programs().collect();
+    let why = format!("`{name}` is not a program that Tollgate speaks to; use one of: {}", known.join(", "));
+    Reply { text: String::new(), refused: Some(why) }
+}
+
+fn silence(speech: &Speech) -> Reply {
+    Reply { text: speech.silence.to_owned(), refused: None }
+}
+
+/// An answer in the program's own words.
+fn worded(speech: &Speech, event: &Event, answer: Answer) -> Reply {
+    let refused = match &answer {
+        Answer::Deny(reason) | Answer::Ask(reason) | Answer::Stop(reason) => Some(reason.clone()),
+        Answer::Allow { .. } | Answer::Tell(_) => None,
+    };
+    let text = (speech.answer)(event, answer).map_or_else(|| speech.silence.to_owned(), |answer| answer.to_string());
+    Reply { text, refused }
+}

@@ -1,0 +1,139 @@
+//! Which workspace governs an event of an agent program.
+//!
+//! A program works somewhere, and the nearest `.orchestration/` upwards governs it. A repository does not end the search: an
+//! agent that steps into a submodule, or makes a repository in a folder, is still at work in the workspace around it. For the
+//! same reason the project's folder goes before the working directory, which follows the agent.
+
+use crate::digest::Digest;
+use crate::programs;
+
+/// The folder that makes a workspace governed.
+const GOVERNANCE: &str = ".orchestration";
+
+/// Digits of the folder in which a workspace's state is kept.
+const STATE_DIGITS: usize = 32;
+
+/// No path has more folders.
+const MAX_DEPTH: usize = 512;
+
+/// Where the host stands.
+#[derive(Debug, Clone, Default)]
+pub struct Surroundings {
+    /// The current folder, absolute.
+    pub cwd: String,
+    /// The folder that holds one folder of state for each workspace.
+    pub state: Option<String>,
+    /// Those of [`variables`] that are set.
+    pub variables: Vec<(String, String)>,
+}
+
+/// A look at an absolute path: where it leads once every link is followed, if a folder stands there.
+pub type Look<'l> = dyn Fn(&str) -> Option<String> + 'l;
+
+/// The variables in which a program tells where its project is.
+pub fn variables(program: &str) -> &'static [&'static str] {
+    let speech = programs::named(program).and_then(|program| program.speech.as_ref());
+    speech.map_or(&[], |speech| speech.project_variables)
+}
+
+/// The workspace that governs an event; none where nothing does.
+pub fn locate(
+    program: &str,
+    event: Option<&str>,
+    payload: &[u8],
+    surroundings: &Surroundings,
+    look: &Look<'_>,
+) -> Option<String> {
+    let speech = programs::named(program)?.speech.as_ref()?;
+    let told = super::read(speech, event, payload);
+    let project = surroundings.variables.iter().map(|(_, value)| value);
+    let starts = project.chain(&told.cwd).chain(&told.roots).filter(|folder| is_absolute(folder)).chain([&surroundings.cwd]);
+    governing(starts.map(String::as_str), surroundings.state.as_deref(), look)
+}
+
+/// The workspace that governs work in the first of several folders that is governed.
+pub fn governing<'f>(starts: impl Iterator<Item = &'f str>, state: Option<&str>, look: &Look<'_>) -> Option<String> {
+    let starts: Vec<String> = starts.map(|start| look(start).unwrap_or_else(|| start.to_owned())).collect();
+    let nearest = |governs: &dyn Fn(&str) -> bool| {
+        starts.iter().find_map(|start| ancestors(start).find(|folder| governs(folder)).map(str::to_owned))
+    };
+    let governed = |folder: &str| look(&join(folder, GOVERNANCE)).is_some();
+    // A folder that something is kept of was governed, and whoever took that away is told of.
+    let known = |folder: &str| state.is_some_and(|state| look(&join(state, &state_name(folder))).is_some());
+    nearest(&governed).or_else(|| nearest(&known))
+}
+
+/// What the folder of a workspace's state is called: half a digest of its real path.
+pub fn state_name(workspace: &str) -> String {
+    let workspace = workspace.strip_prefix(r"\\?\").unwrap_or(workspace);
+    Digest::of(workspace.as_bytes()).to_string().chars().skip("sha256:".len()).take(STATE_DIGITS).collect()
+}
+
+fn join(folder: &str, name: &str) -> String {
+    if folder.ends_with(['/', '\\']) { format!("{folder}{name}") } else { format!("{folder}/{name}") }
+}
+
+/// A folder and the folders around it, from the inside out.
+fn ancestors(folder: &str) -> impl Iterator<Item = &str> {
+    std::iter::successors(Some(folder), |folder| {
+        let (parent, name) = folder.trim_end_matches(['/', '\\']).rsplit_once(['/', '\\'])?;
+        let is_root = parent.is_empty() || parent.ends_with(':');
+        match is_root {
+            true if name.is_empty() => None,
+            true => folder.get(..=parent.len()),
+            false => Some(parent),
+        }
+    })
+    .take(MAX_DEPTH)
+}
+
+fn is_absolute(folder: &str) -> bool {
+    folder.starts_with(['/', '\\']) || folder.get(1..3).is_some_and(|drive| drive == ":/" || drive == r":\")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn located(folders: &[&str], payload: &str, surroundings: &Surroundings) -> Option<String> {
+        let look = |path: &str| folders.contains(&path).then(|| path.to_owned());
+        locate("claude-code", None, payload.as_bytes(), surroundings, &look)
+    }
+
+    #[test]
+    fn the_nearest_governance_counts_whatever_lies_between() {
+        let at = |cwd: &str| Surroundings { cwd: cwd.to_owned(), ..Surroundings::default() };
+        let payload = |cwd: &str| format!(r#"{{"hook_event_name":"PreToolUse","session_id":"s","cwd":"{cwd}"}}"#);
+        let folders = ["/w/.orchestration", "/w/sub/.git", "/w/sub/deep", "/w/inner/.orchestration"];
+        let found = |cwd: &str| located(&folders, &payload(cwd), &at("/elsewhere"));
+        assert_eq!(found("/w").as_deref(), Some("/w"));
+        assert_eq!(found("/w/sub/deep").as_deref(), Some("/w"), "a repository does not end the search");
+        assert_eq!(found("/w/inner/x").as_deref(), Some("/w/inner"));
+        assert_eq!(found("/x"), None);
+        // A relative folder says nothing; then the host's own counts.
+        assert_eq!(located(&folders, &payload("sub"), &at("/w/sub")).as_deref(), Some("/w"));
+        // A payload that cannot be read is still somewhere.
+        assert_eq!(located(&folders, "{", &at("/w/sub")).as_deref(), Some("/w"));
+        let mut project = at("/x");
+        project.variables = vec![("CLAUDE_PROJECT_DIR".to_owned(), "/w".to_owned())];
+        assert_eq!(located(&folders, &payload("/x"), &project).as_deref(), Some("/w"), "the project goes before the folder");
+    }
+
+    #[test]
+    fn what_was_governed_is_known() {
+        let state = format!("/state/{}", state_name("/gone"));
+        let surroundings =
+            Surroundings { cwd: "/gone/sub".to_owned(), state: Some("/state".to_owned()), ..Surroundings::default() };
+        assert_eq!(located(&[&state], "{}", &surroundings).as_deref(), Some("/gone"));
+        // The same as the hosts name it.
+        assert_eq!(state_name("/work space/a"), "602e79202365cbd9b66a1fd2fd657617");
+    }
+
+    #[test]
+    fn folders_and_their_parents() {
+        let all = |folder: &str| ancestors(folder).map(str::to_owned).collect::<Vec<_>>();
+        assert_eq!(all("/a/b"), ["/a/b", "/a", "/"]);
+        assert_eq!(all("/"), ["/"]);
+        assert_eq!(all("C:/a/b"), ["C:/a/b", "C:/a", "C:/"]);
+    }
+}

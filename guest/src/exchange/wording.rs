@@ -1,0 +1,29 @@
+//! Refusals as a model and a person read them, between the words of others.
+
+/// A reason and its code.
+pub(super) fn reason(reason: &str, code: &str) -> String {
+    format!("Tollgate: {reason} ({code})")
+}
+
+/// A reason to ask a person, where nobody can be asked.
+pub(super) fn without_person(why: &str) -> String {
+    format!("{why}; nobody can be asked here, so it does not run: let a person run it")
+}
+
+/// A payload that cannot be understood.
+pub(super) fn not_understood(why: &str) -> String {
+    reason(&format!("{why}; what the call does is not known, and unknown is not allowed"), "invalid_input")
+}
+
+/// A gate that did not answer, where a person can be asked.
+pub(super) fn fault(why: &str) -> String {
+    reason(&format!("{why}; so nothing is known about the call, and a person has to decide whether it may run"), "gate_fault")
+}
+
+/// A gate that did not answer, where nobody can be asked.
+pub(super) fn fault_without_person(why: &str) -> String {
+    reason(&without_person(&format!("{why}; so nothing is known about the call")), "gate_fault")
+}
+
+/// A hook that stopped something without saying why.
+pub(super) const HOOK_STOPPED: &str = "a hook stopped it and did not say why";

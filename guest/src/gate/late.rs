@@ -1,0 +1,331 @@
+//! What calls change after they have ended, because they go on: in the background, detached, in a shell that was left open.
+//!
+//! Such a call is watched from when it is allowed. At every later call of any session, at the end of a turn and of a session and when
+//! one begins, the workspace is compared with what it was at the last comparison. What changed and no other call explains is entered
+//! with the call that may have done it, marked as late, and judged by the scope that was in force when that call began. Nobody sees
+//! into the processes of a machine, so a person's own change looks the same; the entry and the notice say *may*.
+
+use std::collections::BTreeSet;
+
+use super::Gate;
+use super::reconcile::{is_in_scope, operation_between};
+use super::settle::{Outcome, Work, short};
+use crate::call::effect::{Extent, Persistence};
+use crate::call::path::Location;
+use crate::call::{ToolCall, leaves_end_untold};
+use crate::intents::guarded;
+use crate::intents::scope::Scope;
+use crate::ledger::entry::{Entry, FileChange, Late, ScopeValidation};
+use crate::ledger::late::{self, Ongoing, Watch};
+use crate::ledger::mutation::MutationClass;
+use crate::ledger::pending::{self, Caller, Pending, snapshot_of};
+use crate::ledger::snapshot::{Ignored, Look, Snapshot, SnapshotFault};
+use crate::ports::Timestamp;
+
+/// One comparison enters no more than this.
+const MAX_ENTRIES: usize = 200;
+
+/// Paths that a notice names.
+const MAX_NAMED: usize = 10;
+
+/// A program that has been under way for longer no longer keeps others from being compared.
+const MAX_UNDER_WAY_MS: u64 = 3_600_000;
+
+/// An entry bears the time at which its call was settled, and stands in the ledger a moment later.
+const MARGIN_MS: u64 = 60_000;
+
+/// When a comparison is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Moment {
+    /// At a call. A file that a call goes on changing, such as a log, is entered once until the turn ends.
+    Call,
+    /// When a turn or a session ends, or a session begins.
+    Turn,
+}
+
+/// What a comparison is made from.
+struct Comparison<'w> {
+    watch: &'w Watch,
+    /// Of each call.
+    scopes: Vec<Scope>,
+    now: Timestamp,
+}
+
+impl Comparison<'_> {
+    /// The call that may have changed a file, and how many others may have: the one that says so, else the latest whose intent owns
+    /// the file, else the latest.
+    fn culprit(&self, path: &str) -> Option<(usize, &Ongoing, u64)> {
+        let may: Vec<(usize, &Ongoing)> = self.watch.calls.iter().enumerate().filter(|(_, call)| call.may_change(path)).collect();
+        let owns = |(nth, _): &&(usize, &Ongoing)| self.scopes.get(*nth).is_some_and(|scope| is_in_scope(scope, path));
+        let declares = |(_, call): &&(usize, &Ongoing)| call.declares(path);
+        let (nth, call) = may.iter().rfind(declares).or_else(|| may.iter().rfind(owns)).or_else(|| may.last())?;
+        Some((*nth, call, may.len() as u64 - 1))
+    }
+}
+
+impl Gate {
+    /// Watches a call from now on. `after` is what the workspace looks like, where that is known already.
+    pub(super) fn watch(&mut self, pending: &Pending, persistence: Persistence, key: &str, after: Option<Snapshot>) {
+        let open_ended = pending.open_ended.as_ref();
+        let call = Ongoing {
+            caller: pending.caller.clone(),
+            intent: pending.intent.clone(),
+            began: pending.since,
+            persistence,
+            scope: open_ended.map_or_else(Vec::new, |open| open.scope.clone()),
+            paths: pending.changes.iter().map(|change| change.path.clone()).collect(),
+            open_ended: open_ended.is_some(),
+            entered: Vec::new(),
+            is_over: false,
+        };
+        let ports = &self.ports;
+        let ignored = || open_ended.map_or_else(|| Ignored::text(ports), |open| open.ignored.clone());
+        let begin = || {
+            let ignored = ignored();
+            match after.clone().or_else(|| Snapshot::kept(&snapshot_of(key), ports)) {
+                Some(files) => Ok((files, ignored)),
+                None => {
+                    let mut files = Snapshot::look(&Snapshot::latest(ports), &Ignored::parse(&ignored), ports)?;
+                    files.hash(None, ports);
+                    Ok((files, ignored))
+                }
+            }
+        };
+        if let Err(fault) = late::open(&call, Timestamp(pending.since), begin, ports) {
+            self.say_unseen(&fault);
+        }
+    }
+
+    /// Watches a call no longer.
+    pub(super) fn unwatch(&self, session: &str, call: &str) {
+        late::change(&self.ports, |watch| watch.calls.retain(|ongoing| !ongoing.is(session, call)));
+    }
+
+    /// Watches on what goes on though its call has ended, and no longer what never ran. Says whether it is watched.
+    pub(super) fn watch_ended(&mut self, work: &Work<'_>, key: &str, after: Option<Snapshot>, is_heard: bool) -> bool {
+        let Pending { caller, persistence, certain, .. } = work.pending;
+        match work.outcome {
+            Outcome::Running => self.watch(work.pending, Persistence::Session.max(*persistence), key, after),
+            // A shell command of which nobody told that it ended, by a program that tells once it has.
+            Outcome::Unknown if *persistence == Persistence::Ends => {
+                let is_left_open = !certain && caller.host.is_some() && leaves_end_untold(caller.host.as_deref());
+                if !is_left_open {
+                    return false;
+                }
+                self.watch(work.pending, Persistence::Interactive, key, after);
+            }
+            Outcome::Unknown if !is_heard && !leaves_end_untold(caller.host.as_deref()) => {
+                self.unwatch(&caller.session, &caller.call);
+                return false;
+            }
+            _ => {}
+        }
+        true
+    }
+
+    /// Compares after a call has ended, and watches it no longer where that means that nothing of it goes on.
+    pub(super) fn compare_ended(&mut self, call: &ToolCall, outcome: &Outcome) {
+        if matches!(outcome, Outcome::Refused(_)) {
+            self.unwatch(&call.session, &call.call);
+        }
+        self.compare_late(Moment::Call);
+        if matches!(outcome, Outcome::Done | Outcome::Failed(_)) {
+            let has_ended =
+                |ongoing: &Ongoing| ongoing.persistence == Persistence::Interactive && ongoing.is(&call.session, &call.call);
+            if late::read(&self.ports).is_some_and(|watch| watch.calls.iter().any(has_ended)) {
+                self.unwatch(&call.session, &call.call);
+            }
+        }
+    }
+
+    /// Says once why what programs change is not seen.
+    pub(super) fn say_unseen(&mut self, fault: &SnapshotFault) {
+        let why = fault.to_string();
+        if late::is_news(&why, &self.ports) {
+            self.ports.warn(&why);
+            self.remarks.push(why);
+        }
+    }
+
+    /// Enters what calls changed that go on. Whoever finds another at it leaves it to them.
+    pub(super) fn compare_late(&mut self, moment: Moment) {
+        let now = self.ports.clock.now();
+        if !late::claim(now, &self.ports) {
+            return;
+        }
+        if let Some(watch) = late::read(&self.ports) {
+            self.guarded.refresh(&self.look(&guarded::questions()), &self.ports);
+            let scopes = watch.calls.iter().map(|call| Scope::compile(call.scope.clone())).collect();
+            self.compare(&Comparison { watch: &watch, scopes, now }, moment);
+        }
+        late::unclaim(&self.ports);
+    }
+
+    fn compare(&mut self, comparison: &Comparison<'_>, moment: Moment) {
+        let Comparison { watch, now, .. } = comparison;
+        let mut after = match Snapshot::look(&watch.files, &Ignored::parse(&watch.ignored), &self.ports) {
+            Ok(after) => after,
+            Err(fault) => {
+                self.say_unseen(&fault);
+                // What cannot be compared now cannot be told apart later either.
+                return late::change(&self.ports, |watch| watch.calls.clear());
+            }
+        };
+        let suspects = after.suspects(&watch.files);
+        let waits = |path: &String| {
+            moment == Moment::Call && comparison.culprit(path).is_some_and(|(_, call, _)| was_entered(call, path))
+        };
+        let (mut held, asked): (Vec<String>, Vec<String>) = suspects.into_iter().partition(waits);
+        let anew = after.hash(Some(&asked), &self.ports);
+        if !anew.is_empty() {
+            after.keep_latest(&self.ports);
+            self.copy(&anew, &watch.files, &after);
+        }
+        let is_changed = |path: &String| comparison.culprit(path).is_some() && differs(watch.files.at(path), after.at(path));
+        let changed = asked.into_iter().filter(is_changed).collect();
+        let unexplained = self.unexplained(comparison, &after, changed, &mut held);
+        // The rest is for the next comparison.
+        held.extend(unexplained.iter().skip(MAX_ENTRIES).map(|(path, _)| path.clone()));
+        let found: Vec<(usize, Entry)> =
+            unexplained.iter().take(MAX_ENTRIES).filter_map(|found| self.late_entry(comparison, found, &after)).collect();
+        if !found.is_empty() {
+            let entries = found.iter().map(|(_, entry)| entry.clone()).collect();
+            match self.enter(None, entries) {
+                Ok(entered) => self.remarks.extend(entered.notice),
+                // The next comparison finds the same again, unless they have been entered by then.
+                Err(unentered) => return self.remarks.push(unentered.why),
+            }
+        }
+        self.tell_late(comparison, &found);
+        held.iter().for_each(|path| after.take_over(path, &watch.files));
+        let is_stale = |call: &Ongoing| call.is_expired(*now) || moment == Moment::Turn && !call.entered.is_empty();
+        if after != watch.files || watch.calls.iter().any(is_stale) {
+            self.keep_comparison(comparison, moment, &found, &after);
+        }
+    }
+
+    /// Of changed files, those that no other call explains. Those of which that cannot be told yet are held back.
+    fn unexplained(
+        &self,
+        comparison: &Comparison<'_>,
+        after: &Snapshot,
+        changed: Vec<String>,
+        held: &mut Vec<String>,
+    ) -> Vec<(String, Option<Entry>)> {
+        let Comparison { watch, now, .. } = comparison;
+        if changed.is_empty() {
+            return Vec::new();
+        }
+        // First who is under way, then what has been entered: whoever ends in between is in the ledger.
+        let mut under_way = pending::under_way(&self.ports);
+        under_way.extend(self.here.iter().map(|(_, pending)| pending.clone()));
+        under_way.retain(|pending| {
+            let is_watched = watch.calls.iter().any(|call| call.is(&pending.caller.session, &pending.caller.call));
+            !is_watched && !pending.is_presumed_refused && pending.since.saturating_add(MAX_UNDER_WAY_MS) > now.0
+        });
+        if under_way.iter().any(|pending| pending.open_ended.is_some()) {
+            held.extend(changed);
+            return Vec::new();
+        }
+        let touched: BTreeSet<&str> =
+            under_way.iter().flat_map(|pending| &pending.changes).map(|change| change.path.as_str()).collect();
+        let entered = self.entered_since(watch.since.saturating_sub(MARGIN_MS));
+        let began = now.to_string();
+        let mut unexplained = Vec::new();
+        for path in changed {
+            let digest = after.at(&path).and_then(|look| look.digest);
+            let mut of_file = entered.iter().filter(|entry| entry.path() == Some(&path));
+            let says_so = |entry: &&Entry| entry.file.as_ref().is_some_and(|file| file.post_hash == digest);
+            if of_file.clone().any(|entry| says_so(&entry)) {
+                continue;
+            }
+            if touched.contains(path.as_str()) || of_file.clone().any(|entry| entry.timestamp > began) {
+                held.push(path);
+            } else {
+                let last = of_file.next_back().cloned();
+                unexplained.push((path, last));
+            }
+        }
+        unexplained
+    }
+
+    /// The entry for a file that a call which goes on may have changed, and the call.
+    fn late_entry(
+        &self,
+        comparison: &Comparison<'_>,
+        (path, last): &(String, Option<Entry>),
+        after: &Snapshot,
+    ) -> Option<(usize, Entry)> {
+        let (nth, call, others) = comparison.culprit(path)?;
+        let (was, is) = (comparison.watch.files.at(path), after.at(path));
+        let before = last.as_ref().and_then(|entry| entry.file.as_ref()).map(|file| file.post_hash);
+        let file = FileChange {
+            relative_path: path.clone(),
+            pre_hash: before.unwrap_or_else(|| was.and_then(|look| look.digest)),
+            post_hash: is.and_then(|look| look.digest),
+            line_ranges: Vec::new(),
+        };
+        let class = MutationClass::of(operation_between(was, is), path, None);
+        let scope = comparison.scopes.get(nth)?;
+        let is_guarded = self.guarded.covers(&Location::reported(path), Extent::Itself, scope.usable());
+        let passes = call.declares(path) || !is_guarded && is_in_scope(scope, path);
+        let late = Late { call_id: short(&call.caller.call), began: Timestamp(call.began).to_string(), others };
+        let entry = self.entry(&call.caller.call(), Some(&call.intent), comparison.now, Some(file), class);
+        let scope_validation = if passes { ScopeValidation::Pass } else { ScopeValidation::Fail };
+        Some((nth, Entry { scope_validation, late: Some(late), ..entry }))
+    }
+
+    /// Says what changed out of scope.
+    fn tell_late(&mut self, comparison: &Comparison<'_>, found: &[(usize, Entry)]) {
+        for (nth, call) in comparison.watch.calls.iter().enumerate() {
+            let strays: Vec<&str> = found
+                .iter()
+                .filter(|(of, entry)| *of == nth && entry.scope_validation == ScopeValidation::Fail)
+                .filter_map(|(_, entry)| entry.path())
+                .collect();
+            if strays.is_empty() {
+                continue;
+            }
+            let mut names: Vec<String> = strays.iter().take(MAX_NAMED).map(|path| format!("`{path}`")).collect();
+            if strays.len() > MAX_NAMED {
+                names.push(format!("and {} more", strays.len() - MAX_NAMED));
+            }
+            let (intent, names, began) = (&call.intent, names.join(", "), Timestamp(call.began));
+            let Caller { session, tool, .. } = &call.caller;
+            let said = format!(
+                "files outside the scope of {intent} changed: {names}; what session `{session}` began with `{tool}` at {began} may still run and have changed them, so they are entered with it as FAIL, marked late; a person may have changed them as well, so tell the person you work for and change nothing back unasked"
+            );
+            self.ports.warn(&said);
+            self.remarks.push(said);
+        }
+    }
+
+    /// Remembers what has been compared, and lets go of calls that have been watched for as long as calls are.
+    fn keep_comparison(&self, comparison: &Comparison<'_>, moment: Moment, found: &[(usize, Entry)], after: &Snapshot) {
+        let Comparison { watch, now, .. } = comparison;
+        late::change(&self.ports, |kept| {
+            kept.files = after.clone();
+            kept.since = now.0;
+            kept.calls.retain(|call| !call.is_expired(*now));
+            for call in &mut kept.calls {
+                if moment == Moment::Turn {
+                    call.entered.clear();
+                    continue;
+                }
+                let nth = watch.calls.iter().position(|known| known.is(&call.caller.session, &call.caller.call));
+                let paths = found.iter().filter(|(of, _)| Some(*of) == nth).filter_map(|(_, entry)| entry.path());
+                call.entered.extend(paths.map(str::to_owned));
+            }
+        });
+    }
+}
+
+/// Whether a file was entered for a call since the last turn ended. Of too many, the rest waits for the end of the turn.
+fn was_entered(call: &Ongoing, path: &str) -> bool {
+    call.entered.len() >= late::MAX_ENTERED || call.entered.iter().any(|entered| entered == path)
+}
+
+/// Whether a file is another one than it was, as far as that was looked at.
+pub(super) fn differs(was: Option<&Look>, is: Option<&Look>) -> bool {
+    !matches!((was, is), (Some(was), Some(is)) if was.digest.is_some() && was.digest == is.digest)
+}

@@ -1,0 +1,69 @@
+//! What goes with a prompt: the intent, where it is news to the session, and what is known about the concepts that the prompt names.
+
+use serde_json::Value;
+
+use super::Gate;
+use crate::augment::{Finding, Plan};
+use crate::call::{Reader, ToolCall};
+use crate::intents::context;
+use crate::json::object;
+use crate::ports::{Expectation, FileFault};
+use crate::state;
+
+/// A prompt goes through the same lookups as a call, under this name.
+const PROMPT: &str = "prompt";
+
+impl Gate {
+    /// What the model should know about the session's intent, where it has not been told: at first, and when the session has another
+    /// intent or its intent says something else. `again` tells it in any case, as after a compaction. Otherwise empty.
+    pub fn context_if_new(&mut self, session: &str, limit_chars: usize, again: bool) -> String {
+        let at = state::path("told", &[session]);
+        let Some(intent) = self.current(session) else {
+            // Whoever comes back to an intent is told of it again.
+            if let Err(fault) = state::remove(&at, &self.ports)
+                && fault != FileFault::Missing
+            {
+                self.ports.warn(&format!("`{at}` in the state folder cannot be removed: {fault}"));
+            }
+            return String::new();
+        };
+        let digest = context::digest(&intent).to_string();
+        let was_told = || state::read(&at, state::MOST_BYTES, &self.ports).is_ok_and(|told| told == digest.as_bytes());
+        if !again && was_told() {
+            return String::new();
+        }
+        let text = self.told_of(&intent, limit_chars);
+        if !text.is_empty()
+            && let Err(fault) = state::replace(&at, digest.as_bytes(), Expectation::Anything, &self.ports)
+        {
+            self.ports.warn(&format!("`{at}` in the state folder cannot be written, so the intent is told again: {fault}"));
+        }
+        text
+    }
+
+    /// Which concepts a prompt names, and what to look up about them.
+    pub fn plan_lookups_for_text(&mut self, session: &str, text: &str) -> Plan {
+        self.plan_lookups(&prompt(session, text))
+    }
+
+    /// What is known about the concepts that a prompt names, to be told beside it; none where there is nothing to tell.
+    pub fn augment_text(&mut self, session: &str, text: &str, found: &[Finding]) -> Option<String> {
+        let call = prompt(session, text);
+        let named = self.knowledge.named(&call, &self.ports).ok()?;
+        let config = self.settings();
+        self.knowledge.apply(&call, named, Reader::default(), found, &config.augment, &self.ports).text
+    }
+}
+
+/// A prompt in the form of a call. Nobody runs it.
+fn prompt(session: &str, text: &str) -> ToolCall {
+    ToolCall {
+        session: session.to_owned(),
+        agent: None,
+        call: PROMPT.to_owned(),
+        host: None,
+        tool: PROMPT.to_owned(),
+        args: object(&mut [(PROMPT, Value::from(text))]),
+        cwd: None,
+    }
+}

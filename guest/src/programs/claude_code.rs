@@ -1,0 +1,283 @@
+//! Claude Code 2.1.325: its tools by the schemas that its package publishes (`sdk-tools.d.ts`) and those of earlier versions.
+//!
+//! *Ask* opens its permission dialogue; without a terminal it counts as a denial. An explicit *allow* skips that dialogue, so
+//! it is given in one case only: with the rewritten prompt of a sub-agent, which Claude Code starts without asking. Its deny
+//! and ask rules are looked at whatever a hook says. Everywhere else the arguments stay, and the model is told.
+
+use serde_json::{Map, Value, json};
+
+use super::Act::{Executes, Inert, Opaque, PowerShell, Reads, Shell, Writes};
+use super::Kind::{Command, Flag, List, Number, Path, Paths, ReadPath, Text, WrittenPath};
+use super::payload::{self, SNAKE};
+use super::wiring::{Canary, Form, Holds, Place, Reach, Settings, Timeout};
+use super::{Dialect, Ending, Event, Limit, Moment, Program, Speech, Tool, Wiring, hook_specific};
+
+pub(super) static PROGRAM: Program = Program {
+    names: &["claude-code", "claude"],
+    title: "Claude Code",
+    dialect: Dialect::Any,
+    tools: TOOLS,
+    mcp_prefixes: &["mcp__SERVER__TOOL"],
+    speech: Some(Speech {
+        moments: MOMENTS,
+        project_variables: &["CLAUDE_PROJECT_DIR"],
+        read,
+        answer: hook_specific::answer,
+        limit,
+        asks: |event| !event.asks_nobody,
+        rewrites: |event| event.call.as_ref().is_some_and(|call| UNASKED.contains(&call.tool.as_str())),
+        silence: "",
+    }),
+    wiring: Some(Wiring {
+        form: Form::Nested,
+        signs: &[Place::Workspace(".claude"), Place::Home(".claude")],
+        commands: &["claude"],
+        settings: &[
+            Settings { place: Place::Workspace(".claude/settings.json"), holds: Holds::Hooks, reach: Reach::StartFolder },
+            Settings { place: Place::Workspace(".claude/settings.local.json"), holds: Holds::Hooks, reach: Reach::StartFolder },
+            Settings { place: Place::Home(".claude/settings.json"), holds: Holds::Hooks, reach: Reach::Everywhere },
+        ],
+        events: &[
+            "PreToolUse",
+            "PostToolUse",
+            "PostToolUseFailure",
+            "SessionStart",
+            "UserPromptSubmit",
+            "SubagentStart",
+            "Stop",
+            "SessionEnd",
+        ],
+        every: Some("*"),
+        timeout: Timeout::SECONDS,
+        switches: &[("/disableAllHooks", true)],
+        trust: None,
+        servers: Some(Place::Workspace(".mcp.json")),
+        note: None,
+        canary: Canary::Command { payload: canary, denial: hook_specific::DENIAL },
+    }),
+    controls: &[
+        Place::Workspace(".claude/settings.json"),
+        Place::Workspace(".claude/settings.local.json"),
+        Place::Workspace(".claude/hooks"),
+        Place::Home(".claude/settings.json"),
+        Place::Home(".claude/settings.local.json"),
+        Place::Home(".claude/hooks"),
+        Place::Home(".claude.json"),
+    ],
+    processes: &["claude", "claude-code"],
+    variables: &["CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT"],
+};
+
+const MOMENTS: &[(&str, Moment)] = &[
+    ("PreToolUse", Moment::BeforeTool),
+    ("PostToolUse", Moment::AfterTool),
+    ("PostToolUseFailure", Moment::AfterTool),
+    ("SessionStart", Moment::SessionStart),
+    ("UserPromptSubmit", Moment::BeforeAgent),
+    ("SubagentStart", Moment::SubagentStart),
+    ("Stop", Moment::AfterAgent),
+    ("SessionEnd", Moment::SessionEnd),
+];
+
+/// Tools that it starts without asking anybody.
+const UNASKED: [&str; 2] = ["Agent", "Task"];
+
+fn read(payload: Value, named: Option<&str>) -> Event {
+    // Whoever lets everything run without being asked is not there to be asked.
+    let asks_nobody = payload.get("permission_mode").and_then(Value::as_str) == Some("bypassPermissions");
+    Event { asks_nobody, ..payload::read(&SNAKE, MOMENTS, payload, named, ending) }
+}
+
+/// What is longer goes into a file, and the model is told the file's name.
+fn limit(moment: Moment) -> Option<Limit> {
+    (!matches!(moment, Moment::AfterAgent | Moment::SessionEnd)).then_some(Limit::Utf16(10_000))
+}
+
+fn ending(event: &str, payload: &Map<String, Value>) -> Ending {
+    if event == "PostToolUseFailure" { payload::failed(payload.get("error")) } else { Ending::Done }
+}
+
+fn canary(root: &str, file: &str) -> Value {
+    hook_specific::canary(root, "PreToolUse", "Write", &json!({"file_path": file, "content": "canary"}))
+}
+
+static TOOLS: &[Tool] = &[
+    Tool { names: &["Write"], act: Writes, args: &[("file_path", Path), ("content", Text)] },
+    Tool {
+        names: &["Edit"],
+        act: Writes,
+        args: &[("file_path", Path), ("old_string", Text), ("new_string", Text), ("replace_all", Flag)],
+    },
+    Tool { names: &["MultiEdit"], act: Writes, args: &[("file_path", Path), ("edits", List)] },
+    Tool {
+        names: &["NotebookEdit"],
+        act: Writes,
+        args: &[
+            ("notebook_path", Path),
+            ("cell_id", Text),
+            ("cell_number", Number),
+            ("new_source", Text),
+            ("cell_type", Text),
+            ("edit_mode", Text),
+        ],
+    },
+    Tool {
+        names: &["Bash"],
+        act: Shell,
+        args: &[
+            ("command", Command),
+            ("timeout", Number),
+            ("description", Text),
+            ("run_in_background", Flag),
+            ("dangerouslyDisableSandbox", Flag),
+        ],
+    },
+    // It watches the output of a command, or what a server sends.
+    Tool {
+        names: &["Monitor"],
+        act: Inert,
+        args: &[("command", Command), ("description", Text), ("timeout_ms", Number), ("persistent", Flag), ("ws", List)],
+    },
+    Tool {
+        names: &["PowerShell"],
+        act: PowerShell,
+        args: &[("command", Command), ("timeout", Number), ("description", Text), ("run_in_background", Flag)],
+    },
+    Tool {
+        names: &["Read", "NotebookRead"],
+        act: Reads,
+        args: &[
+            ("file_path", Path),
+            ("notebook_path", Path),
+            ("cell_id", Text),
+            ("offset", Number),
+            ("limit", Number),
+            ("pages", Text),
+            ("allow_large", Flag),
+        ],
+    },
+    Tool { names: &["Glob"], act: Reads, args: &[("pattern", Text), ("path", Path)] },
+    Tool {
+        names: &["Grep"],
+        act: Reads,
+        args: &[
+            ("pattern", Text),
+            ("path", Path),
+            ("glob", Text),
+            ("output_mode", Text),
+            ("-B", Number),
+            ("-A", Number),
+            ("-C", Number),
+            ("context", Number),
+            ("-n", Flag),
+            ("-i", Flag),
+            ("-o", Flag),
+            ("type", Text),
+            ("head_limit", Number),
+            ("offset", Number),
+            ("multiline", Flag),
+        ],
+    },
+    Tool { names: &["LS"], act: Reads, args: &[("path", Path), ("ignore", List)] },
+    Tool {
+        names: &["LSP"],
+        act: Reads,
+        args: &[("operation", Text), ("filePath", Path), ("line", Number), ("character", Number), ("query", Text)],
+    },
+    // It publishes a file elsewhere, and fetches assets into a folder.
+    Tool {
+        names: &["Artifact"],
+        act: Reads,
+        args: &[
+            ("file_path", ReadPath),
+            ("file_paths", Paths),
+            ("out_dir", WrittenPath),
+            ("action", Text),
+            ("title", Text),
+            ("description", Text),
+            ("label", Text),
+            ("url", Text),
+            ("prompt", Text),
+            ("favicon", Text),
+            ("icon", Text),
+            ("scope", Text),
+            ("page_token", Text),
+            ("asset_id", Text),
+            ("after", Text),
+            ("contract", Text),
+            ("capabilities", List),
+        ],
+    },
+    // A workflow's script starts agents; worktrees are made and removed by git.
+    Tool {
+        names: &["Workflow"],
+        act: Executes,
+        args: &[
+            ("script", Text),
+            ("scriptPath", ReadPath),
+            ("name", Text),
+            ("args", List),
+            ("resumeFromRunId", Text),
+            ("description", Text),
+            ("title", Text),
+        ],
+    },
+    Tool {
+        names: &["EnterWorktree", "ExitWorktree"],
+        act: Executes,
+        args: &[("name", Text), ("path", ReadPath), ("action", Text), ("discard_changes", Flag)],
+    },
+    // Agents, lists, clocks, questions. A command of a skill is text for the model.
+    Tool {
+        names: &["Skill", "SlashCommand"],
+        act: Inert,
+        args: &[("skill", Text), ("command", Text), ("args", Text), ("name", Text)],
+    },
+    Tool {
+        names: &[
+            "Task",
+            "Agent",
+            "TaskCreate",
+            "TaskUpdate",
+            "TaskGet",
+            "TaskList",
+            "TaskOutput",
+            "TaskStop",
+            "TodoRead",
+            "TodoWrite",
+            "BashOutput",
+            "KillShell",
+            "KillBash",
+            "WebFetch",
+            "WebSearch",
+            "EnterPlanMode",
+            "ExitPlanMode",
+            "exit_plan_mode",
+            "AskUserQuestion",
+            "ToolSearch",
+            "SendMessage",
+            "TeamCreate",
+            "TeamDelete",
+            "ListMcpResourcesTool",
+            "ReadMcpResourceTool",
+            "ReadMcpResourceDirTool",
+            "RefreshMcpTools",
+            "ReportFindings",
+            "ScheduleWakeup",
+            "CronCreate",
+            "CronDelete",
+            "CronList",
+            "PushNotification",
+            "ReadNotifications",
+            "ProposeGoal",
+            "ProposeSkills",
+            "SendFeedback",
+            "ShowOnboardingRolePicker",
+            "OfferChromeSetup",
+        ],
+        act: Inert,
+        args: &[("shell_id", Text), ("bash_id", Text), ("to", Text)],
+    },
+    // They act on other machines, or on a store of the program's own.
+    Tool { names: &["RemoteTrigger", "Projects", "ClaudeDesign"], act: Opaque, args: &[] },
+];

@@ -1,0 +1,61 @@
+//! Cline, from which Roo Code comes: the same names, but other arguments.
+
+use super::Act::{CallsServer, Inert, Patches, Reads, Shell, Writes};
+use super::Kind::{Command, Flag, List, Number, Patch, Path, Server, ServerArguments, ServerTool, Text};
+use super::{Dialect, Program, Tool};
+
+pub(super) static PROGRAM: Program = Program {
+    names: &["cline"],
+    title: "Cline",
+    dialect: Dialect::Any,
+    tools: TOOLS,
+    mcp_prefixes: &[],
+    speech: None,
+    wiring: None,
+    controls: &[],
+    processes: &["cline"],
+    variables: &[],
+};
+
+static TOOLS: &[Tool] = &[
+    Tool {
+        names: &["write_to_file", "new_rule"],
+        act: Writes,
+        args: &[("path", Path), ("content", Text), ("task_progress", Text)],
+    },
+    Tool { names: &["replace_in_file"], act: Writes, args: &[("path", Path), ("diff", Text), ("task_progress", Text)] },
+    Tool { names: &["apply_patch"], act: Patches, args: &[("input", Patch), ("task_progress", Text)] },
+    Tool {
+        names: &["execute_command"],
+        act: Shell,
+        args: &[("command", Command), ("requires_approval", Flag), ("timeout", Number), ("task_progress", Text)],
+    },
+    Tool {
+        names: &["read_file", "list_files", "search_files", "list_code_definition_names"],
+        act: Reads,
+        args: &[("path", Path), ("recursive", Flag), ("regex", Text), ("file_pattern", Text)],
+    },
+    // A completed task may be shown off by a command.
+    Tool { names: &["attempt_completion"], act: Inert, args: &[("result", Text), ("command", Command), ("task_progress", Text)] },
+    Tool {
+        names: &[
+            "browser_action",
+            "ask_followup_question",
+            "new_task",
+            "access_mcp_resource",
+            "plan_mode_respond",
+            "load_mcp_documentation",
+            "web_fetch",
+            "focus_chain",
+            "condense",
+            "summarize_task",
+        ],
+        act: Inert,
+        args: &[("options", List), ("context", Text)],
+    },
+    Tool {
+        names: &["use_mcp_tool"],
+        act: CallsServer,
+        args: &[("server_name", Server), ("tool_name", ServerTool), ("arguments", ServerArguments), ("task_progress", Text)],
+    },
+];

@@ -1,0 +1,244 @@
+//! Codex 0.166, by the specifications of its tools. Hooks see the names of a namespace and of its tool joined without a
+//! sign: `clock` and `curr_time` are `clockcurr_time`.
+//!
+//! A field that it does not know makes the whole answer invalid, and then the tool runs. It takes *ask* for invalid too, so
+//! *ask* becomes a denial; a reason must not be empty. *Allow* counts only together with rewritten arguments and answers no
+//! question of its own approvals, so rewriting widens nothing.
+
+use serde_json::{Map, Value, json};
+
+use super::Act::{Inert, Opaque, Patches, Reads, Shell as RunsShell, Types, Writes};
+use super::Kind::{Command, Flag, Folder, List, Number, Patch, Path, ReadPath, Shell, Text, Typed, Words, WrittenPath};
+use super::payload::{self, SNAKE};
+use super::wiring::{Canary, Form, Holds, Place, Reach, Settings, Timeout, Trust};
+use super::{Dialect, Ending, Limit, Moment, Program, Speech, Tool, Wiring, hook_specific};
+
+pub(super) static PROGRAM: Program = Program {
+    names: &["codex"],
+    title: "Codex",
+    dialect: Dialect::Codex,
+    tools: TOOLS,
+    mcp_prefixes: &["mcp__SERVER__TOOL"],
+    speech: Some(Speech {
+        moments: MOMENTS,
+        project_variables: &[],
+        read: |payload, named| payload::read(&SNAKE, MOMENTS, payload, named, ending),
+        answer: hook_specific::answer,
+        limit,
+        asks: |_| false,
+        rewrites: |_| true,
+        silence: "",
+    }),
+    wiring: Some(Wiring {
+        form: Form::Nested,
+        signs: &[Place::Workspace(".codex"), own("")],
+        commands: &["codex"],
+        settings: &[
+            Settings { place: own("hooks.json"), holds: Holds::Hooks, reach: Reach::Everywhere },
+            Settings { place: Place::Workspace(".codex/hooks.json"), holds: Holds::Hooks, reach: Reach::Project },
+        ],
+        events: &["PreToolUse", "PostToolUse", "SessionStart", "UserPromptSubmit", "Stop", "SessionEnd"],
+        every: None,
+        // It gives the end of a session three seconds, and warns at every start where more is asked for.
+        timeout: Timeout { shorter: &[(Moment::SessionEnd, 3)], ..Timeout::SECONDS },
+        switches: &[],
+        trust: Some(Trust::Hooks(own("config.toml"))),
+        servers: None,
+        note: Some(
+            "Codex runs hooks only once you trust them: open `/hooks` in Codex and trust those of Tollgate; \
+             for its tools, run `codex mcp add tollgate -- tollgate mcp-serve`",
+        ),
+        canary: Canary::Command { payload: canary, denial: hook_specific::DENIAL },
+    }),
+    controls: &[Place::Workspace(".codex"), Place::Home(".codex")],
+    processes: &["codex"],
+    variables: &["CODEX_THREAD_ID", "CODEX_CI", "CODEX_SANDBOX", "CODEX_SANDBOX_NETWORK_DISABLED"],
+};
+
+const MOMENTS: &[(&str, Moment)] = &[
+    ("PreToolUse", Moment::BeforeTool),
+    ("PostToolUse", Moment::AfterTool),
+    ("SessionStart", Moment::SessionStart),
+    ("UserPromptSubmit", Moment::BeforeAgent),
+    ("Stop", Moment::AfterAgent),
+    ("SessionEnd", Moment::SessionEnd),
+];
+
+/// A path in the folder that Codex keeps for itself.
+const fn own(path: &'static str) -> Place {
+    Place::Own { variable: "CODEX_HOME", folder: ".codex", path }
+}
+
+/// It takes some 2,500 tokens and counts four bytes for each; the rest goes into a file.
+fn limit(moment: Moment) -> Option<Limit> {
+    (!matches!(moment, Moment::AfterAgent | Moment::SessionEnd)).then_some(Limit::Bytes(8_000))
+}
+
+/// There is one event for tools that ran and tools that failed. A patch says how it ended in its first line, a server's tool
+/// in a field, a command not at all.
+fn ending(_: &str, payload: &Map<String, Value>) -> Ending {
+    match payload.get("tool_response") {
+        Some(Value::String(said)) => match said.strip_prefix("Exit code: ").and_then(|rest| rest.lines().next()) {
+            Some(code) if code.trim() != "0" => Ending::Failed(said.chars().take(500).collect()),
+            _ => Ending::Done,
+        },
+        Some(Value::Object(result)) if result.get("isError") == Some(&Value::Bool(true)) => {
+            payload::failed(result.get("content").and_then(|content| content.pointer("/0/text")))
+        }
+        _ => Ending::Done,
+    }
+}
+
+fn canary(root: &str, _: &str) -> Value {
+    let patch = json!({"command": "*** Begin Patch\n*** Add File: canary.txt\n+canary\n*** End Patch\n"});
+    hook_specific::canary(root, "PreToolUse", "apply_patch", &patch)
+}
+
+static TOOLS: &[Tool] = &[
+    // `command` is what hooks are shown, `input` what the model sends.
+    Tool { names: &["apply_patch"], act: Patches, args: &[("command", Patch), ("input", Patch)] },
+    // What hooks are shown of `exec_command`.
+    Tool { names: &["Bash"], act: RunsShell, args: &[("command", Command), ("description", Text)] },
+    Tool {
+        names: &["exec_command"],
+        act: RunsShell,
+        args: &[
+            ("cmd", Command),
+            ("workdir", Folder),
+            ("shell", Shell),
+            ("login", Flag),
+            ("tty", Flag),
+            ("yield_time_ms", Number),
+            ("max_output_tokens", Number),
+            ("environment_id", Text),
+            ("sandbox_permissions", Text),
+            ("additional_permissions", List),
+            ("justification", Text),
+            ("prefix_rule", List),
+        ],
+    },
+    Tool {
+        names: &["shell_command"],
+        act: RunsShell,
+        args: &[
+            ("command", Command),
+            ("workdir", Folder),
+            ("login", Flag),
+            ("timeout_ms", Number),
+            ("sandbox_permissions", Text),
+            ("with_escalated_permissions", Flag),
+            ("justification", Text),
+            ("prefix_rule", List),
+        ],
+    },
+    Tool {
+        names: &["shell", "container.exec"],
+        act: RunsShell,
+        args: &[
+            ("command", Words),
+            ("workdir", Folder),
+            ("timeout_ms", Number),
+            ("timeout", Number),
+            ("sandbox_permissions", Text),
+            ("with_escalated_permissions", Flag),
+            ("justification", Text),
+            ("prefix_rule", List),
+        ],
+    },
+    Tool {
+        names: &["local_shell"],
+        act: RunsShell,
+        args: &[("type", Text), ("command", Words), ("working_directory", Folder), ("timeout_ms", Number)],
+    },
+    Tool {
+        names: &["write_stdin"],
+        act: Types,
+        args: &[("session_id", Number), ("chars", Typed), ("yield_time_ms", Number), ("max_output_tokens", Number)],
+    },
+    Tool {
+        names: &["view_image", "read_file", "list_dir", "grep_files"],
+        act: Reads,
+        args: &[
+            ("path", Path),
+            ("file_path", Path),
+            ("dir_path", Path),
+            ("detail", Text),
+            ("environment_id", Text),
+            ("offset", Number),
+            ("limit", Number),
+            ("depth", Number),
+            ("mode", Text),
+            ("indentation", List),
+            ("pattern", Text),
+            ("include", Text),
+        ],
+    },
+    Tool {
+        names: &["spawn_agents_on_csv"],
+        act: Writes,
+        args: &[
+            ("csv_path", ReadPath),
+            ("output_csv_path", WrittenPath),
+            ("instruction", Text),
+            ("id_column", Text),
+            ("output_schema", List),
+            ("max_concurrency", Number),
+            ("max_workers", Number),
+            ("max_runtime_seconds", Number),
+        ],
+    },
+    Tool {
+        names: &[
+            "update_plan",
+            "web_search",
+            "webrun",
+            "list_mcp_resources",
+            "list_mcp_resource_templates",
+            "read_mcp_resource",
+            "request_user_input",
+            "request_permissions",
+            "tool_search",
+            "list_available_plugins_to_install",
+            "get_context_remaining",
+            "new_context",
+            "wait_for_environment",
+            "report_agent_job_result",
+            "get_goal",
+            "create_goal",
+            "update_goal",
+            "clockcurr_time",
+            "clocksleep",
+            "curr_time",
+            "image_generation",
+            "image_genimagegen",
+            "spawn_agent",
+            "wait_agent",
+            "send_input",
+            "wait",
+            "close_agent",
+            "resume_agent",
+            "list_agents",
+            "send_message",
+            "followup_task",
+            "interrupt_agent",
+            "multi_agent_v1spawn_agent",
+            "multi_agent_v1wait_agent",
+            "multi_agent_v1send_input",
+            "multi_agent_v1close_agent",
+            "multi_agent_v1resume_agent",
+            "collaborationspawn_agent",
+            "collaborationwait_agent",
+            "collaborationlist_agents",
+            "collaborationsend_message",
+            "collaborationfollowup_task",
+            "collaborationinterrupt_agent",
+            "collaborationclose_agent",
+        ],
+        act: Inert,
+        // Agents have paths of their own, such as `/root/task`.
+        args: &[("target", Text), ("targets", List), ("path_prefix", Text), ("environment_id", Text)],
+    },
+    // A script in the program's own interpreter, which may call any other tool.
+    Tool { names: &["exec"], act: Opaque, args: &[("input", Text), ("code", Text)] },
+    Tool { names: &["request_plugin_install"], act: Opaque, args: &[] },
+];

@@ -1,0 +1,242 @@
+//! Cursor, by its documentation of hooks and the tools that its agent is known to have.
+//!
+//! Its schema takes *ask* from `preToolUse`, and then the tool runs, so *ask* becomes a denial. Rewritten arguments need
+//! `"permission": "allow"`; the prompt of a sub-agent is the only text that is ever rewritten, and no approval stands before
+//! that. Cursor also runs the hooks of `.claude/settings.json`: the same conversation and call ids arrive there, so a call that
+//! is told twice is entered once.
+
+use serde_json::{Map, Value, json};
+
+use super::Act::{CallsServer, Deletes, Inert, Patches, Reads, Shell, Writes};
+use super::Kind::{Command, Flag, Folder, List, Number, Patch, Path, Server, ServerArguments, ServerTool, Text, WrittenPath};
+use super::payload::{self, SNAKE, Spelling};
+use super::wiring::{Canary, Form, Holds, Place, Reach, Settings, Timeout};
+use super::{Answer, Dialect, Ending, Event, Limit, Moment, Program, Speech, Tool, Wiring};
+
+pub(super) static PROGRAM: Program = Program {
+    names: &["cursor"],
+    title: "Cursor",
+    dialect: Dialect::Any,
+    tools: TOOLS,
+    mcp_prefixes: &["MCP:TOOL"],
+    speech: Some(Speech {
+        moments: MOMENTS,
+        project_variables: &["CURSOR_PROJECT_DIR"],
+        read: |payload, named| payload::read(&SPELLING, MOMENTS, payload, named, ending),
+        answer,
+        limit,
+        asks: |_| false,
+        rewrites: |event| event.call.as_ref().is_some_and(|call| call.tool == "Task"),
+        silence: "{}",
+    }),
+    wiring: Some(Wiring {
+        form: Form::Flat,
+        signs: &[Place::Workspace(".cursor"), Place::Home(".cursor")],
+        commands: &["cursor", "cursor-agent"],
+        settings: &[
+            Settings { place: Place::Workspace(".cursor/hooks.json"), holds: Holds::Hooks, reach: Reach::Project },
+            Settings { place: Place::Home(".cursor/hooks.json"), holds: Holds::Hooks, reach: Reach::Everywhere },
+        ],
+        // One name that a version of Cursor does not know makes it refuse the whole file, so only what is needed.
+        events: &["preToolUse", "postToolUse", "sessionStart", "sessionEnd"],
+        every: None,
+        timeout: Timeout::SECONDS,
+        switches: &[],
+        trust: None,
+        servers: Some(Place::Workspace(".cursor/mcp.json")),
+        note: None,
+        canary: Canary::Command { payload: canary, denial: ("/permission", "deny") },
+    }),
+    controls: &[
+        Place::Workspace(".cursor/hooks.json"),
+        Place::Workspace(".cursor/hooks"),
+        Place::Home(".cursor/hooks.json"),
+        Place::Home(".cursor/hooks"),
+    ],
+    processes: &["cursor", "cursor-agent"],
+    variables: &["CURSOR_AGENT"],
+};
+
+const SPELLING: Spelling = Spelling {
+    session: &["conversation_id", "session_id"],
+    result: &["tool_output", "tool_response"],
+    response: &[],
+    source: &[],
+    reason: &["reason", "status"],
+    ..SNAKE
+};
+
+const MOMENTS: &[(&str, Moment)] = &[
+    ("preToolUse", Moment::BeforeTool),
+    ("postToolUse", Moment::AfterTool),
+    ("postToolUseFailure", Moment::AfterTool),
+    ("sessionStart", Moment::SessionStart),
+    ("beforeSubmitPrompt", Moment::BeforeAgent),
+    ("stop", Moment::AfterAgent),
+    ("sessionEnd", Moment::SessionEnd),
+];
+
+fn answer(_: &Event, answer: Answer) -> Option<Value> {
+    match answer {
+        Answer::Ask(reason) | Answer::Deny(reason) => {
+            Some(json!({"permission": "deny", "user_message": reason, "agent_message": reason}))
+        }
+        Answer::Stop(reason) => Some(json!({"continue": false, "user_message": reason})),
+        Answer::Allow { args, .. } => args.map(|args| json!({"permission": "allow", "updated_input": args})),
+        Answer::Tell(told) => (!told.is_empty()).then(|| json!({"additional_context": told})),
+    }
+}
+
+/// What is longer is dropped.
+fn limit(moment: Moment) -> Option<Limit> {
+    matches!(moment, Moment::AfterTool | Moment::SessionStart).then_some(Limit::Utf16(10_000))
+}
+
+fn ending(event: &str, payload: &Map<String, Value>) -> Ending {
+    if event == "postToolUseFailure" {
+        return payload::failed(payload.get("error_message").or_else(|| payload.get("error")));
+    }
+    match payload.get("error") {
+        Some(error) if !error.is_null() => payload::failed(Some(error)),
+        _ => Ending::Done,
+    }
+}
+
+fn canary(root: &str, file: &str) -> Value {
+    json!({"conversation_id": "tollgate-doctor", "generation_id": "canary", "hook_event_name": "preToolUse",
+           "workspace_roots": [root], "cwd": root, "tool_name": "Write",
+           "tool_input": {"file_path": file, "content": "canary"}, "tool_use_id": "canary"})
+}
+
+static TOOLS: &[Tool] = &[
+    Tool { names: &["Write"], act: Writes, args: &[("path", Path), ("file_path", Path), ("contents", Text), ("content", Text)] },
+    Tool {
+        names: &["Edit", "StrReplace", "MultiEdit", "search_replace"],
+        act: Writes,
+        args: &[
+            ("path", Path),
+            ("file_path", Path),
+            ("old_string", Text),
+            ("new_string", Text),
+            ("replace_all", Flag),
+            ("edits", List),
+        ],
+    },
+    Tool {
+        names: &["edit_file", "reapply"],
+        act: Writes,
+        args: &[("target_file", Path), ("instructions", Text), ("code_edit", Text)],
+    },
+    Tool {
+        names: &["EditNotebook", "edit_notebook"],
+        act: Writes,
+        args: &[
+            ("target_notebook", Path),
+            ("cell_idx", Number),
+            ("is_new_cell", Flag),
+            ("cell_language", Text),
+            ("old_string", Text),
+            ("new_string", Text),
+        ],
+    },
+    Tool {
+        names: &["GenerateImage"],
+        act: Writes,
+        args: &[("filename", Path), ("description", Text), ("reference_image_paths", List)],
+    },
+    Tool { names: &["ApplyPatch"], act: Patches, args: &[("patch", Patch), ("input", Patch)] },
+    Tool {
+        names: &["Delete", "delete_file"],
+        act: Deletes,
+        args: &[("path", Path), ("target_file", Path), ("explanation", Text)],
+    },
+    Tool {
+        names: &["Shell"],
+        act: Shell,
+        args: &[
+            ("command", Command),
+            ("working_directory", Folder),
+            ("timeout", Number),
+            ("block_until_ms", Number),
+            ("description", Text),
+            ("is_background", Flag),
+            ("required_permissions", List),
+        ],
+    },
+    Tool {
+        names: &["run_terminal_cmd", "run_terminal_command"],
+        act: Shell,
+        args: &[
+            ("command", Command),
+            ("is_background", Flag),
+            ("require_user_approval", Flag),
+            ("required_permissions", List),
+            ("explanation", Text),
+        ],
+    },
+    Tool {
+        names: &[
+            "Read",
+            "Grep",
+            "Glob",
+            "LS",
+            "SemanticSearch",
+            "ReadLints",
+            "read_file",
+            "list_dir",
+            "grep_search",
+            "file_search",
+            "codebase_search",
+            "glob_file_search",
+            "read_lints",
+        ],
+        act: Reads,
+        args: &[
+            ("path", Path),
+            ("paths", Path),
+            ("file_path", Path),
+            ("target_file", Path),
+            ("target_directory", Path),
+            ("target_directories", Path),
+            ("relative_workspace_path", Path),
+            ("pattern", Text),
+            ("glob_pattern", Text),
+            ("glob", Text),
+            ("query", Text),
+            ("output_mode", Text),
+            ("include_pattern", Text),
+            ("exclude_pattern", Text),
+            ("ignore_globs", List),
+            ("explanation", Text),
+            ("-A", Number),
+            ("-B", Number),
+            ("-C", Number),
+            ("-i", Flag),
+        ],
+    },
+    Tool {
+        names: &[
+            "Task",
+            "TodoWrite",
+            "WebSearch",
+            "WebFetch",
+            "web_search",
+            "todo_write",
+            "fetch_rules",
+            "create_diagram",
+            "AskQuestion",
+            "SwitchMode",
+            "CreatePlan",
+            "Await",
+            "ListMcpResources",
+        ],
+        act: Inert,
+        args: &[("target_mode_id", Text), ("shell_id", Text), ("attachments", List), ("file_attachments", List)],
+    },
+    Tool { names: &["FetchMcpResource"], act: Reads, args: &[("server", Text), ("uri", Text), ("downloadPath", WrittenPath)] },
+    Tool {
+        names: &["CallMcpTool"],
+        act: CallsServer,
+        args: &[("server", Server), ("toolName", ServerTool), ("arguments", ServerArguments), ("description", Text)],
+    },
+];

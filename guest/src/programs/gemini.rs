@@ -1,0 +1,226 @@
+//! Gemini CLI 0.61, by the declarations in its bundle, with the names of earlier versions.
+//!
+//! Without a terminal *ask* hangs for ever, and a hook cannot tell whether there is one, so *ask* becomes a denial. Its calls
+//! have no id; one is made from the call. Rewritten arguments come without a decision, so its own policy still decides. Before
+//! a tool runs the model cannot be told anything; it is told after.
+
+use serde_json::{Map, Value, json};
+
+use super::Act::{Executes, Inert, Reads, Shell, Writes};
+use super::Kind::{Command, Flag, Folder, List, Number, Path, Text};
+use super::payload::{self, SNAKE, Spelling};
+use super::wiring::{Canary, Form, Holds, Place, Reach, Settings, Timeout, Trust};
+use super::{Answer, Dialect, Ending, Event, Limit, Moment, Program, Speech, Tool, Wiring, hook_specific};
+
+pub(super) static PROGRAM: Program = Program {
+    names: &["gemini", "gemini-cli"],
+    title: "Gemini CLI",
+    dialect: Dialect::Any,
+    tools: TOOLS,
+    mcp_prefixes: &["mcp_SERVER_TOOL"],
+    speech: Some(Speech {
+        moments: MOMENTS,
+        project_variables: &["GEMINI_PROJECT_DIR"],
+        read: |payload, named| payload::read(&SPELLING, MOMENTS, payload, named, ending),
+        answer,
+        limit,
+        asks: |_| false,
+        rewrites: |_| true,
+        silence: "",
+    }),
+    wiring: Some(Wiring {
+        form: Form::Nested,
+        signs: &[Place::Workspace(".gemini"), Place::Home(".gemini")],
+        commands: &["gemini"],
+        settings: &[
+            Settings { place: Place::Workspace(".gemini/settings.json"), holds: Holds::Hooks, reach: Reach::StartFolder },
+            Settings { place: Place::Home(".gemini/settings.json"), holds: Holds::Hooks, reach: Reach::Everywhere },
+        ],
+        events: &["BeforeTool", "AfterTool", "SessionStart", "BeforeAgent", "AfterAgent", "SessionEnd"],
+        every: Some(".*"),
+        timeout: Timeout::MILLISECONDS,
+        switches: &[("/hooksConfig/enabled", false)],
+        trust: Some(Trust::Folders {
+            file: Place::Home(".gemini/trustedFolders.json"),
+            variable: "GEMINI_CLI_TRUSTED_FOLDERS_PATH",
+            setting: "/security/folderTrust/enabled",
+            default: true,
+        }),
+        servers: Some(Place::Workspace(".gemini/settings.json")),
+        note: None,
+        canary: Canary::Command { payload: canary, denial: ("/decision", "deny") },
+    }),
+    controls: &[
+        Place::Workspace(".gemini/settings.json"),
+        Place::Workspace(".gemini/hooks"),
+        Place::Home(".gemini/settings.json"),
+        Place::Home(".gemini/hooks"),
+        Place::Home(".gemini/trustedFolders.json"),
+    ],
+    processes: &["gemini", "gemini-cli"],
+    variables: &["GEMINI_CLI"],
+};
+
+const SPELLING: Spelling = Spelling { response: &["prompt_response"], data: &["llm_request", "llm_response"], ..SNAKE };
+
+const MOMENTS: &[(&str, Moment)] = &[
+    ("BeforeTool", Moment::BeforeTool),
+    ("AfterTool", Moment::AfterTool),
+    ("SessionStart", Moment::SessionStart),
+    ("BeforeAgent", Moment::BeforeAgent),
+    ("BeforeModel", Moment::BeforeModel),
+    ("AfterModel", Moment::AfterModel),
+    ("BeforeToolSelection", Moment::BeforeToolSelection),
+    ("AfterAgent", Moment::AfterAgent),
+    ("SessionEnd", Moment::SessionEnd),
+];
+
+fn answer(event: &Event, answer: Answer) -> Option<Value> {
+    let specific = |name: &str, value: Value| Some(json!({"hookSpecificOutput": {"hookEventName": event.name, name: value}}));
+    match answer {
+        Answer::Ask(reason) | Answer::Deny(reason) | Answer::Stop(reason) => Some(json!({"decision": "deny", "reason": reason})),
+        Answer::Allow { args, .. } => args.and_then(|args| specific("tool_input", args)),
+        Answer::Tell(told) if told.is_empty() => None,
+        Answer::Tell(told) => match limit(event.moment()) {
+            Some(_) => specific("additionalContext", told.into()),
+            None => Some(json!({"systemMessage": told})),
+        },
+    }
+}
+
+fn limit(moment: Moment) -> Option<Limit> {
+    let takes = matches!(moment, Moment::AfterTool | Moment::BeforeAgent | Moment::SessionStart);
+    takes.then_some(Limit::Utf16(10_000))
+}
+
+fn ending(_: &str, payload: &Map<String, Value>) -> Ending {
+    match payload.get("tool_response").and_then(|response| response.get("error")) {
+        Some(error) if !error.is_null() => payload::failed(Some(error)),
+        _ => Ending::Done,
+    }
+}
+
+fn canary(root: &str, file: &str) -> Value {
+    hook_specific::canary(root, "BeforeTool", "write_file", &json!({"file_path": file, "content": "canary"}))
+}
+
+static TOOLS: &[Tool] = &[
+    Tool {
+        names: &["write_file"],
+        act: Writes,
+        args: &[
+            ("file_path", Path),
+            ("content", Text),
+            ("modified_by_user", Flag),
+            ("ai_proposed_content", Text),
+            ("wait_for_previous", Flag),
+        ],
+    },
+    Tool {
+        names: &["replace", "edit"],
+        act: Writes,
+        args: &[
+            ("file_path", Path),
+            ("instruction", Text),
+            ("old_string", Text),
+            ("new_string", Text),
+            ("expected_replacements", Number),
+            ("allow_multiple", Flag),
+            ("modified_by_user", Flag),
+            ("ai_proposed_string", Text),
+            ("ai_proposed_content", Text),
+            ("wait_for_previous", Flag),
+        ],
+    },
+    Tool {
+        names: &["run_shell_command"],
+        act: Shell,
+        args: &[
+            ("command", Command),
+            ("description", Text),
+            ("dir_path", Folder),
+            ("is_background", Flag),
+            ("delay_ms", Number),
+            ("additional_permissions", List),
+            ("wait_for_previous", Flag),
+        ],
+    },
+    Tool {
+        names: &["read_file", "list_directory", "get_internal_docs"],
+        act: Reads,
+        args: &[
+            ("file_path", Path),
+            ("absolute_path", Path),
+            ("path", Path),
+            ("dir_path", Path),
+            ("start_line", Number),
+            ("end_line", Number),
+            ("offset", Number),
+            ("limit", Number),
+            ("ignore", List),
+            ("file_filtering_options", List),
+            ("wait_for_previous", Flag),
+        ],
+    },
+    Tool {
+        names: &["glob", "search_file_content", "grep_search", "read_many_files"],
+        act: Reads,
+        args: &[
+            ("pattern", Text),
+            ("dir_path", Path),
+            ("path", Path),
+            ("paths", Path),
+            ("include", List),
+            ("exclude", List),
+            ("include_pattern", Text),
+            ("exclude_pattern", Text),
+            ("names_only", Flag),
+            ("case_sensitive", Flag),
+            ("fixed_strings", Flag),
+            ("context", Number),
+            ("before", Number),
+            ("after", Number),
+            ("no_ignore", Flag),
+            ("max_matches_per_file", Number),
+            ("total_max_matches", Number),
+            ("respect_git_ignore", Flag),
+            ("respect_gemini_ignore", Flag),
+            ("recursive", Flag),
+            ("useDefaultExcludes", Flag),
+            ("file_filtering_options", List),
+            ("wait_for_previous", Flag),
+        ],
+    },
+    Tool {
+        names: &[
+            "google_web_search",
+            "web_fetch",
+            "write_todos",
+            "ask_user",
+            "activate_skill",
+            "delegate_to_agent",
+            "invoke_agent",
+            "complete_task",
+            "codebase_investigator",
+            "cli_help",
+            "enter_plan_mode",
+            "exit_plan_mode",
+            "update_topic",
+            "tracker_create_task",
+            "tracker_update_task",
+            "tracker_get_task",
+            "tracker_list_tasks",
+            "tracker_add_dependency",
+            "tracker_visualize",
+            "list_mcp_resources",
+            "read_mcp_resource",
+            "list_background_processes",
+            "read_background_output",
+        ],
+        act: Inert,
+        // A plan is presented by its name, in a folder of the program's own.
+        args: &[("plan_filename", Text), ("plan_path", Text)],
+    },
+    // It writes into the user's own notes, for the program and not for the work.
+    Tool { names: &["save_memory"], act: Executes, args: &[("fact", Text), ("scope", Text)] },
+];

@@ -1,0 +1,113 @@
+//! Any program that speaks JSON lines: events by the gate's own names, for authors of agents that have no record here.
+//!
+//! In: `{"event", "session", "call", "tool", "args", "cwd", "result", "error", "prompt", "response"}`, as far as the event has
+//! them, with `agent` and `parent` for sub-agents, `roots` for open folders, `source` and `reason` for sessions, `request` and
+//! `reply` for models, and `"unattended": true` where nobody is there to be asked. Out: `{"verdict", "reason", "code"?, "args"?, "context"?}`, where the verdict is `allow`, `ask` or `deny`.
+
+use serde_json::{Map, Value, json};
+
+use super::payload::{self, Spelling};
+use super::{Answer, Dialect, Ending, Event, Limit, Moment, Program, Speech};
+
+pub(super) static PROGRAM: Program = Program {
+    names: &["generic"],
+    title: "a program that speaks JSON lines",
+    dialect: Dialect::Any,
+    tools: &[],
+    mcp_prefixes: &["SERVER__TOOL", "SERVER_TOOL", "SERVER.TOOL", "SERVER/TOOL", "SERVER:TOOL", "MCP:SERVER:TOOL"],
+    speech: Some(Speech {
+        moments: MOMENTS,
+        project_variables: &[],
+        read,
+        answer,
+        limit: |_| Some(Limit::Utf16(16_000)),
+        asks: |event| !event.asks_nobody,
+        rewrites: |_| true,
+        silence: r#"{"verdict":"allow","reason":""}"#,
+    }),
+    wiring: None,
+    controls: &[],
+    processes: &[],
+    variables: &[],
+};
+
+const SPELLING: Spelling = Spelling {
+    event: &["event"],
+    session: &["session"],
+    agent: &["agent"],
+    parent: &["parent"],
+    cwd: &["cwd"],
+    roots: &["roots"],
+    tool: &["tool"],
+    args: &["args"],
+    call: &["call"],
+    result: &["result"],
+    prompt: &["prompt"],
+    response: &["response"],
+    source: &["source"],
+    reason: &["reason"],
+    data: &["request", "reply"],
+};
+
+const MOMENTS: &[(&str, Moment)] = &[
+    ("before_tool", Moment::BeforeTool),
+    ("after_tool", Moment::AfterTool),
+    ("session_start", Moment::SessionStart),
+    ("before_agent", Moment::BeforeAgent),
+    ("subagent_start", Moment::SubagentStart),
+    ("prompt", Moment::Prompt),
+    ("before_model", Moment::BeforeModel),
+    ("after_model", Moment::AfterModel),
+    ("before_tool_selection", Moment::BeforeToolSelection),
+    ("after_agent", Moment::AfterAgent),
+    ("session_end", Moment::SessionEnd),
+];
+
+fn read(payload: Value, named: Option<&str>) -> Event {
+    let asks_nobody = payload.get("unattended") == Some(&Value::Bool(true));
+    Event { asks_nobody, ..payload::read(&SPELLING, MOMENTS, payload, named, ending) }
+}
+
+fn answer(_: &Event, answer: Answer) -> Option<Value> {
+    let decided = |verdict: &str, reason: String| {
+        let mut fields = Map::from_iter([("verdict".to_owned(), verdict.into())]);
+        let (reason, code) = split_code(reason);
+        fields.extend(code.map(|code| ("code".to_owned(), code.into())));
+        fields.insert("reason".to_owned(), reason.into());
+        Some(Value::Object(fields))
+    };
+    match answer {
+        Answer::Ask(reason) => decided("ask", reason),
+        Answer::Deny(reason) | Answer::Stop(reason) => decided("deny", reason),
+        Answer::Allow { args: None, told } | Answer::Tell(told) if told.is_empty() => None,
+        Answer::Allow { args, told } => {
+            let mut fields = Map::from_iter([("verdict".to_owned(), "allow".into()), ("reason".to_owned(), "".into())]);
+            fields.extend(args.map(|args| ("args".to_owned(), args)));
+            if !told.is_empty() {
+                fields.insert("context".to_owned(), told.into());
+            }
+            Some(fields.into())
+        }
+        Answer::Tell(told) => Some(json!({"verdict": "allow", "reason": "", "context": told})),
+    }
+}
+
+/// A reason without the code in parentheses behind it, and that code.
+fn split_code(mut reason: String) -> (String, Option<String>) {
+    let code = reason.strip_suffix(')').and_then(|rest| rest.rsplit_once(" (")).map(|(before, code)| (before.len(), code));
+    let is_code = |code: &str| !code.is_empty() && code.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
+    match code.filter(|(_, code)| is_code(code)).map(|(end, code)| (end, code.to_owned())) {
+        Some((end, code)) => {
+            reason.truncate(end);
+            (reason, Some(code))
+        }
+        None => (reason, None),
+    }
+}
+
+fn ending(_: &str, payload: &Map<String, Value>) -> Ending {
+    match payload.get("error") {
+        Some(error) if !error.is_null() => payload::failed(Some(error)),
+        _ => Ending::Done,
+    }
+}

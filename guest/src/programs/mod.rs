@@ -1,0 +1,108 @@
+//! What is known about each agent program: one file per program, one record each.
+//!
+//! A record says which tools a program has and what they do, how it speaks to its hooks, how it is wired to the gate and how
+//! that is proven, and how its processes are recognised. Everything that reads calls, answers hooks, writes settings or
+//! examines them takes it from here. Nothing in this room looks at a file or decides about a call.
+//!
+//! | file | what |
+//! | --- | --- |
+//! | `claude_code`, `codex`, … | one program each |
+//! | [`tool`] | the form of a tool: its names, what it does, what each argument means |
+//! | [`table`] | which tools a name may mean |
+//! | [`speech`] | events, payloads and answers |
+//! | [`wiring`] | settings files, what is written into them, and what proves that it works |
+//! | [`trust`] | whether a program would run the hooks that are written down |
+//! | [`process`] | recognising a program by its process or its variables |
+//! | [`own_tools`] | Tollgate's own tools, the same in every program |
+//!
+//! To add a program, write its file and name it in [`PROGRAMS`].
+
+mod claude_code;
+mod cline;
+mod codex;
+mod copilot;
+mod cursor;
+mod gemini;
+mod generic;
+mod hook_specific;
+mod limit;
+mod opencode;
+pub mod own_tools;
+mod payload;
+pub mod process;
+mod qwen;
+mod roo;
+mod salvage;
+pub mod speech;
+pub mod table;
+#[cfg(test)]
+mod tests;
+pub mod tool;
+pub mod trust;
+pub mod wiring;
+
+pub use limit::{Limit, cut};
+pub(crate) use payload::UNSAID;
+pub use salvage::salvage;
+pub use speech::{Answer, Call, Ending, Event, Moment, Speech};
+pub use table::{act, dialect, tools};
+pub use tool::{Act, Dialect, Kind, Tool};
+use wiring::Place;
+pub use wiring::Wiring;
+
+/// Every program there is a record of, in the order in which they are listed.
+pub static PROGRAMS: &[&Program] = &[
+    &claude_code::PROGRAM,
+    &codex::PROGRAM,
+    &gemini::PROGRAM,
+    &cursor::PROGRAM,
+    &copilot::PROGRAM,
+    &opencode::PROGRAM,
+    &roo::PROGRAM,
+    &cline::PROGRAM,
+    &qwen::PROGRAM,
+    &generic::PROGRAM,
+];
+
+/// The program of a name or an alias, whatever its case.
+pub fn named(name: &str) -> Option<&'static Program> {
+    PROGRAMS.iter().copied().find(|program| program.is(name))
+}
+
+/// What is known about an agent program.
+#[derive(Debug)]
+pub struct Program {
+    /// As hosts and settings call it; the first is the one that `tollgate hook` takes.
+    pub names: &'static [&'static str],
+    /// As people call it.
+    pub title: &'static str,
+    /// Whose parser reads the patches that its tools are given.
+    pub dialect: Dialect,
+    /// Its own tools; those of MCP servers are not among them.
+    pub tools: &'static [Tool],
+    /// How the tools of MCP servers are spelled, with `SERVER` and `TOOL` for their names.
+    pub mcp_prefixes: &'static [&'static str],
+    /// Its hook payloads and answers; none for programs without hooks.
+    pub speech: Option<Speech>,
+    /// How it is wired to the gate; none where that cannot be done by writing files.
+    pub wiring: Option<Wiring>,
+    /// Files and folders that govern it, and so whether it asks the gate: no agent may change them. Those of a workspace are in
+    /// lower case, as they are compared.
+    pub controls: &'static [Place],
+    /// The names that its process has: of the program itself, or of the script that an interpreter runs for it.
+    pub processes: &'static [&'static str],
+    /// Variables that it sets for the commands it runs.
+    pub variables: &'static [&'static str],
+}
+
+impl Program {
+    /// As `tollgate hook` calls it.
+    pub fn name(&self) -> &'static str {
+        self.names.first().copied().unwrap_or_default()
+    }
+
+    /// Whether a name means this program.
+    pub fn is(&self, name: &str) -> bool {
+        self.names.iter().any(|known| known.eq_ignore_ascii_case(name))
+    }
+}

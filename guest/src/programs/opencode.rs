@@ -1,0 +1,330 @@
+//! OpenCode 1.18 and Kilo, by the schemas of its tools.
+//!
+//! Its hooks are functions of a plugin; for a plugin in another language, this is one call of them as JSON. In:
+//! `{"hook", "input", "output"}` as the function gets them, `directory` as the plugin got it, and `"lasting": true` where the
+//! plugin stays and tells everything to one gate. Out: `{"throw": message}`
+//! for what the function should throw, else `{"output": …}` with the fields to set in `output`, in place. There is no *ask*, so
+//! it becomes a block. OpenCode looks at its own permissions when the tool runs, whatever its arguments are by then.
+
+use serde_json::{Map, Value, json};
+
+use super::Act::{Inert, Opaque, Patches, Reads, Shell, Writes};
+use super::Kind::{Command, Flag, Folder, List, Number, Patch, Path, Text};
+use super::payload::{self, first};
+use super::speech::find_moment;
+use super::wiring::{Canary, Form, Holds, Place, Reach, Settings, Timeout};
+use super::{Answer, Call, Dialect, Ending, Event, Limit, Moment, Program, Speech, Tool, Wiring};
+
+pub(super) static PROGRAM: Program = Program {
+    names: &["opencode", "kilo", "kilocode"],
+    title: "OpenCode",
+    dialect: Dialect::OpenCode,
+    tools: TOOLS,
+    mcp_prefixes: &["SERVER_TOOL"],
+    speech: Some(Speech {
+        moments: MOMENTS,
+        project_variables: &[],
+        read,
+        answer,
+        limit: |moment| matches!(moment, Moment::AfterTool | Moment::Prompt).then_some(Limit::Utf16(16_000)),
+        asks: |_| false,
+        rewrites: |_| true,
+        silence: "{}",
+    }),
+    wiring: Some(Wiring {
+        form: Form::Plugin(PLUGIN),
+        signs: &[
+            Place::Workspace(".opencode"),
+            Place::Workspace("opencode.json"),
+            Place::Workspace("opencode.jsonc"),
+            Place::Home(".config/opencode"),
+        ],
+        commands: &["opencode"],
+        settings: &[
+            Settings { place: Place::Workspace(".opencode/plugin/tollgate.js"), holds: Holds::Plugin, reach: Reach::Project },
+            Settings { place: Place::Workspace(".opencode/plugin"), holds: Holds::Plugins, reach: Reach::Project },
+            Settings { place: Place::Workspace(".opencode/plugins"), holds: Holds::Plugins, reach: Reach::Project },
+            Settings { place: Place::Workspace("opencode.json"), holds: Holds::PluginList, reach: Reach::Project },
+            Settings { place: Place::Workspace("opencode.jsonc"), holds: Holds::PluginList, reach: Reach::Project },
+            Settings { place: Place::Workspace(".opencode/opencode.json"), holds: Holds::PluginList, reach: Reach::Project },
+            Settings { place: Place::Workspace(".opencode/opencode.jsonc"), holds: Holds::PluginList, reach: Reach::Project },
+            Settings { place: Place::Home(".config/opencode/plugin"), holds: Holds::Plugins, reach: Reach::Everywhere },
+            Settings { place: Place::Home(".config/opencode/plugins"), holds: Holds::Plugins, reach: Reach::Everywhere },
+            Settings { place: Place::Home(".config/opencode/opencode.json"), holds: Holds::PluginList, reach: Reach::Everywhere },
+            Settings {
+                place: Place::Home(".config/opencode/opencode.jsonc"),
+                holds: Holds::PluginList,
+                reach: Reach::Everywhere,
+            },
+        ],
+        events: &["tool.execute.before"],
+        every: None,
+        timeout: Timeout { seconds: 0, ..Timeout::SECONDS },
+        switches: &[],
+        trust: None,
+        servers: None,
+        note: Some("OpenCode finds the plugin in the npm package `tollgate`: run `npm install --prefix .opencode tollgate`"),
+        canary: Canary::Script(SCRIPT),
+    }),
+    controls: &[
+        Place::Workspace(".opencode"),
+        Place::Workspace("opencode.json"),
+        Place::Workspace("opencode.jsonc"),
+        Place::Home(".config/opencode"),
+    ],
+    processes: &["opencode", "opencode-ai", "kilo"],
+    variables: &["OPENCODE", "OPENCODE_PID"],
+};
+
+const MOMENTS: &[(&str, Moment)] = &[
+    ("tool.execute.before", Moment::BeforeTool),
+    ("tool.execute.after", Moment::AfterTool),
+    ("chat.message", Moment::BeforeAgent),
+    ("experimental.chat.system.transform", Moment::Prompt),
+    ("chat.params", Moment::BeforeModel),
+    ("experimental.text.complete", Moment::AfterModel),
+    ("session.created", Moment::SessionStart),
+    ("session.idle", Moment::AfterAgent),
+    ("session.deleted", Moment::SessionEnd),
+    ("message.part.updated", Moment::AfterTool),
+    ("dispose", Moment::ProgramEnd),
+];
+
+/// Agents that OpenCode asks on its own behalf, with the session's prompt and another model: for a title, for a summary.
+const OWN_AGENTS: &[&str] = &["title", "summary", "compaction"];
+
+/// How OpenCode begins to tell that a person, or a rule of theirs, did not let a call run.
+const REFUSALS: &[&str] = &["The user rejected permission", "The user has specified a rule which prevents"];
+
+/// What the plugin's file says. Every export must be a plugin, so there is one.
+const PLUGIN: &str = "// Lets every tool call of OpenCode pass Tollgate. Made by `tollgate init`; `tollgate init --undo` takes it away.\n\
+                      export { default } from 'tollgate/opencode';\n";
+
+/// Loads a plugin as OpenCode does and lets it see the call: whoever denies, throws.
+const SCRIPT: &str = "\
+import { pathToFileURL } from 'node:url';
+const [file, directory] = process.argv.slice(2);
+const loaded = (await import(pathToFileURL(file).href)).default;
+const plugin = typeof loaded === 'function' ? loaded : loaded.server;
+const hooks = await plugin({ directory, worktree: directory, project: { id: 'canary', worktree: directory }, client: {} });
+const input = { tool: 'write', sessionID: 'tollgate-doctor', callID: 'canary' };
+let said = 'allowed';
+try {
+  await hooks['tool.execute.before'](input, { args: { filePath: directory + '/canary.txt', content: 'canary' } });
+} catch (error) {
+  said = String(error.message).includes('so nothing is known about the call') ? 'failing' : 'denied';
+}
+console.log(said);
+process.exit(0);
+";
+
+fn read(payload: Value, named: Option<&str>) -> Event {
+    let Value::Object(mut fields) = payload else {
+        return Event { fault: Some(payload::NOT_AN_OBJECT.to_owned()), ..Event::default() };
+    };
+    let take = |fields: &mut Map<String, Value>, name: &str| fields.remove(name).unwrap_or_default();
+    let (mut input, mut output) = (take(&mut fields, "input"), take(&mut fields, "output"));
+    let hook = named.or_else(|| first(&fields, &["hook"])).unwrap_or_default();
+    // What happened is told by one hook for everything.
+    let happened = (hook == "event").then(|| text(&input, "/event/type").unwrap_or_default());
+    let properties = input.pointer_mut("/event/properties").map(Value::take).unwrap_or_default();
+    let session = ["/sessionID", "/part/sessionID", "/info/id"].iter().find_map(|pointer| text(&properties, pointer));
+    let mut event = Event {
+        session: text(&input, "/sessionID").or(session).unwrap_or_default(),
+        parent: text(&properties, "/info/parentID"),
+        cwd: first(&fields, &["directory", "worktree"]).map(str::to_owned),
+        lasting: fields.get("lasting") == Some(&Value::Bool(true)),
+        unheard: happened.is_some(),
+        ..Event::default()
+    };
+    match find_moment(MOMENTS, happened.as_deref().unwrap_or(hook)) {
+        Some((name, moment)) => (event.name, event.moment) = (name, Some(moment)),
+        None if hook.is_empty() => event.fault = Some("the payload has no `hook`".to_owned()),
+        None => return event,
+    }
+    let needs_session = !matches!(event.moment(), Moment::Prompt | Moment::ProgramEnd);
+    if event.session.is_empty() && needs_session {
+        event.fault.get_or_insert_with(|| "the payload has no `input.sessionID`".to_owned());
+    }
+    match event.moment() {
+        Moment::AfterTool if happened.is_some() => read_failure(properties, &mut event),
+        Moment::BeforeTool | Moment::AfterTool => read_call(&mut input, &mut output, &mut event),
+        Moment::SessionStart => {
+            event.source = Some(if event.parent.is_none() { "startup" } else { "subagent" }.to_owned());
+        }
+        Moment::BeforeAgent => event.prompt = prompt(&output),
+        Moment::BeforeModel => {
+            // Earlier versions give the agent whole.
+            let agent = text(&input, "/agent").or_else(|| text(&input, "/agent/name"));
+            if agent.as_deref().is_some_and(|agent| OWN_AGENTS.contains(&agent)) {
+                event.moment = Some(Moment::Other);
+            }
+            let (model, provider) = (text(&input, "/model/id"), text(&input, "/model/providerID"));
+            event.data = json!({"request": {"agent": agent, "model": model, "provider": provider}});
+        }
+        Moment::AfterModel => {
+            event.response = text(&output, "/text");
+            event.data = json!({"reply": {"text": event.response}});
+        }
+        _ => {}
+    }
+    event.rest = output;
+    event
+}
+
+fn text(value: &Value, pointer: &str) -> Option<String> {
+    value.pointer(pointer).and_then(Value::as_str).map(str::to_owned)
+}
+
+/// Reads a call that is about to run, or has run.
+fn read_call(input: &mut Value, output: &mut Value, event: &mut Event) {
+    let before = event.moment == Some(Moment::BeforeTool);
+    let args = if before { output.get_mut("args") } else { input.get_mut("args") };
+    let args = args.map(Value::take).unwrap_or_default();
+    let Some(tool) = text(input, "/tool") else {
+        event.fault.get_or_insert_with(|| "the payload has no `input.tool`".to_owned());
+        return;
+    };
+    let id = text(input, "/callID").unwrap_or_else(|| payload::derived_id(&event.session, &tool, &args));
+    let (ending, result) = if before { (Ending::Done, None) } else { (ending(output), result(output)) };
+    // Pictures and the like have no place for more words.
+    event.unheard =
+        !before && !output.get("output").is_some_and(Value::is_string) && !output.get("content").is_some_and(Value::is_array);
+    event.call = Some(Call { id, other_id: None, tool, args, ending, result });
+}
+
+/// Reads a call that failed, or that OpenCode or a person kept from running: it is told only as a piece of a message that has
+/// changed.
+fn read_failure(mut properties: Value, event: &mut Event) {
+    let mut part = properties.get_mut("part").map(Value::take).unwrap_or_default();
+    let is_failure = text(&part, "/type").as_deref() == Some("tool") && text(&part, "/state/status").as_deref() == Some("error");
+    let (Some(tool), Some(id), true) = (text(&part, "/tool"), text(&part, "/callID"), is_failure) else {
+        event.moment = Some(Moment::Other);
+        return;
+    };
+    let said = text(&part, "/state/error").unwrap_or_else(|| payload::UNSAID.to_owned());
+    let is_refusal = REFUSALS.iter().any(|refusal| said.starts_with(refusal));
+    let ending = if is_refusal { Ending::Refused(said) } else { Ending::Failed(said) };
+    let args = part.pointer_mut("/state/input").map(Value::take).unwrap_or_default();
+    event.repeats = true;
+    // A sub-agent that a person calls by a command is announced under the id of its part.
+    event.call = Some(Call { id, other_id: text(&part, "/id"), tool, args, ending, result: None });
+}
+
+/// How a call ended. A command that exits with an error has run: that is between it and the model. A server's tool says itself
+/// that it failed, and a sub-agent that fails ends without a result.
+fn ending(output: &Value) -> Ending {
+    if output.is_null() {
+        return Ending::Failed(payload::UNSAID.to_owned());
+    }
+    match output.get("content").and_then(Value::as_array) {
+        Some(pieces) if output.get("isError") == Some(&Value::Bool(true)) => {
+            let said: Vec<&str> = pieces.iter().filter_map(|piece| piece.get("text")?.as_str()).collect();
+            Ending::Failed(if said.is_empty() { payload::UNSAID.to_owned() } else { said.join("\n") })
+        }
+        _ => Ending::Done,
+    }
+}
+
+/// What a tool said: a text of OpenCode's own tools, the texts of a server's.
+fn result(output: &Value) -> Option<Value> {
+    match output.get("content") {
+        Some(Value::Array(pieces)) => Some(pieces.iter().filter(|piece| piece.get("text").is_some()).cloned().collect()),
+        content => content.or_else(|| output.get("output")).filter(|said| !said.is_null()).cloned(),
+    }
+}
+
+/// What a person said: the texts of a message that are not OpenCode's own.
+fn prompt(output: &Value) -> Option<String> {
+    let parts = output.get("parts")?.as_array()?;
+    let is_persons = |part: &&Value| {
+        part.get("type").and_then(Value::as_str) == Some("text") && part.get("synthetic") != Some(&Value::Bool(true))
+    };
+    let texts: Vec<&str> = parts.iter().filter(is_persons).filter_map(|part| part.get("text")?.as_str()).collect();
+    (!texts.is_empty()).then(|| texts.join("\n"))
+}
+
+fn answer(event: &Event, answer: Answer) -> Option<Value> {
+    match answer {
+        Answer::Ask(reason) | Answer::Deny(reason) | Answer::Stop(reason) => Some(json!({"throw": reason})),
+        Answer::Allow { args, .. } => args.map(|args| json!({"output": {"args": args}})),
+        Answer::Tell(told) if told.is_empty() => None,
+        Answer::Tell(told) => match event.moment() {
+            Moment::AfterTool => Some(json!({"output": beside_result(&event.rest, &told)})),
+            Moment::Prompt => {
+                let mut system = event.rest.get("system").and_then(Value::as_array).cloned().unwrap_or_default();
+                system.push(told.into());
+                Some(json!({"output": {"system": system}}))
+            }
+            _ => None,
+        },
+    }
+}
+
+/// A tool's result with something said behind it.
+fn beside_result(result: &Value, told: &str) -> Value {
+    if let Some(pieces) = result.get("content").and_then(Value::as_array) {
+        let mut pieces = pieces.clone();
+        pieces.push(json!({"type": "text", "text": told}));
+        return json!({"content": pieces});
+    }
+    let said = result.get("output").and_then(Value::as_str).unwrap_or_default();
+    json!({"output": if said.is_empty() { told.to_owned() } else { format!("{said}\n\n{told}") }})
+}
+
+static TOOLS: &[Tool] = &[
+    Tool { names: &["write"], act: Writes, args: &[("filePath", Path), ("content", Text)] },
+    Tool {
+        names: &["edit"],
+        act: Writes,
+        args: &[("filePath", Path), ("oldString", Text), ("newString", Text), ("replaceAll", Flag)],
+    },
+    Tool { names: &["multiedit"], act: Writes, args: &[("filePath", Path), ("edits", List)] },
+    Tool { names: &["patch", "apply_patch"], act: Patches, args: &[("patchText", Patch)] },
+    Tool {
+        names: &["bash", "shell"],
+        act: Shell,
+        args: &[("command", Command), ("timeout", Number), ("workdir", Folder), ("description", Text)],
+    },
+    Tool { names: &["read"], act: Reads, args: &[("filePath", Path), ("offset", Number), ("limit", Number)] },
+    Tool {
+        names: &["glob", "grep", "list", "codesearch"],
+        act: Reads,
+        args: &[("pattern", Text), ("path", Path), ("include", Text), ("ignore", List), ("query", Text), ("tokensNum", Number)],
+    },
+    Tool {
+        names: &["lsp", "lsp_hover", "lsp_diagnostics"],
+        act: Reads,
+        args: &[
+            ("operation", Text),
+            ("filePath", Path),
+            ("path", Path),
+            ("file", Path),
+            ("line", Number),
+            ("character", Number),
+            ("query", Text),
+        ],
+    },
+    Tool {
+        names: &[
+            "task",
+            "todowrite",
+            "todoread",
+            "webfetch",
+            "websearch",
+            "skill",
+            "question",
+            "invalid",
+            "plan_enter",
+            "plan_exit",
+            "list_mcp_resources",
+            "list_mcp_resource_templates",
+            "read_mcp_resource",
+        ],
+        act: Inert,
+        // The slash command from which a task came, which nobody runs.
+        args: &[("command", Text)],
+    },
+    // A script in the program's own interpreter, which may call the tools of MCP servers.
+    Tool { names: &["execute"], act: Opaque, args: &[("code", Text)] },
+];

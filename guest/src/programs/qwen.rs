@@ -1,0 +1,191 @@
+//! Qwen Code 0.15, a fork of Gemini CLI with hooks of Claude Code's kind, by the code of its package.
+//!
+//! To *ask* blocks the call like a denial, but says that somebody was to be asked, so *ask* becomes a denial. It takes no other
+//! arguments from a hook. What is told before a tool runs and at the start of a session is not shown to the model.
+
+use serde_json::{Map, Value, json};
+
+use super::Act::{Executes, Inert, Reads, Shell, Writes};
+use super::Kind::{Command, Flag, Folder, List, Number, Path, Text};
+use super::payload::{self, SNAKE};
+use super::wiring::{Canary, Form, Holds, Place, Reach, Settings, Timeout, Trust};
+use super::{Dialect, Ending, Limit, Moment, Program, Speech, Tool, Wiring, hook_specific};
+
+pub(super) static PROGRAM: Program = Program {
+    names: &["qwen", "qwen-code"],
+    title: "Qwen Code",
+    dialect: Dialect::Any,
+    tools: TOOLS,
+    mcp_prefixes: &["mcp__SERVER__TOOL"],
+    speech: Some(Speech {
+        moments: MOMENTS,
+        project_variables: &["QWEN_PROJECT_DIR"],
+        read: |payload, named| payload::read(&SNAKE, MOMENTS, payload, named, ending),
+        answer: hook_specific::answer,
+        limit,
+        asks: |_| false,
+        rewrites: |_| false,
+        silence: "",
+    }),
+    wiring: Some(Wiring {
+        form: Form::Nested,
+        signs: &[Place::Workspace(".qwen"), own("")],
+        commands: &["qwen"],
+        settings: &[
+            Settings { place: Place::Workspace(".qwen/settings.json"), holds: Holds::Hooks, reach: Reach::StartFolder },
+            Settings { place: own("settings.json"), holds: Holds::Hooks, reach: Reach::Everywhere },
+        ],
+        events: &[
+            "PreToolUse",
+            "PostToolUse",
+            "PostToolUseFailure",
+            "SessionStart",
+            "UserPromptSubmit",
+            "SubagentStart",
+            "Stop",
+            "SessionEnd",
+        ],
+        every: Some(".*"),
+        timeout: Timeout::MILLISECONDS,
+        switches: &[("/disableAllHooks", true)],
+        trust: Some(Trust::Folders {
+            file: own("trustedFolders.json"),
+            variable: "QWEN_CODE_TRUSTED_FOLDERS_PATH",
+            setting: "/security/folderTrust/enabled",
+            default: false,
+        }),
+        servers: Some(Place::Workspace(".qwen/settings.json")),
+        note: None,
+        canary: Canary::Command { payload: canary, denial: hook_specific::DENIAL },
+    }),
+    controls: &[
+        Place::Workspace(".qwen/settings.json"),
+        Place::Workspace(".qwen/hooks"),
+        Place::Home(".qwen/settings.json"),
+        Place::Home(".qwen/hooks"),
+        Place::Home(".qwen/trustedFolders.json"),
+    ],
+    processes: &["qwen", "qwen-code"],
+    variables: &["QWEN_CODE"],
+};
+
+const MOMENTS: &[(&str, Moment)] = &[
+    ("PreToolUse", Moment::BeforeTool),
+    ("PostToolUse", Moment::AfterTool),
+    ("PostToolUseFailure", Moment::AfterTool),
+    ("SessionStart", Moment::SessionStart),
+    ("UserPromptSubmit", Moment::BeforeAgent),
+    ("SubagentStart", Moment::SubagentStart),
+    ("Stop", Moment::AfterAgent),
+    ("SessionEnd", Moment::SessionEnd),
+];
+
+/// A path in the folder that Qwen Code keeps for itself.
+const fn own(path: &'static str) -> Place {
+    Place::Own { variable: "QWEN_HOME", folder: ".qwen", path }
+}
+
+fn limit(moment: Moment) -> Option<Limit> {
+    let takes = matches!(moment, Moment::AfterTool | Moment::BeforeAgent | Moment::SubagentStart);
+    takes.then_some(Limit::Utf16(10_000))
+}
+
+fn ending(event: &str, payload: &Map<String, Value>) -> Ending {
+    if event == "PostToolUseFailure" { payload::failed(payload.get("error")) } else { Ending::Done }
+}
+
+fn canary(root: &str, file: &str) -> Value {
+    hook_specific::canary(root, "PreToolUse", "write_file", &json!({"file_path": file, "content": "canary"}))
+}
+
+static TOOLS: &[Tool] = &[
+    Tool {
+        names: &["write_file"],
+        act: Writes,
+        args: &[("file_path", Path), ("content", Text), ("modified_by_user", Flag), ("ai_proposed_content", Text)],
+    },
+    Tool {
+        names: &["edit", "replace"],
+        act: Writes,
+        args: &[
+            ("file_path", Path),
+            ("old_string", Text),
+            ("new_string", Text),
+            ("replace_all", Flag),
+            ("modified_by_user", Flag),
+            ("ai_proposed_content", Text),
+        ],
+    },
+    Tool {
+        names: &["run_shell_command"],
+        act: Shell,
+        args: &[("command", Command), ("description", Text), ("directory", Folder), ("is_background", Flag), ("timeout", Number)],
+    },
+    // It watches the output of a command.
+    Tool {
+        names: &["monitor"],
+        act: Inert,
+        args: &[
+            ("command", Command),
+            ("description", Text),
+            ("directory", Folder),
+            ("max_events", Number),
+            ("idle_timeout_ms", Number),
+        ],
+    },
+    Tool {
+        names: &["read_file"],
+        act: Reads,
+        args: &[("file_path", Path), ("offset", Number), ("limit", Number), ("pages", Text)],
+    },
+    Tool {
+        names: &["list_directory", "glob", "grep_search", "search_file_content"],
+        act: Reads,
+        args: &[
+            ("path", Path),
+            ("pattern", Text),
+            ("glob", Text),
+            ("limit", Number),
+            ("ignore", List),
+            ("file_filtering_options", List),
+        ],
+    },
+    Tool {
+        names: &["lsp"],
+        act: Reads,
+        args: &[
+            ("operation", Text),
+            ("filePath", Path),
+            ("line", Number),
+            ("character", Number),
+            ("endLine", Number),
+            ("endCharacter", Number),
+            ("query", Text),
+            ("limit", Number),
+            ("serverName", Text),
+            ("callHierarchyItem", List),
+        ],
+    },
+    Tool {
+        names: &[
+            "agent",
+            "task",
+            "ask_user_question",
+            "cron_create",
+            "cron_delete",
+            "cron_list",
+            "exit_plan_mode",
+            "send_message",
+            "skill",
+            "structured_output",
+            "task_stop",
+            "todo_write",
+            "tool_search",
+            "web_fetch",
+        ],
+        act: Inert,
+        args: &[("prompt", Text), ("url", Text), ("plan", Text), ("cron", Text)],
+    },
+    // It writes into the user's own notes, for the program and not for the work.
+    Tool { names: &["save_memory"], act: Executes, args: &[("fact", Text), ("scope", Text)] },
+];

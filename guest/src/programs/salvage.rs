@@ -1,0 +1,93 @@
+//! What can be told of a payload that is not valid JSON: a program that was cut short still names its event at the beginning.
+
+use super::{Event, Moment, Speech};
+
+/// An event out of a payload that cannot be parsed. Where not even its name is certain it counts as a call.
+pub fn salvage(speech: &Speech, payload: &[u8], named: Option<&str>, why: &serde_json::Error) -> Event {
+    let text = String::from_utf8_lossy(payload);
+    // What is broken elsewhere than at its end may be broken at its beginning too.
+    let found = if why.is_eof() { top_texts(&text) } else { Vec::new() };
+    let find = |names: &[&str]| names.iter().find_map(|name| only(&found, name));
+    let name = named.map(str::to_owned).or_else(|| find(&["hook_event_name", "hookEventName", "hook", "event"]));
+    let moment = name.as_deref().map(|name| speech.moment_of(name));
+    let (name, moment) = match moment {
+        Some(Some((name, moment))) => (name, moment),
+        Some(None) => ("", Moment::Other),
+        None => (speech.name_of(Moment::BeforeTool), Moment::BeforeTool),
+    };
+    let cwd = find(&["cwd", "directory"]);
+    let fault = if why.is_eof() { "the payload is cut short" } else { "the payload is no JSON" };
+    Event { name, moment: Some(moment), cwd, fault: Some(fault.to_owned()), ..Event::default() }
+}
+
+/// The text of a field; none where it is there twice, or written with escapes.
+fn only(found: &[(&str, &str)], name: &str) -> Option<String> {
+    let mut values = found.iter().filter(|(key, _)| *key == name).map(|(_, value)| *value);
+    let value = values.next().filter(|value| !value.contains('\\'))?;
+    values.next().is_none().then(|| value.to_owned())
+}
+
+/// The fields of the outermost object that are texts, up to where the payload ends. What a call's arguments hold does not count:
+/// an agent writes them, and may write anything.
+fn top_texts(text: &str) -> Vec<(&str, &str)> {
+    let (mut found, mut depth, mut rest) = (Vec::new(), 0_usize, text);
+    // The last text, and whether a colon stands behind it.
+    let (mut key, mut is_named) = (None, false);
+    while let Some((_, sign)) = rest.find(['"', '{', '[', '}', ']', ':', ',']).and_then(|at| rest.split_at_checked(at)) {
+        let mut characters = sign.chars();
+        match characters.next() {
+            Some('"') => {
+                let Some((value, behind)) = string(characters.as_str()) else { break };
+                match key.filter(|_| depth == 1 && is_named) {
+                    Some(key) => found.push((key, value)),
+                    None => key = Some(value),
+                }
+                is_named = false;
+                rest = behind;
+                continue;
+            }
+            Some('{' | '[') => (depth, key, is_named) = (depth + 1, None, false),
+            Some('}' | ']') => (depth, key, is_named) = (depth.saturating_sub(1), None, false),
+            Some(':') => is_named = key.is_some(),
+            _ => (key, is_named) = (None, false),
+        }
+        rest = characters.as_str();
+    }
+    found
+}
+
+/// A text up to its closing quote, and what stands behind it.
+fn string(text: &str) -> Option<(&str, &str)> {
+    let mut escaped = false;
+    let end = text.find(|character| {
+        let ends = character == '"' && !escaped;
+        escaped = character == '\\' && !escaped;
+        ends
+    })?;
+    Some((text.get(..end)?, text.get(end + 1..)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_outermost_object_counts() {
+        for (text, expected) in [
+            (r#"{"event":"a","x":{"event":"b"},"y":"#, Some("a")),
+            (r#"{"x":{"event":"b"},"y":["event","b"],"event":"a","z"#, Some("a")),
+            (r#"{"x":{"event":"b","y":"#, None),
+            (r#"{"x":"\",\"event\":\"b\"","y":"#, None),
+            (r#"{"event":"a","event":"b","y":"#, None),
+            (r#"{"event":"\u0061","y":"#, None),
+            (r#"{"event":["a"],"y":"#, None),
+            (r#"{"event":1,"a":"b","y":"#, None),
+            (r#"{"event" : "a", "#, Some("a")),
+            (r#"{"event":"a"#, None),
+            (r#"["event","a""#, None),
+            ("", None),
+        ] {
+            assert_eq!(only(&top_texts(text), "event").as_deref(), expected, "{text}");
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! How a program speaks to its hooks: the events it tells of, its payloads, and the answers it reads.
+//!
+//! A record of speech translates and decides nothing. It reads the program's JSON into an [`Event`] and writes an [`Answer`] in
+//! the program's own words, with no field that the program does not know.
+
+use serde_json::Value;
+
+use super::Limit;
+
+/// A program's hook payloads and answers.
+#[derive(Debug)]
+pub struct Speech {
+    /// The moments that it tells of, under its own names. The first name of a moment is the one that `init` writes.
+    pub moments: &'static [(&'static str, Moment)],
+    /// Variables in which it gives the project's folder to its hooks. They do not follow a `cd` of the agent.
+    pub project_variables: &'static [&'static str],
+    /// Reads a payload. `named` is the event's name where the command line gives one.
+    pub read: fn(payload: Value, named: Option<&str>) -> Event,
+    /// What it is told; none where it wants to read nothing.
+    pub answer: fn(&Event, Answer) -> Option<Value>,
+    /// How much the model can be told at a moment; none where it cannot be told anything.
+    pub limit: fn(Moment) -> Option<Limit>,
+    /// Whether somebody is asked when the answer is *ask*.
+    pub asks: fn(&Event) -> bool,
+    /// Whether a call's arguments can be rewritten without letting anything run that would not run otherwise.
+    pub rewrites: fn(&Event) -> bool,
+    /// What it reads where there is nothing to say.
+    pub silence: &'static str,
+}
+
+impl Speech {
+    /// What the program calls a moment; empty where it does not tell of it.
+    pub fn name_of(&self, moment: Moment) -> &'static str {
+        self.moments.iter().find(|(_, known)| *known == moment).map_or("", |(name, _)| name)
+    }
+
+    /// The moment of an event's name. Programs that run another program's hooks do not always spell it as that one does.
+    pub fn moment_of(&self, name: &str) -> Option<(&'static str, Moment)> {
+        find_moment(self.moments, name)
+    }
+}
+
+/// The moment of an event's name: spelled exactly, else without case.
+pub(super) fn find_moment(moments: &'static [(&'static str, Moment)], name: &str) -> Option<(&'static str, Moment)> {
+    let exact = moments.iter().find(|(known, _)| *known == name);
+    exact.or_else(|| moments.iter().find(|(known, _)| known.eq_ignore_ascii_case(name))).copied()
+}
+
+/// When a program speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Moment {
+    /// A session begins, or goes on.
+    SessionStart,
+    /// A person has said something, and the agent is about to work on it.
+    BeforeAgent,
+    /// A sub-agent begins.
+    SubagentStart,
+    /// The prompt is being put together.
+    Prompt,
+    /// The model is about to be asked.
+    BeforeModel,
+    /// The model has answered, in whole or in part.
+    AfterModel,
+    /// The tools that the model may choose from are about to be offered.
+    BeforeToolSelection,
+    /// A tool is about to run.
+    BeforeTool,
+    /// A tool has run, or failed.
+    AfterTool,
+    /// The agent has done its work for now.
+    AfterAgent,
+    /// A session ends.
+    SessionEnd,
+    /// The program ends, and with it every session that it told of.
+    ProgramEnd,
+    /// Nothing that concerns the gate.
+    Other,
+}
+
+/// What a program says.
+#[derive(Debug, Default)]
+pub struct Event {
+    /// The program's own name for it, as the program spells it.
+    pub name: &'static str,
+    /// When it is said; none where the event is not known.
+    pub moment: Option<Moment>,
+    /// The session's id.
+    pub session: String,
+    /// The sub-agent within the session.
+    pub agent: Option<String>,
+    /// The session that this one is a sub-agent of.
+    pub parent: Option<String>,
+    /// The folder in which the agent works.
+    pub cwd: Option<String>,
+    /// The folders that are open in the program.
+    pub roots: Vec<String>,
+    /// The tool call that it is about.
+    pub call: Option<Call>,
+    /// Somebody told the program to ask nobody.
+    pub asks_nobody: bool,
+    /// What the person said.
+    pub prompt: Option<String>,
+    /// What the agent answered at the end of its turn.
+    pub response: Option<String>,
+    /// How the session came about, such as `startup` or `resume`.
+    pub source: Option<String>,
+    /// Why the session, or the turn, ended.
+    pub reason: Option<String>,
+    /// What else hooks should get, by the program's own names: what the model is asked, and what it answered. An object, or null.
+    pub data: Value,
+    /// What else of the payload the answer is made from.
+    pub rest: Value,
+    /// Whoever tells it stays until the program ends, so that what was told of a session is still known.
+    pub lasting: bool,
+    /// Nobody reads the answer.
+    pub unheard: bool,
+    /// It is told of every call that does not end well, also of those whose end is known: it counts while the call is under way.
+    pub repeats: bool,
+    /// Why it cannot be understood.
+    pub fault: Option<String>,
+}
+
+impl Event {
+    /// When it is said.
+    pub fn moment(&self) -> Moment {
+        self.moment.unwrap_or(Moment::Other)
+    }
+}
+
+/// A tool call.
+#[derive(Debug, Clone)]
+pub struct Call {
+    /// The program's id for it, or one made from the call itself.
+    pub id: String,
+    /// Another id under which the program may have told of it before it ran.
+    pub other_id: Option<String>,
+    /// As the program calls the tool.
+    pub tool: String,
+    /// What the tool is given.
+    pub args: Value,
+    /// How it ended, where it has.
+    pub ending: Ending,
+    /// What the tool said, in the program's own form, where the program passes it on.
+    pub result: Option<Value>,
+}
+
+/// How a tool call ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ending {
+    /// The tool ran, or has not run yet.
+    Done,
+    /// The tool failed, in its own words.
+    Failed(String),
+    /// The program, or a person asked by it, did not let the tool run.
+    Refused(String),
+}
+
+/// What a program is told.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Answer {
+    /// The call may run.
+    Allow {
+        /// Other arguments, where there are some.
+        args: Option<Value>,
+        /// What the model is told beside it; may be empty.
+        told: String,
+    },
+    /// A person decides.
+    Ask(String),
+    /// The call does not run.
+    Deny(String),
+    /// What the model is told; may be empty.
+    Tell(String),
+    /// What a person said is not worked on.
+    Stop(String),
+}

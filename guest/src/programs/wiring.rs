@@ -1,0 +1,226 @@
+//! How a program is wired to the gate: where its settings stand, what goes into them, and what proves that it works.
+//!
+//! `tollgate init` writes what stands here and `tollgate doctor` examines it. Paths are data: whoever reads and writes the
+//! files decides where the workspace and the home folder are.
+
+use serde_json::{Value, json};
+
+use super::{Moment, Program};
+
+/// A program's wiring.
+#[derive(Debug)]
+pub struct Wiring {
+    /// How it writes its hooks down.
+    pub form: Form,
+    /// Files and folders that show that it is in use.
+    pub signs: &'static [Place],
+    /// Commands on the search path that show the same.
+    pub commands: &'static [&'static str],
+    /// Where its hooks may stand. The first is what `init` writes; the first that reaches everywhere, what it may write instead.
+    pub settings: &'static [Settings],
+    /// Its events that are written down; the first is the one before a tool.
+    pub events: &'static [&'static str],
+    /// The matcher that means every tool; none where tools need no matcher.
+    pub every: Option<&'static str>,
+    /// How long it waits for a hook.
+    pub timeout: Timeout,
+    /// Settings that switch its hooks off: where they stand in the settings file, and the value that does.
+    pub switches: &'static [(&'static str, bool)],
+    /// What else it asks for before it runs a hook.
+    pub trust: Option<Trust>,
+    /// Where its MCP servers are listed.
+    pub servers: Option<Place>,
+    /// What a person has to do besides.
+    pub note: Option<&'static str>,
+    /// A call that must be denied, to prove that it is.
+    pub canary: Canary,
+}
+
+/// How a program writes its hooks down.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// `hooks.EVENT[] = {matcher, hooks: [{type, command, timeout}]}`
+    Nested,
+    /// `hooks.EVENT[] = {command, timeout}`
+    Flat,
+    /// `hooks.EVENT[] = {type, bash, powershell, timeoutSec}`
+    Shells,
+    /// A file of JavaScript, whose text this is.
+    Plugin(&'static str),
+}
+
+/// Where a file or a folder stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// Counted from the workspace's root.
+    Workspace(&'static str),
+    /// Counted from the user's home folder.
+    Home(&'static str),
+    /// Counted from a folder of the program's own.
+    Own {
+        /// The variable that names the folder.
+        variable: &'static str,
+        /// The folder below the home folder where the variable is not set.
+        folder: &'static str,
+        /// The path in it; empty means the folder itself.
+        path: &'static str,
+    },
+}
+
+/// Where a program looks for hooks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Settings {
+    /// The file or the folder.
+    pub place: Place,
+    /// What is found there.
+    pub holds: Holds,
+    /// From where it counts.
+    pub reach: Reach,
+}
+
+/// What a place of settings holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Holds {
+    /// A file with hooks.
+    Hooks,
+    /// A folder, whose every `.json` is a file with hooks.
+    HookFiles,
+    /// A plugin.
+    Plugin,
+    /// A folder, whose every `.js` and `.ts` is a plugin.
+    Plugins,
+    /// A JSON file whose list `plugin` names plugins: by package, by folder or by file.
+    PluginList,
+}
+
+/// For which folders settings count in which the program is started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reach {
+    /// For that folder only: started further down, the program does not read them.
+    StartFolder,
+    /// For the whole project.
+    Project,
+    /// For every project of the user.
+    Everywhere,
+}
+
+/// How long a program waits for a hook.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Timeout {
+    /// What is asked for. Looking things up may take five seconds, a check as long.
+    pub seconds: u64,
+    /// Whether the program counts milliseconds.
+    pub milliseconds: bool,
+    /// Moments for which the program gives less.
+    pub shorter: &'static [(Moment, u64)],
+}
+
+impl Timeout {
+    /// Half a minute, in seconds.
+    pub const SECONDS: Self = Self { seconds: 30, milliseconds: false, shorter: &[] };
+
+    /// Half a minute, in milliseconds.
+    pub const MILLISECONDS: Self = Self { milliseconds: true, ..Self::SECONDS };
+
+    /// What is written down for a moment, in the program's own unit.
+    pub fn at(&self, moment: Moment) -> u64 {
+        let shorter = self.shorter.iter().find(|(known, _)| *known == moment);
+        let seconds = shorter.map_or(self.seconds, |(_, seconds)| *seconds);
+        if self.milliseconds { seconds.saturating_mul(1_000) } else { seconds }
+    }
+
+    /// Whether a timeout that is written down is too short for any answer, because somebody mistook the unit.
+    pub fn is_mistaken(&self, written: u64) -> bool {
+        self.milliseconds && written < 1_000
+    }
+}
+
+/// What a program asks for before it runs a hook.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Trust {
+    /// A person trusts each hook; its digest then stands in a TOML file, see [`hook_trust`](super::trust::hook_trust).
+    Hooks(Place),
+    /// A person trusts the folder; see [`folder_trust`](super::trust::folder_trust).
+    Folders {
+        /// The file that lists the folders.
+        file: Place,
+        /// The variable that names another file.
+        variable: &'static str,
+        /// Where the settings say whether trust is asked for.
+        setting: &'static str,
+        /// Whether it is where they do not say.
+        default: bool,
+    },
+}
+
+/// A call that must be denied, sent the way the program would send it.
+#[derive(Debug, Clone, Copy)]
+pub enum Canary {
+    /// A payload for a command.
+    Command {
+        /// The words for: I am about to write a file. Given the workspace's root and the file.
+        payload: fn(root: &str, file: &str) -> Value,
+        /// Where a denial stands in the answer, and how it reads.
+        denial: (&'static str, &'static str),
+    },
+    /// A script of JavaScript that loads a plugin as the program does and prints `denied`, `allowed` or `failing`. Its arguments
+    /// are the plugin and the workspace's root.
+    Script(&'static str),
+}
+
+impl Program {
+    /// What goes into the list of an event; null for programs without a list of hooks.
+    pub fn hook_entry(&self, command: &str, event: &str) -> Value {
+        let Some(wiring) = &self.wiring else { return Value::Null };
+        let moment = self.speech.as_ref().and_then(|speech| speech.moment_of(event)).map_or(Moment::Other, |(_, moment)| moment);
+        let command = format!("{command} hook {}", self.name());
+        let timeout = wiring.timeout.at(moment);
+        match wiring.form {
+            Form::Nested => {
+                let hook = json!({"type": "command", "command": command, "timeout": timeout});
+                let of_tools = matches!(moment, Moment::BeforeTool | Moment::AfterTool);
+                match wiring.every.filter(|_| of_tools) {
+                    Some(every) => json!({"matcher": every, "hooks": [hook]}),
+                    None => json!({"hooks": [hook]}),
+                }
+            }
+            Form::Flat => json!({"command": command, "timeout": timeout}),
+            Form::Shells => {
+                let command = format!("{command} --event {event}");
+                json!({"type": "command", "bash": command, "powershell": command, "timeoutSec": timeout})
+            }
+            Form::Plugin(_) => Value::Null,
+        }
+    }
+
+    /// The commands of an entry of an event's list.
+    pub fn hook_commands<'a>(&self, entry: &'a Value) -> Vec<&'a str> {
+        let text = |entry: &'a Value, name: &str| entry.get(name).and_then(Value::as_str);
+        match self.wiring.as_ref().map(|wiring| wiring.form) {
+            Some(Form::Nested) => {
+                let hooks = entry.get("hooks").and_then(Value::as_array);
+                hooks.into_iter().flatten().filter_map(|hook| text(hook, "command")).collect()
+            }
+            Some(Form::Flat) => text(entry, "command").into_iter().collect(),
+            Some(Form::Shells) => ["bash", "powershell"].into_iter().filter_map(|name| text(entry, name)).collect(),
+            Some(Form::Plugin(_)) | None => Vec::new(),
+        }
+    }
+
+    /// Whether a command is Tollgate's hook for this program.
+    pub fn is_our_command(&self, command: &str) -> bool {
+        let hook = format!(" hook {}", self.name());
+        let behind = command.find(&hook).and_then(|at| command.get(at + hook.len()..));
+        command.contains("tollgate") && behind.is_some_and(|rest| rest.is_empty() || rest.starts_with(char::is_whitespace))
+    }
+
+    /// Whether an entry of an event's list is Tollgate's.
+    pub fn is_our_entry(&self, entry: &Value) -> bool {
+        self.hook_commands(entry).iter().any(|command| self.is_our_command(command))
+    }
+
+    /// The tools that may change something, which a matcher must not leave out.
+    pub fn changing_tools(&self) -> impl Iterator<Item = &'static str> {
+        self.tools.iter().filter(|tool| tool.act.changes()).flat_map(|tool| tool.names).copied()
+    }
+}

@@ -1,0 +1,115 @@
+//! A workspace with two intents, and sessions that work in it.
+
+#![allow(dead_code)]
+
+use std::rc::Rc;
+
+use serde_json::{Value, json};
+use tollgate_guest::gate::Gate;
+use tollgate_guest::operations::perform;
+use tollgate_guest::ports::Level;
+use tollgate_guest::ports::memory::Memory;
+
+pub(crate) const INTENTS: &str = "
+- {id: LOGIN, name: Login, status: IN_PROGRESS, owned_scope: ['src/auth/**', docs/auth.md]}
+- {id: PAY, name: Payments, status: IN_PROGRESS, owned_scope: ['src/pay/**']}
+";
+pub(crate) const LEDGER: &str = ".orchestration/agent_trace.jsonl";
+
+pub(crate) struct House {
+    pub(crate) world: Rc<Memory>,
+    pub(crate) gate: Gate,
+    /// The agent program that calls are made by.
+    pub(crate) host: Option<&'static str>,
+}
+
+impl House {
+    pub(crate) fn new() -> Self {
+        let world = Memory::new();
+        world.write(".orchestration/active_intents.yaml", INTENTS);
+        world.write(".tollgate/config.json", r#"{"unknown": "allow"}"#);
+        for path in ["src/auth/a.ts", "src/auth/b.ts", "src/pay/c.ts", "README.md"] {
+            world.write(path, format!("{path}\n"));
+        }
+        let mut house = Self { gate: Gate::new(world.ports()), world, host: None };
+        for (session, intent) in [("s", "LOGIN"), ("t", "LOGIN"), ("p", "PAY")] {
+            house.ask(json!({"op": "select-intent", "session": session, "intent": intent}));
+        }
+        house
+    }
+
+    pub(crate) fn of(host: &'static str) -> Self {
+        Self { host: Some(host), ..Self::new() }
+    }
+
+    pub(crate) fn ask(&mut self, op: Value) -> Value {
+        serde_json::from_str(&perform(&mut self.gate, op.to_string().as_bytes())).unwrap()
+    }
+
+    fn tell(&mut self, op: &str, (session, call): (&str, &str), tool: &str, args: Value) -> Value {
+        let mut line = json!({"op": op, "session": session, "call": call, "tool": tool, "args": args, "success": true});
+        if let Some(host) = self.host {
+            line["host"] = host.into();
+        }
+        self.ask(line)
+    }
+
+    /// Before a call.
+    pub(crate) fn pre(&mut self, call: (&str, &str), tool: &str, args: Value) -> Value {
+        self.tell("pre-tool", call, tool, args)
+    }
+
+    /// After a call.
+    pub(crate) fn post(&mut self, call: (&str, &str), tool: &str, args: Value) -> Value {
+        self.tell("post-tool", call, tool, args)
+    }
+
+    /// A shell command from beginning to end.
+    #[track_caller]
+    pub(crate) fn run(&mut self, call: (&str, &str), command: &str) -> Value {
+        let args = json!({"command": command});
+        let ruling = self.pre(call, "bash", args.clone());
+        assert_eq!(ruling["verdict"], "allow", "{ruling}");
+        self.post(call, "bash", args)
+    }
+
+    /// A look at a file by another session, which says what there is to say.
+    #[track_caller]
+    pub(crate) fn read(&mut self, session: &str) -> String {
+        let ruling = self.pre((session, "look"), "read", json!({"filePath": "docs/none.md"}));
+        assert_eq!((&ruling["verdict"], &ruling["code"]), (&json!("allow"), &json!("read_only")), "{ruling}");
+        ruling["reason"].as_str().unwrap().to_owned()
+    }
+
+    /// An event, and what is said about it.
+    pub(crate) fn event(&mut self, event: &str, session: &str) -> String {
+        let answer = self.ask(json!({"op": "event", "event": event, "session": session, "data": {}}));
+        assert_eq!(answer["continue"], true, "{answer}");
+        answer["system_message"].as_str().unwrap_or_default().to_owned()
+    }
+
+    /// A new process, as behind a command hook: nothing is remembered that does not stand in a file.
+    pub(crate) fn restart(&mut self) {
+        self.gate = Gate::new(self.world.ports());
+    }
+
+    /// What stands in the ledger.
+    pub(crate) fn entries(&self) -> Vec<Value> {
+        let text = String::from_utf8(self.world.content(LEDGER).unwrap_or_default()).unwrap();
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+
+    /// What stands in the ledger, in short: `session path PASS`, and `late` where it is.
+    pub(crate) fn ledger(&self) -> Vec<String> {
+        let short = |entry: &Value| {
+            let text = |pointer: &str| entry.pointer(pointer).and_then(Value::as_str).unwrap_or("-").to_owned();
+            let late = if entry.get("late").is_some() { " late" } else { "" };
+            format!("{} {} {}{late}", text("/session_id"), text("/file/relative_path"), text("/scope_validation"))
+        };
+        self.entries().iter().map(short).collect()
+    }
+
+    pub(crate) fn warned(&self, text: &str) -> usize {
+        self.world.logged().iter().filter(|(level, line)| *level != Level::Debug && line.contains(text)).count()
+    }
+}

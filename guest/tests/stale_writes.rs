@@ -1,0 +1,86 @@
+//! Who made a file stale, in the words of the refusal.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
+
+mod house;
+
+use house::House;
+use serde_json::{Value, json};
+use tollgate_guest::digest::Digest;
+
+const FILE: &str = "src/auth/a.ts";
+
+/// The session `s` has read the file; then something happens to it, and `s` wants to write.
+#[track_caller]
+fn refusal(happens: impl FnOnce(&mut House)) -> String {
+    let mut house = House::new();
+    house.pre(("s", "read"), "read", json!({"filePath": FILE}));
+    happens(&mut house);
+    house.restart();
+    let ruling = house.pre(("s", "write"), "write", json!({"filePath": FILE, "content": "mine"}));
+    assert_eq!((&ruling["verdict"], &ruling["code"]), (&json!("deny"), &json!("stale_write")), "{ruling}");
+    ruling["reason"].as_str().unwrap().to_owned()
+}
+
+fn edit(house: &mut House, who: Value, content: &str) {
+    let mut line = json!({"call": "e", "tool": "edit", "args": {"filePath": FILE}, "success": true});
+    line.as_object_mut().unwrap().extend(who.as_object().unwrap().clone());
+    for op in ["pre-tool", "post-tool"] {
+        line["op"] = op.into();
+        house.ask(line.clone());
+        house.world.write(FILE, content);
+    }
+}
+
+#[test]
+fn who_changed_it_is_told() {
+    let brief = |text: &str| Digest::of(text.as_bytes()).brief();
+    let was = format!("it was {}, it is {} now", brief("src/auth/a.ts\n"), brief("x"));
+    for (reason, parts) in [
+        (refusal(|house| house.world.write(FILE, "x")), &["changed by somebody outside the gate", "read it again", &was][..]),
+        (
+            refusal(|house| edit(house, json!({"session": "t"}), "x")),
+            &["; changed by session `t` with `edit` at 2026-", "under LOGIN", &was],
+        ),
+        (
+            refusal(|house| edit(house, json!({"session": "t", "host": "claude-code", "agent": "helper"}), "x")),
+            &["session `t` (claude-code, agent `helper`) with `edit`"],
+        ),
+        (
+            refusal(|house| {
+                edit(house, json!({"session": "t", "host": "opencode"}), "x");
+                house.world.write(FILE, "y");
+            }),
+            &["changed by somebody outside the gate, after session `t` (opencode) with `edit`"],
+        ),
+        (
+            refusal(|house| {
+                edit(house, json!({"session": "t"}), "x");
+                house.world.delete(FILE);
+            }),
+            &["it is gone; changed by somebody outside the gate, after session `t`", "read it again to see that it is gone"],
+        ),
+        (
+            refusal(|house| {
+                house.run(("s", "bg"), "npm run dev &");
+                house.world.write(FILE, "x");
+            }),
+            &["this session itself, session `s` with `bash`", "in a command that goes on"],
+        ),
+    ] {
+        for part in parts {
+            assert!(reason.contains(part), "{part}: {reason}");
+        }
+        assert!(!reason.contains("sha256:"), "{reason}");
+    }
+}
+
+#[test]
+fn what_a_call_expects_is_told_in_short() {
+    let mut house = House::new();
+    let hash = Digest::of(b"other").to_string();
+    let ruling = house.pre(("s", "w"), "write", json!({"filePath": FILE, "content": "x", "expected_hash": hash}));
+    assert_eq!(ruling["code"], "stale_write", "{ruling}");
+    let reason = ruling["reason"].as_str().unwrap();
+    assert!(reason.contains(&format!("expects, {}:", Digest::of(b"other").brief())) && !reason.contains(&hash), "{reason}");
+}

@@ -1,0 +1,83 @@
+import { once } from 'node:events';
+import { parseArgs } from 'node:util';
+import { createTollgate, digest, type Tollgate, TollgateError, type TollgateOptions, version } from '../index.js';
+import { FAILED } from './command.js';
+import { isBlank, Lines } from './lines.js';
+
+const USAGE = 'usage: tollgate eval --workspace DIR [--home DIR] [--state DIR]   or: tollgate eval --version';
+
+/** The answer to a line that the gate did not survive. */
+const TRAPPED = JSON.stringify({
+  error: { code: 'guest_trap', message: 'the gate failed on this line and was restarted; the next line works' },
+});
+
+/** The command line, or none where it cannot be understood. */
+function understood(args: string[]) {
+  const option = { type: 'string' } as const;
+  const flag = { type: 'boolean' } as const;
+  try {
+    const { values } = parseArgs({ args, options: { workspace: option, home: option, state: option, version: flag, help: flag } });
+    return values;
+  } catch (error) {
+    complain(error instanceof Error ? error.message : String(error));
+    return undefined;
+  }
+}
+
+function complain(message: string): void {
+  process.stderr.write(`tollgate: ${message}\n`);
+}
+
+function open(workspace: string, home: string | undefined, state: string | undefined): Tollgate | undefined {
+  const log: TollgateOptions['log'] = (level, message) => {
+    if (level === 'warn' || level === 'error') complain(`${level}: ${message}`);
+  };
+  try {
+    return createTollgate({ workspace, home, state, log });
+  } catch (error) {
+    if (!(error instanceof TollgateError)) throw error;
+    complain(error.code === 'workspace_missing' ? `${error.message} with --workspace` : error.message);
+    return undefined;
+  }
+}
+
+async function answer(gate: Tollgate, line: Uint8Array): Promise<string> {
+  try {
+    return await gate.hooks.perform(line);
+  } catch (error) {
+    if (!(error instanceof TollgateError) || error.code !== 'guest_trap') throw error;
+    complain(`error: ${error.message}`);
+    return TRAPPED;
+  }
+}
+
+/** Answers every line of the input, each before the next one is asked for. */
+async function converse(gate: Tollgate): Promise<void> {
+  const lines = new Lines(gate.longestLine + 1);
+  const reply = async (line: Uint8Array) => {
+    if (isBlank(line)) return;
+    if (!process.stdout.write(`${await answer(gate, line)}\n`)) await once(process.stdout, 'drain');
+  };
+  for await (const bytes of process.stdin) {
+    for (const line of lines.feed(bytes as Uint8Array)) await reply(line);
+  }
+  await reply(lines.rest());
+  await gate.close();
+}
+
+export async function main(args: string[]): Promise<number> {
+  const values = understood(args);
+  if (values === undefined || (values.workspace === undefined && !values.version && !values.help)) {
+    if (values !== undefined) complain('no workspace is named');
+    process.stderr.write(`${USAGE}\n`);
+    return FAILED;
+  }
+  if (values.version || values.help) {
+    process.stdout.write(values.version ? `tollgate ${version} (component ${digest})\n` : `${USAGE}\n`);
+    return 0;
+  }
+  const gate = open(values.workspace ?? '', values.home, values.state);
+  if (gate === undefined) return FAILED;
+  await converse(gate);
+  return 0;
+}

@@ -1,0 +1,129 @@
+// Every file of fixtures/hosts/ through `tollgate hook`, as agent programs run it: `node test/hosts.mjs`, with Node 20, 22, 24 and
+// Bun alike. `fixtures/hosts/README.md` says what a line can be; the Rust command answers the same bytes.
+import { spawn } from 'node:child_process';
+import * as fs from 'node:fs';
+import * as os from 'node:os';
+import * as path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { createTollgate } from '../dist/index.js';
+
+const top = fileURLToPath(new URL('../../fixtures/', import.meta.url));
+const command = fileURLToPath(new URL('../bin/tollgate.js', import.meta.url));
+const base = JSON.parse(fs.readFileSync(path.join(top, 'base.json'), 'utf8'));
+const only = process.argv[2] ?? '';
+const cases = fs
+  .readdirSync(path.join(top, 'hosts'))
+  .filter((program) => fs.statSync(path.join(top, 'hosts', program)).isDirectory())
+  .flatMap((program) => fs.readdirSync(path.join(top, 'hosts', program)).map((file) => [program, file]))
+  .filter(([program, file]) => `${program}/${file}`.includes(only));
+
+const faults = [];
+const left = [...cases];
+// Each case starts a process per line, one after the other.
+await Promise.all(Array.from({ length: os.availableParallelism() }, work));
+for (const fault of faults) console.error(fault);
+console.log(`${cases.length} cases, ${faults.length} faults`);
+process.exitCode = faults.length > 0 || (only === '' && cases.length < 70) ? 1 : 0;
+
+async function work() {
+  for (let next = left.shift(); next !== undefined; next = left.shift()) await carryOutCase(...next);
+}
+
+async function carryOutCase(program, file) {
+  const folder = fs.realpathSync(fs.mkdtempSync(path.join(os.tmpdir(), 'tollgate-hosts-')));
+  try {
+    const root = path.join(folder, 'repo');
+    fs.mkdirSync(root);
+    for (const step of base) carryOut(root, step);
+    const lines = fs.readFileSync(path.join(top, 'hosts', program, file), 'utf8').trimEnd().split('\n');
+    const answers = [];
+    for (const [at, line] of lines.entries()) {
+      const expected = JSON.parse(line);
+      const found = await carryOutLine(program, expected, folder, root, answers);
+      for (const name of Object.keys(found)) {
+        if (JSON.stringify(found[name]) === JSON.stringify(expected[name])) continue;
+        faults.push(`${program}/${file}:${at + 1}\n  expected ${JSON.stringify(expected[name])}\n  came     ${JSON.stringify(found[name])}`);
+      }
+    }
+  } finally {
+    fs.rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** Carries out a line, and tells what came of it. */
+async function carryOutLine(program, line, folder, root, answers) {
+  const home = path.join(folder, 'home');
+  if (line.do !== undefined) carryOut(root, line.do);
+  else if (line.select !== undefined) createTollgate({ workspace: root, home }).selectIntent(line.session, line.select);
+  else if (line.ledger !== undefined) return { ledger: ledgerOf(root) };
+  else if (line.untouched !== undefined) return { untouched: !fs.existsSync(path.join(root, '.tollgate')) };
+  else if (line.within !== undefined) return { within: answers.every(isWithin) };
+  else {
+    const payload = (line.raw ?? JSON.stringify(line.payload)).replaceAll('{root}', root);
+    const words = ['hook', line.host ?? program, ...(line.event === undefined ? [] : ['--event', line.event])];
+    const { code, stdout, stderr } = await run(words, payload, root, home);
+    answers.push(stdout);
+    return code === 0 ? { answer: kept(stdout, root) } : { answer: `exit code ${code}: ${stderr}` };
+  }
+  return {};
+}
+
+function run(words, input, cwd, home) {
+  return new Promise((resolve) => {
+    const child = spawn(process.execPath, [command, ...words], { cwd, env: { HOME: home } });
+    const [out, err] = [[], []];
+    child.stdout.on('data', (piece) => out.push(piece));
+    child.stderr.on('data', (piece) => err.push(piece));
+    child.on('close', (code) => resolve({ code, stdout: Buffer.concat(out).toString(), stderr: Buffer.concat(err).toString() }));
+    // What it does not need to read it does not.
+    child.stdin.on('error', () => {});
+    child.stdin.end(input);
+  });
+}
+
+/** An answer as it is kept, whatever the workspace's path, the time and the ids of entries. */
+function kept(answer, root) {
+  const time = /^20.{21}Z$/;
+  return answer
+    .replaceAll(root, '{root}')
+    .replace(/trace revert [0-9a-fA-F-]+/, 'trace revert {entry}')
+    .split(' ')
+    .map((word) => (time.test(word) ? '{time}' : word))
+    .join(' ');
+}
+
+/** The entries of the ledger, in short and in order. */
+function ledgerOf(root) {
+  const file = path.join(root, '.orchestration/agent_trace.jsonl');
+  const text = fs.existsSync(file) ? fs.readFileSync(file, 'utf8').trim() : '';
+  const short = (line) => {
+    const { file, scope_validation: scope, success, agent } = JSON.parse(line);
+    return `${file?.relative_path ?? '-'} ${scope ?? '-'} ${success}${agent === undefined ? '' : ` ${agent}`}`;
+  };
+  return text === '' ? [] : text.split('\n').map(short).sort();
+}
+
+/** Whether what the model is told is not too long for any program. */
+function isWithin(answer) {
+  let said = {};
+  try {
+    said = JSON.parse(answer);
+  } catch {
+    // Silence.
+  }
+  const told = said.hookSpecificOutput?.additionalContext ?? said.additional_context ?? '';
+  return told.length <= 10_000 && (told === '' || Buffer.byteLength(told) > 7_000);
+}
+
+function carryOut(root, step) {
+  const [[kind, value]] = Object.entries(step);
+  const at = (name) => {
+    const file = path.join(root, name);
+    fs.mkdirSync(path.dirname(file), { recursive: true });
+    return file;
+  };
+  if (kind === 'write') fs.writeFileSync(at(value[0]), value[1]);
+  else if (kind === 'mkdir') fs.mkdirSync(at(value), { recursive: true });
+  else if (kind === 'remove') fs.rmSync(at(value), { recursive: true });
+  else throw new Error(`unknown step ${kind}`);
+}
