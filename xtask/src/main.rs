@@ -5,7 +5,6 @@ mod check;
 mod contract;
 mod demo;
 mod e2e;
-mod e2e_vscode;
 mod fuzz;
 mod house;
 mod npm;
@@ -18,10 +17,10 @@ use anyhow::{Result, bail};
 const HELP: &str = "\
 cargo xtask build   target/release/tollgate, target/tollgate.wasm and npm-wrapper/dist/
 cargo xtask demo    build, then show calls allowed, blocked, traced and augmented
-cargo xtask test    check, then every test there is, natively, in wasmtime, in Node 20, 22 and 24, in Bun, OpenCode and VS Code
+cargo xtask test    check, then every test there is, natively, in wasmtime, in Node 20, 22 and 24, in Bun, and in the real programs
 cargo xtask fuzz    attack the gate with 20,000 generated commands, run for real in a namespace; --seed N, --count N
 cargo xtask bench   how long rulings, the ledger, hooks and augmentation take, as ratios in one run
-cargo xtask e2e     sessions in OpenCode, Claude Code and VS Code alone, with what is built
+cargo xtask e2e     sessions in the real programs alone, with what is built: opencode, claude-code, codex, gemini, copilot, vscode
 cargo xtask check   format, lints, docs, types, contract, imports and size
 ";
 
@@ -44,7 +43,7 @@ fn run() -> Result<()> {
         ["fuzz", words @ ..] => fuzz::fuzz(words),
         ["bench"] => bench(),
         ["check"] => check::check(),
-        ["e2e"] => e2e::e2e().and_then(|()| e2e_vscode::test()),
+        ["e2e", names @ ..] => e2e::test(names),
         [] | ["help" | "--help" | "-h"] => {
             print!("{HELP}");
             Ok(())

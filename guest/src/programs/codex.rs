@@ -7,7 +7,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::Act::{Inert, Opaque, Patches, Reads, Shell as RunsShell, Types, Writes};
+use super::Act::{Executes, Inert, Opaque, Patches, Reads, Shell as RunsShell, Types, Writes};
 use super::Kind::{Command, Flag, Folder, List, Number, Patch, Path, ReadPath, Shell, Text, Typed, Words, WrittenPath};
 use super::payload::{self, SNAKE};
 use super::wiring::{Canary, Form, Holds, Place, Reach, Settings, Timeout, Trust};
@@ -196,12 +196,16 @@ static TOOLS: &[Tool] = &[
             "list_mcp_resource_templates",
             "read_mcp_resource",
             "request_user_input",
+            "request_user_input_async",
+            "send_message_to_user_async",
+            "send_user_message_async",
             "request_permissions",
             "tool_search",
             "list_available_plugins_to_install",
             "get_context_remaining",
             "new_context",
             "wait_for_environment",
+            "test_sync_tool",
             "report_agent_job_result",
             "get_goal",
             "create_goal",
@@ -233,10 +237,78 @@ static TOOLS: &[Tool] = &[
             "collaborationfollowup_task",
             "collaborationinterrupt_agent",
             "collaborationclose_agent",
+            "collaborationcreate_channel",
+            "collaborationget_channels",
+            "collaborationlist_threads",
+            "collaborationpost",
+            "collaborationread_post",
+            "collaborationread_thread",
+            "collaborationsearch_posts",
+            "collaborationsubscribe",
+            "collaborationunsubscribe",
+            "mcp__codex_tui__create_thread",
+            "mcp__codex_tui__fork_thread",
+            "mcp__codex_tui__list_archived_threads",
+            "mcp__codex_tui__list_threads",
+            "mcp__codex_tui__list_worktrees",
+            "mcp__codex_tui__read_thread",
+            "mcp__codex_tui__send_message_to_thread",
+            "mcp__codex_tui__set_thread_archived",
+            "mcp__codex_tui__set_thread_title",
+            "mcp__codex_tui__wait_threads",
+            "mcp__codex_worktrees__list_worktrees",
         ],
         act: Inert,
         // Agents have paths of their own, such as `/root/task`.
-        args: &[("target", Text), ("targets", List), ("path_prefix", Text), ("environment_id", Text)],
+        args: &[
+            ("target", Text),
+            ("targets", List),
+            ("target_agent", Text),
+            ("path_prefix", Text),
+            ("environment_id", Text),
+            ("new_channel_name", Text),
+            ("agents_to_notify", List),
+        ],
+    },
+    // Notes, memories and skills by names of their own, which look like paths.
+    Tool {
+        names: &[
+            "historylist_windows",
+            "historylist_items",
+            "historyread_item",
+            "historysearch_contents",
+            "noteslist_files_by_prefix",
+            "notesread_file",
+            "notessearch_contents",
+            "notesappend_to_file",
+            "noteswrite_file",
+            "memorieslist",
+            "memoriesread",
+            "memoriessearch",
+            "skillslist",
+            "skillsread",
+            "skillsinstallations",
+        ],
+        act: Inert,
+        args: &[("path", Text), ("path_prefix", Text), ("content", Text), ("package", Text), ("resource", Text)],
+    },
+    // It writes into the user's own notes, for the program and not for the work.
+    Tool { names: &["memoriesadd_ad_hoc_note"], act: Executes, args: &[] },
+    Tool {
+        names: &["multi_env_copy_file"],
+        act: Writes,
+        args: &[
+            ("source_environment_id", Text),
+            ("source_path", ReadPath),
+            ("target_environment_id", Text),
+            ("target_path", WrittenPath),
+        ],
+    },
+    // Worktrees are made by git.
+    Tool {
+        names: &["mcp__codex_worktrees__create_worktree", "mcp__codex_tui__create_worktree"],
+        act: Executes,
+        args: &[("ref", Text), ("allowAsync", Flag)],
     },
     // A script in the program's own interpreter, which may call any other tool.
     Tool { names: &["exec"], act: Opaque, args: &[("input", Text), ("code", Text)] },

@@ -240,6 +240,8 @@ static TOOLS: &[Tool] = &[
             ("continueOnError", Flag),
         ],
     },
+    // Databases can be told to write files; what is remembered and how branches are called is not in the workspace.
+    Tool { names: &["sql", "session_store_sql", "store_memory", "vote_memory", "rename_branch"], act: Opaque, args: &[] },
     // The task is also written down in the editor's settings.
     Tool { names: &["create_and_run_task"], act: Opaque, args: &[] },
     Tool {
@@ -250,6 +252,7 @@ static TOOLS: &[Tool] = &[
     Tool {
         names: &[
             "view",
+            "lsp",
             "read_file",
             "grep",
             "glob",
@@ -263,6 +266,7 @@ static TOOLS: &[Tool] = &[
             "list_code_usages",
             "test_search",
             "view_image",
+            "view_file_chunked",
             "read_notebook_cell_output",
             "copilot_getNotebookSummary",
         ],
@@ -322,6 +326,16 @@ static TOOLS: &[Tool] = &[
             "skill",
             "task",
             "think",
+            "advisor",
+            "context_board",
+            "exit_plan_mode",
+            "fetch_copilot_cli_documentation",
+            "list_agents",
+            "manage_schedule",
+            "read_agent",
+            "read_inbox",
+            "task_complete",
+            "write_agent",
         ],
         act: Inert,
         args: &[("workspaceFolder", Text), ("shellId", Text)],

@@ -7,7 +7,7 @@
 use serde_json::{Map, Value, json};
 
 use super::Act::{Executes, Inert, Reads, Shell, Writes};
-use super::Kind::{Command, Flag, Folder, List, Number, Path, Text};
+use super::Kind::{Command, Flag, Folder, List, Number, Path, ReadPath, Text, WrittenPath};
 use super::payload::{self, SNAKE, Spelling};
 use super::wiring::{Canary, Form, Holds, Place, Reach, Settings, Timeout, Trust};
 use super::{Answer, Dialect, Ending, Event, Limit, Moment, Program, Speech, Tool, Wiring, hook_specific};
@@ -216,10 +216,72 @@ static TOOLS: &[Tool] = &[
             "read_mcp_resource",
             "list_background_processes",
             "read_background_output",
+            "analyze_screenshot",
+            "get_console_message",
+            "get_tab_id",
+            "list_console_messages",
+            "list_network_requests",
+            "list_pages",
+            "wait_for",
         ],
         act: Inert,
         // A plan is presented by its name, in a folder of the program's own.
         args: &[("plan_filename", Text), ("plan_path", Text)],
+    },
+    // What the browser shows, which may be saved.
+    Tool {
+        names: &["take_snapshot", "take_screenshot", "take_memory_snapshot", "get_network_request"],
+        act: Inert,
+        args: &[
+            ("filePath", WrittenPath),
+            ("requestFilePath", WrittenPath),
+            ("responseFilePath", WrittenPath),
+            ("verbose", Flag),
+            ("format", Text),
+            ("quality", Number),
+            ("uid", Text),
+            ("fullPage", Flag),
+            ("reqid", Number),
+        ],
+    },
+    // What is done in the browser, such as a download, is not seen.
+    Tool {
+        names: &[
+            "click",
+            "click_at",
+            "close_page",
+            "drag",
+            "emulate",
+            "evaluate_script",
+            "fill",
+            "fill_form",
+            "handle_dialog",
+            "hover",
+            "navigate_page",
+            "new_page",
+            "press_key",
+            "resize_page",
+            "select_page",
+            "type_text",
+            "upload_file",
+        ],
+        act: Executes,
+        args: &[
+            ("filePath", ReadPath),
+            ("url", Text),
+            ("function", Text),
+            ("args", List),
+            ("initScript", Text),
+            ("from_uid", Text),
+            ("to_uid", Text),
+            ("elements", List),
+            ("text", Text),
+            ("key", Text),
+            ("action", Text),
+            ("type", Text),
+            ("value", Text),
+            ("viewport", Text),
+        ],
     },
     // It writes into the user's own notes, for the program and not for the work.
     Tool { names: &["save_memory"], act: Executes, args: &[("fact", Text), ("scope", Text)] },

@@ -1,12 +1,12 @@
-//! Qwen Code 0.15, a fork of Gemini CLI with hooks of Claude Code's kind, by the code of its package.
+//! Qwen Code 0.24, a fork of Gemini CLI with hooks of Claude Code's kind, by the code of its package.
 //!
 //! To *ask* blocks the call like a denial, but says that somebody was to be asked, so *ask* becomes a denial. It takes no other
 //! arguments from a hook. What is told before a tool runs and at the start of a session is not shown to the model.
 
 use serde_json::{Map, Value, json};
 
-use super::Act::{Executes, Inert, Reads, Shell, Writes};
-use super::Kind::{Command, Flag, Folder, List, Number, Path, Text};
+use super::Act::{Executes, Inert, Opaque, Reads, Shell, Writes};
+use super::Kind::{Command, Flag, Folder, List, Number, Path, ReadPath, Text};
 use super::payload::{self, SNAKE};
 use super::wiring::{Canary, Form, Holds, Place, Reach, Settings, Timeout, Trust};
 use super::{Dialect, Ending, Limit, Moment, Program, Speech, Tool, Wiring, hook_specific};
@@ -182,9 +182,79 @@ static TOOLS: &[Tool] = &[
             "todo_write",
             "tool_search",
             "web_fetch",
+            "web_search",
+            "create_sub_session",
+            "enter_plan_mode",
+            "get_goal",
+            "list_agents",
+            "loop_wakeup",
+            "propose_goal",
+            "read_mcp_resource",
+            "report_findings",
+            "request_shutdown",
+            "task_create",
+            "task_list",
+            "task_update",
+            "team_create",
+            "team_delete",
+            "team_plan_approval",
+            "update_goal",
         ],
         act: Inert,
-        args: &[("prompt", Text), ("url", Text), ("plan", Text), ("cron", Text)],
+        args: &[("prompt", Text), ("url", Text), ("plan", Text), ("cron", Text), ("args", Text), ("working_dir", Text)],
+    },
+    Tool {
+        names: &["notebook_edit"],
+        act: Writes,
+        args: &[("notebook_path", Path), ("cell_id", Text), ("new_source", Text), ("cell_type", Text), ("edit_mode", Text)],
+    },
+    // It publishes a file elsewhere.
+    Tool { names: &["artifact"], act: Reads, args: &[("file_path", Path), ("title", Text)] },
+    Tool {
+        names: &["zoom_image", "display_image"],
+        act: Reads,
+        args: &[("file_path", Path), ("x1", Number), ("y1", Number), ("x2", Number), ("y2", Number)],
+    },
+    // A workflow's script starts agents; worktrees are made and removed by git.
+    Tool {
+        names: &["workflow", "enter_worktree", "exit_worktree"],
+        act: Executes,
+        args: &[
+            ("script", Text),
+            ("scriptPath", ReadPath),
+            ("name", Text),
+            ("args", List),
+            ("resumeFromRunId", Text),
+            ("action", Text),
+            ("discard_changes", Flag),
+        ],
+    },
+    // A script, a call that is passed on, and media that are made: what they do cannot be seen.
+    Tool {
+        names: &[
+            "exec",
+            "tool_call",
+            "image_gen",
+            "record_artifact",
+            "record_source",
+            "omni_downsample_image",
+            "omni_downscale_video",
+            "omni_downsample_audio",
+            "omni_extract_keyframes",
+            "omni_extract_audio",
+            "omni_clip_video",
+            "omni_convert_image",
+            "omni_transcribe_audio",
+            "omni_clip_image",
+            "omni_clip_audio",
+            "omni_caption_image",
+            "omni_caption_audio",
+            "omni_ocr_image",
+            "omni_understand_video_segments",
+            "omni_recall_media_memory",
+        ],
+        act: Opaque,
+        args: &[],
     },
     // It writes into the user's own notes, for the program and not for the work.
     Tool { names: &["save_memory"], act: Executes, args: &[("fact", Text), ("scope", Text)] },

@@ -1,27 +1,12 @@
 // The command hook inside the real Claude Code. `cargo xtask test` runs this; a run takes seconds, so one plays many turns.
 import assert from 'node:assert/strict';
-import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { test } from 'node:test';
+import { assertListed } from '../tools.mjs';
+import { spoken } from '../turns.mjs';
+import { FILES, NOTE, assertFiles, brief, ledger, withoutCommand } from '../workspace.mjs';
 import { resultsIn, textsIn } from './messages.mjs';
 import { play } from './session.mjs';
-
-const INTENTS = `active_intents:
-  - id: INT-001
-    name: Login hardening
-    status: IN_PROGRESS
-    owned_scope: ["src/auth/**"]
-`;
-
-const NOTE = 'Five attempts a minute per account.';
-
-const FILES = {
-  '.orchestration/active_intents.yaml': INTENTS,
-  '.tollgate/concepts/rate-limits.md': `${NOTE}\n`,
-  'src/auth/login.ts': 'one\ntwo\n',
-  'src/billing/pay.ts': 'pay\n',
-  'build.sh': 'echo made > src/billing/made.ts\n',
-};
 
 const OUT = /Tollgate: `src\/billing\/\S+` is not in the scope of INT-001 .*select the intent that owns it \(out_of_scope\)/;
 
@@ -71,8 +56,6 @@ function help(root) {
   ];
 }
 
-const spoken = (turns) => turns.map((turn) => (typeof turn === 'string' ? turn : turn.map(([tool, args]) => [tool, args])));
-
 function assertTold(request, turns) {
   const calls = turns.filter((turn) => typeof turn !== 'string').flat();
   const told = resultsIn(request);
@@ -120,6 +103,7 @@ test('a session in Claude Code, and its continuation', async (t) => {
   t.after(played.discard);
   const { workspace, requests, events, tollgate } = played;
   assertHooked(events);
+  assertListed('claude-code', events.find(({ subtype }) => subtype === 'init').tools);
   const servers = events.find(({ subtype }) => subtype === 'init').mcp_servers;
   assert.deepEqual(servers.map(({ name, status }) => [name, status]), [['tollgate', 'connected']]);
   assert.deepEqual(events.filter(({ type }) => type === 'result').map(({ result }) => result), ['All done.', 'Done again.']);
@@ -141,22 +125,17 @@ test('a session in Claude Code, and its continuation', async (t) => {
   assert.deepEqual(contexts(last, 'PreToolUse:Write').map((text) => text.includes(NOTE)), [true]);
   assert.match(textsIn(child), /Five attempts a minute per account\.\n[^]*\nSUBTASK: as \[\[rate-limits\]\] says/);
 
-  for (const [name, text] of [
-    ['src/auth/limits.ts', '// [[rate-limits]]\n'],
-    ['src/auth/login.ts', 'one\nTWO\n'],
-    ['src/billing/pay.ts', 'pay\n'],
-  ]) {
-    assert.equal(fs.readFileSync(path.join(workspace, name), 'utf8'), text);
-  }
-  for (const name of ['src/billing/new.ts', 'src/billing/child.ts', 'src/auth/ok.ts', '.orchestration/constraints.yaml']) {
-    assert.ok(!fs.existsSync(path.join(workspace, name)), name);
-  }
-
-  assert.match(tollgate('trace', 'verify'), /^ok: 1 file, 7 lines, 7 entries\n/);
-  const lines = fs.readFileSync(path.join(workspace, '.orchestration/agent_trace.jsonl'), 'utf8').trim().split('\n');
-  const entries = lines.map((line) => JSON.parse(line));
-  const short = (entry) => [entry.tool_name, entry.file.relative_path, entry.success, entry.scope_validation].join(' ');
-  assert.deepEqual(entries.map(short), [
+  assertFiles(workspace, {
+    'src/auth/limits.ts': '// [[rate-limits]]\n',
+    'src/auth/login.ts': 'one\nTWO\n',
+    'src/billing/pay.ts': 'pay\n',
+    'src/billing/new.ts': null,
+    'src/billing/child.ts': null,
+    'src/auth/ok.ts': null,
+    '.orchestration/constraints.yaml': null,
+  });
+  const entries = ledger(played);
+  assert.deepEqual(entries.map(brief), [
     'Write src/auth/new.ts true PASS',
     'Edit src/auth/login.ts true PASS',
     'Bash src/auth/half.txt false PASS',
@@ -171,4 +150,14 @@ test('a session in Claude Code, and its continuation', async (t) => {
   const { ok, hosts } = JSON.parse(tollgate('doctor', '--json'));
   assert.equal(ok, true);
   assert.deepEqual(hosts.map(({ host, state, tools }) => [host, state, tools]), [['claude-code', 'live', 'every tool']]);
+});
+
+test('where the command is missing, Claude Code runs everything, and says so', async (t) => {
+  const save = (root) => ['Write', { file_path: path.join(root, 'src/billing/new.ts'), content: 'x\n' }];
+  const scripts = (root) => [{ when: 'Go', turns: [[save(root)], 'Done.'] }];
+  const played = await play({ files: FILES, prompts: ['Go'], scripts, prepare: withoutCommand });
+  t.after(played.discard);
+  assertFiles(played.workspace, { 'src/billing/new.ts': 'x\n' });
+  const warnings = played.events.filter(({ level }) => level === 'warning').map(({ content }) => content);
+  assert.match(warnings.join('\n'), /A hook gave no usable answer, so it didn't check this action/);
 });

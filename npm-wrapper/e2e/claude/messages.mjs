@@ -2,8 +2,15 @@
 
 const USAGE = { input_tokens: 1, output_tokens: 1, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 };
 
+export const messages = {
+  offersTools: ({ tools = [] }) => tools.length > 0,
+  opening: (asked) => JSON.stringify(asked.messages.find(({ role }) => role === 'user')?.content ?? ''),
+  turnsDone: (asked) => asked.messages.filter(({ role }) => role === 'assistant').length,
+  speak,
+};
+
 /** Answers one request, in pieces if it wants them so. */
-export function messages(response, { text, calls }, number, asked) {
+function speak(response, { text, calls }, number, asked) {
   const content = calls.map(([name, input], index) => ({ type: 'tool_use', id: `toolu_${number}_${index}`, name, input }));
   if (text !== '') content.unshift({ type: 'text', text });
   const stop_reason = calls.length > 0 ? 'tool_use' : 'end_turn';

@@ -1,56 +1,19 @@
 // The plugin inside the real OpenCode. `cargo xtask test` runs this; a run takes ten seconds, so each plays many turns.
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { describe, test } from 'node:test';
-import { resultsIn, systemOf } from './model.mjs';
-import { mcpServer, play, wrapper, write } from './session.mjs';
-
-const INTENTS = `active_intents:
-  - id: INT-001
-    name: Login hardening
-    status: IN_PROGRESS
-    owned_scope: ["src/auth/**"]
-`;
-
-const NOTE = 'Five attempts a minute per account.';
-
-const FILES = {
-  '.orchestration/active_intents.yaml': INTENTS,
-  '.tollgate/concepts/rate-limits.md': `${NOTE}\n`,
-  'src/auth/login.ts': 'one\ntwo\n',
-  'src/billing/pay.ts': 'pay\n',
-  'build.sh': 'echo made > src/billing/made.ts\n',
-};
+import { assertListed } from '../tools.mjs';
+import { assertTold, spoken } from '../turns.mjs';
+import { FILES, NOTE, brief, ledger, write } from '../workspace.mjs';
+import { resultsIn, systemOf } from '../chat.mjs';
+import { installed, mcpServer, play, wrapper } from './session.mjs';
 
 const SELECT = ['select_active_intent', { intent_id: 'INT-001' }];
 const OUT = /^Tollgate: `src\/billing\/\S+` is not in the scope of INT-001 .*; keep to these files, or select the intent that owns it \(out_of_scope\)$/;
 
 const patch = (...lines) => ['apply_patch', { patchText: ['*** Begin Patch', ...lines, '*** End Patch'].join('\n') }];
 const bash = (command) => ['bash', { command, description: 'Runs it' }];
-
-/** The turns with what the model has to be told of each call: `[tool, args, expected]`. */
-function rehearsed(turns) {
-  const flat = turns.filter((turn) => typeof turn !== 'string').flat();
-  return { turns: turns.map((turn) => (typeof turn === 'string' ? turn : turn.map(([tool, args]) => [tool, args]))), flat };
-}
-
-function assertTold(request, calls) {
-  const told = resultsIn(request.messages);
-  assert.equal(told.length, calls.length);
-  calls.forEach(([tool, args, expected], index) => assert.match(told[index], expected, `${tool} ${JSON.stringify(args)}`));
-}
-
-/** The ledger in short, once the command has verified it. */
-function ledger({ workspace, home }) {
-  const place = ['--workspace', workspace, '--home', home];
-  assert.match(execFileSync(process.env.TOLLGATE, ['trace', 'verify', ...place], { encoding: 'utf8' }), /^ok: /);
-  const lines = fs.readFileSync(path.join(workspace, '.orchestration/agent_trace.jsonl'), 'utf8').trim().split('\n');
-  return lines.map((line) => JSON.parse(line));
-}
-
-const short = ({ tool_name, file, success, scope_validation }) => `${tool_name} ${file.relative_path} ${success} ${scope_validation}`;
 
 /** The last request of the conversation that begins with these words. */
 function lastOf(requests, words) {
@@ -69,11 +32,11 @@ function assertLive({ log }, governed) {
 describe('OpenCode', { concurrency: 2 }, () => {
   test('writes, edits and commands, with the plugin as one file', async (t) => {
     const at = (root, name) => path.join(root, name);
-    let calls;
+    let turns;
     const played = await play({
       files: { ...FILES, '.opencode/plugin/tollgate.js': fs.readFileSync(path.join(wrapper, 'dist/opencode.bundle.js')) },
       scripts: (root) => {
-        const { turns, flat } = rehearsed([
+        turns = [
           [['write', { filePath: at(root, 'src/auth/new.ts'), content: 'new\n' }, /^Tollgate: no intent is active; call select_active_intent first/]],
           [
             ['list_intents', {}, /"INT-001"[^]*"active": null/],
@@ -99,16 +62,16 @@ describe('OpenCode', { concurrency: 2 }, () => {
           [['write', { filePath: at(root, 'src/auth/limits.ts'), content: '// [[rate-limits]]\n' }, /^Wrote file[^]*Five attempts a minute/]],
           [[...bash('sh build.sh'), /src\/billing\/made\.ts/]],
           'All done.',
-        ]);
-        calls = flat;
-        return [{ when: 'Please do the work', turns }];
+        ];
+        return [{ when: 'Please do the work', turns: spoken(turns) }];
       },
     });
     t.after(played.discard);
     const { workspace, requests, output } = played;
     assertLive(played, true);
     const last = lastOf(requests, 'Please do the work');
-    assertTold(last, calls);
+    assertListed('opencode', last.tools.map((tool) => tool.function.name));
+    assertTold(resultsIn(last), turns);
     assert.match(systemOf(last), /<active_intent>\nIntent: INT-001/);
     // The command was given the note, as a comment, and did what it does without.
     assert.match(output, /# Five attempts a minute per account\./);
@@ -118,7 +81,7 @@ describe('OpenCode', { concurrency: 2 }, () => {
     assert.deepEqual(requests.filter((request) => systemOf(request).includes(NOTE)), []);
     assert.equal(fs.readFileSync(at(workspace, 'src/billing/pay.ts'), 'utf8'), 'pay\n');
     assert.ok(!fs.existsSync(at(workspace, 'src/auth/ok.ts')));
-    assert.deepEqual(ledger(played).map(short), [
+    assert.deepEqual(ledger(played).map(brief), [
       'write src/auth/new.ts true PASS',
       'bash src/auth/note.txt true PASS',
       'edit src/auth/login.ts false PASS',
@@ -128,8 +91,8 @@ describe('OpenCode', { concurrency: 2 }, () => {
   });
 
   test('patches, MCP tools and a sub-agent, with the plugin as a package', async (t) => {
-    let calls;
-    let childs;
+    let own;
+    let helps;
     const played = await play({
       model: 'gpt-5-scripted',
       files: {
@@ -139,12 +102,12 @@ describe('OpenCode', { concurrency: 2 }, () => {
       },
       settings: (root) => ({ mcp: { files: mcpServer(root) } }),
       scripts: (root) => {
-        const child = rehearsed([
+        helps = [
           [[...patch('*** Add File: src/auth/child.ts', '+child'), /^Success/]],
           [[...patch('*** Add File: src/billing/child.ts', '+child'), OUT]],
           'The sub-agent is done.',
-        ]);
-        const own = rehearsed([
+        ];
+        own = [
           [[...SELECT, /^The active intent is INT-001/]],
           [[...patch('*** Update File: src/auth/login.ts', '@@', ' one', '-two', '+TWO'), /^Success/]],
           [
@@ -160,24 +123,23 @@ describe('OpenCode', { concurrency: 2 }, () => {
           [['clear_active_intent', {}, /^No intent is active now\.$/]],
           [[...patch('*** Add File: src/auth/late.ts', '+late'), /^Tollgate: no intent is active/]],
           'All done.',
-        ]);
-        [calls, childs] = [own.flat, child.flat];
-        return [{ when: 'SUBTASK', turns: child.turns }, { when: 'Please do the work', turns: own.turns }];
+        ];
+        return [{ when: 'SUBTASK', turns: spoken(helps) }, { when: 'Please do the work', turns: spoken(own) }];
       },
     });
     t.after(played.discard);
     const { workspace, requests } = played;
     assertLive(played, true);
-    assertTold(lastOf(requests, 'Please do the work'), calls);
+    assertTold(resultsIn(lastOf(requests, 'Please do the work')), own);
     const child = lastOf(requests, 'SUBTASK');
-    assertTold(child, childs);
+    assertTold(resultsIn(child), helps);
     assert.match(systemOf(child), /<active_intent>\nIntent: INT-001/);
     assert.ok(JSON.stringify(child.messages.find(({ role }) => role === 'user')).includes(NOTE));
     for (const [name, text] of [['src/auth/login.ts', 'one\nTWO\n'], ['src/billing/pay.ts', 'pay\n']]) {
       assert.equal(fs.readFileSync(path.join(workspace, name), 'utf8'), text);
     }
     const entries = ledger(played);
-    assert.deepEqual(entries.map(short), [
+    assert.deepEqual(entries.map(brief), [
       'apply_patch src/auth/login.ts true PASS',
       'files_write_file src/auth/mcp.txt true PASS',
       'files_edit_file src/auth/mcp.txt false PASS',
@@ -218,9 +180,3 @@ describe('OpenCode', { concurrency: 2 }, () => {
     assert.deepEqual(fs.readdirSync(path.join(workspace, '.tollgate')), ['concepts']);
   });
 });
-
-/** The package as npm would leave it in a folder. */
-function installed(folder) {
-  const names = ['package.json', ...fs.readdirSync(path.join(wrapper, 'dist')).map((name) => path.join('dist', name))];
-  return Object.fromEntries(names.map((name) => [path.join(folder, name), fs.readFileSync(path.join(wrapper, name))]));
-}

@@ -5,28 +5,35 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 
-use crate::e2e;
+use super::played::{Ending, Played};
 use crate::house::{command, house, run};
 use crate::npm;
 
+/// Its name in the summary.
+pub(super) const NAME: &str = "vscode";
+
 /// Installs the editor and tries the extension in it. What is missing on this machine is said.
-pub(crate) fn test() -> Result<()> {
+pub(super) fn test() -> Result<Played> {
+    let version = super::pinned_version("editor", "code-server")?;
+    let skipped = |why: &str| Ok(Played::new(NAME, &version, Ending::Skipped(why.to_owned())));
     if !cfg!(all(target_os = "linux", target_arch = "x86_64")) {
-        println!("\nskipped: the VS Code extension in the editor; its server comes as a package for Linux on x86-64 only");
-        return Ok(());
+        return skipped("the editor's server comes as a package for Linux on x86-64 only");
     }
     let Some(chromium) = chromium() else {
-        println!(
-            "\nskipped: the VS Code extension in the editor; `chromium` is not on the PATH (Debian: apt-get install chromium)"
-        );
-        return Ok(());
+        return skipped("`chromium` is not on the PATH (Debian: apt-get install chromium)");
     };
-    let editor = editor()?;
+    let editor = match editor() {
+        Ok(editor) => editor,
+        Err(fault) => return skipped(&format!("npm could not install the editor: {fault:#}")),
+    };
     println!("\nthe VS Code extension in the editor");
-    let mut test = e2e::alone();
-    test.args(["node", "--test", "e2e/vscode/editor.test.mjs"]).current_dir(house().join("npm-wrapper"));
     let shots = editor.with_file_name("vscode");
-    e2e::twice_at_most(test.env("TOLLGATE_EDITOR", editor).env("TOLLGATE_CHROMIUM", chromium).env("TOLLGATE_SHOTS", shots))
+    Ok(Played::measure(NAME, &version, || {
+        let mut test = super::alone();
+        test.args(["node", "--test", "e2e/vscode/editor.test.mjs"]).current_dir(house().join("npm-wrapper"));
+        test.env("TOLLGATE_EDITOR", &editor).env("TOLLGATE_CHROMIUM", &chromium).env("TOLLGATE_SHOTS", &shots);
+        test
+    }))
 }
 
 /// The browser.

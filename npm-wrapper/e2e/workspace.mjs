@@ -1,0 +1,80 @@
+// A fresh workspace with a home folder of its own, and what the command says about it.
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import * as fs from 'node:fs';
+import * as os from 'node:os';
+import * as path from 'node:path';
+
+export const INTENTS = `active_intents:
+  - id: INT-001
+    name: Login hardening
+    status: IN_PROGRESS
+    owned_scope: ["src/auth/**"]
+`;
+
+export const NOTE = 'Five attempts a minute per account.';
+
+/** A governed workspace with one intent, a concept, files in and out of scope, and a script that writes out of scope. */
+export const FILES = {
+  '.orchestration/active_intents.yaml': INTENTS,
+  '.tollgate/concepts/rate-limits.md': `${NOTE}\n`,
+  'src/auth/login.ts': 'one\ntwo\n',
+  'src/billing/pay.ts': 'pay\n',
+  'build.sh': 'echo made > src/billing/made.ts\n',
+};
+
+/**
+ * Makes the folders; `discard` removes them. Programs that run in it get `env`. `tollgate` runs the command, `person` runs it as a
+ * person does, at a terminal.
+ */
+export function makeWorkspace(name, files) {
+  const top = fs.mkdtempSync(path.join(fs.realpathSync(os.tmpdir()), `tollgate-${name}-`));
+  const [workspace, home, tmp] = ['workspace', 'home', 'tmp'].map((folder) => path.join(top, folder));
+  for (const folder of [workspace, home, tmp]) fs.mkdirSync(folder);
+  write(workspace, files);
+  const search = [path.dirname(process.env.TOLLGATE), process.env.PATH].join(path.delimiter);
+  const env = { PATH: search, HOME: home, TMPDIR: tmp, TERM: 'dumb' };
+  const tollgate = (...words) => execFileSync(process.env.TOLLGATE, words, { cwd: workspace, env, encoding: 'utf8' });
+  const person = (...words) => {
+    const typed = [process.env.TOLLGATE, ...words].map((word) => `'${word}'`).join(' ');
+    const options = { cwd: workspace, env, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] };
+    return execFileSync('script', ['--quiet', '--return', '--command', typed, '/dev/null'], options);
+  };
+  const discard = () => fs.rmSync(top, { recursive: true, force: true, maxRetries: 5 });
+  return { top, workspace, home, tmp, env: { ...env }, tollgate, person, discard };
+}
+
+/** Takes the command from the search path of the programs that run in a workspace, as on a machine where nobody installed it. */
+export function withoutCommand({ env }) {
+  const folders = env.PATH.split(path.delimiter).filter((folder) => !fs.existsSync(path.join(folder, 'tollgate')));
+  env.PATH = folders.join(path.delimiter);
+}
+
+/** Files by name, below a folder. */
+export function write(folder, files) {
+  for (const [name, content] of Object.entries(files)) {
+    const file = path.join(folder, name);
+    fs.mkdirSync(path.dirname(file), { recursive: true });
+    fs.writeFileSync(file, content);
+  }
+}
+
+/** The entries of the ledger, once the command has verified it. */
+export function ledger({ workspace, tollgate }) {
+  assert.match(tollgate('trace', 'verify'), /^ok: /);
+  const lines = fs.readFileSync(path.join(workspace, '.orchestration/agent_trace.jsonl'), 'utf8').trim().split('\n');
+  return lines.map((line) => JSON.parse(line));
+}
+
+/** An entry in one line: `tool path success scope`. */
+export function brief({ tool_name, file, success, scope_validation }) {
+  return `${tool_name} ${file.relative_path} ${success} ${scope_validation}`;
+}
+
+/** Asserts what files hold; null means that there is no such file. */
+export function assertFiles(workspace, expected) {
+  for (const [name, text] of Object.entries(expected)) {
+    const file = path.join(workspace, name);
+    assert.equal(fs.existsSync(file) ? fs.readFileSync(file, 'utf8') : null, text, name);
+  }
+}

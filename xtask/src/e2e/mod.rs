@@ -1,0 +1,182 @@
+//! Sessions in the real programs that the adapters are made for.
+
+mod played;
+mod vscode;
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use anyhow::{Context as _, Result, bail, ensure};
+use serde_json::Value;
+
+use crate::house::{house, tollgate};
+use crate::npm;
+use played::{Ending, Played};
+
+/// Gives the command after it a network of its own, with nothing on it but loopback. The first works for root, the second for
+/// everybody whom the system lets.
+const ALONE: [&[&str]; 2] = [&["--net"], &["--user", "--map-root-user", "--net"]];
+
+/// Loopback is down in a fresh network.
+const LOOPBACK: &str = r#"ip link set lo up && exec "$@""#;
+
+/// A program in which sessions are played with a scripted model.
+struct Program {
+    /// As people call it.
+    title: &'static str,
+    /// As `tollgate hook` calls it; the folder below `xtask/e2e` that pins its packages has the same name.
+    name: &'static str,
+    /// The package whose version the summary has.
+    package: &'static str,
+    /// What the tests run, below `node_modules`. It may be missing: npm leaves out packages that do not fit the system, such as
+    /// those for another C library.
+    binary: &'static str,
+    /// Its tests, in a folder of their own below `npm-wrapper/e2e`.
+    tests: &'static str,
+}
+
+const PROGRAMS: &[Program] = &[
+    Program {
+        title: "OpenCode",
+        name: "opencode",
+        package: "opencode-linux-x64-baseline",
+        binary: "opencode-linux-x64-baseline/bin/opencode",
+        tests: "opencode",
+    },
+    Program {
+        title: "Claude Code",
+        name: "claude-code",
+        package: "@anthropic-ai/claude-code",
+        binary: "@anthropic-ai/claude-code-linux-x64/claude",
+        tests: "claude",
+    },
+    Program {
+        title: "Codex",
+        name: "codex",
+        package: "@openai/codex",
+        binary: "@openai/codex-linux-x64/vendor/x86_64-unknown-linux-musl/bin/codex",
+        tests: "codex",
+    },
+    Program {
+        title: "Gemini CLI",
+        name: "gemini",
+        package: "@google/gemini-cli",
+        binary: "@google/gemini-cli/bundle/gemini.js",
+        tests: "gemini",
+    },
+    Program {
+        title: "Copilot",
+        name: "copilot",
+        package: "@github/copilot",
+        binary: "@github/copilot-linux-x64/copilot",
+        tests: "copilot",
+    },
+];
+
+/// Plays sessions in the programs of these names, or in all of them. What cannot be played here is said, and at the end there is
+/// a line for each program.
+pub(crate) fn test(names: &[&str]) -> Result<()> {
+    let known: Vec<&str> = PROGRAMS.iter().map(|program| program.name).chain([vscode::NAME]).collect();
+    if let Some(name) = names.iter().find(|name| !known.contains(name)) {
+        bail!("no sessions are played in `{name}`; use one of: {}", known.join(", "));
+    }
+    let is_wanted = |name: &str| names.is_empty() || names.contains(&name);
+    let mut all = Vec::new();
+    for program in PROGRAMS.iter().filter(|program| is_wanted(program.name)) {
+        all.push(play(program)?);
+    }
+    if is_wanted(vscode::NAME) {
+        all.push(vscode::test()?);
+    }
+    println!("\nsessions in the real programs");
+    all.iter().for_each(|played| println!("{}", played.line()));
+    let failed: Vec<&str> = all.iter().filter(|played| played.has_failed()).map(|played| played.program).collect();
+    ensure!(failed.is_empty(), "sessions failed in: {}", failed.join(", "));
+    Ok(())
+}
+
+/// Installs a program and plays its sessions.
+fn play(program: &Program) -> Result<Played> {
+    let version = pinned_version(program.name, program.package)?;
+    let skipped = |why: String| Played::new(program.name, &version, Ending::Skipped(why));
+    if !cfg!(all(target_os = "linux", target_arch = "x86_64")) {
+        return Ok(skipped("the sessions are played on Linux on x86-64 only".to_owned()));
+    }
+    let folder = match npm::pinned(&format!("e2e/{}", program.name)) {
+        Ok(folder) => folder.canonicalize()?,
+        Err(fault) => return Ok(skipped(format!("npm could not install it: {fault:#}"))),
+    };
+    if !folder.join("node_modules").join(program.binary).exists() {
+        return Ok(skipped(format!("npm did not install `{}`", program.binary)));
+    }
+    println!("\n{}: whole sessions with a scripted model", program.title);
+    let files = test_files(program.tests)?;
+    let tollgate = tollgate().canonicalize().context("the command is not built; run `cargo xtask build`")?;
+    Ok(Played::measure(program.name, &version, || {
+        let mut test = alone();
+        test.args(["node", "--test", "--test-concurrency=1"]).args(&files).current_dir(house().join("npm-wrapper"));
+        test.env("TOLLGATE_E2E", &folder).env("TOLLGATE", &tollgate);
+        test
+    }))
+}
+
+/// The files of tests in a folder below `npm-wrapper/e2e`, as they are called there.
+fn test_files(folder: &str) -> Result<Vec<String>> {
+    let place = Path::new("e2e").join(folder);
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(house().join("npm-wrapper").join(&place))? {
+        let name = entry?.file_name();
+        if name.to_string_lossy().contains(".test.") {
+            files.push(place.join(name).to_string_lossy().into_owned());
+        }
+    }
+    ensure!(!files.is_empty(), "there are no tests in npm-wrapper/{}", place.display());
+    files.sort();
+    Ok(files)
+}
+
+/// The version of a package that a folder below `xtask/e2e` pins.
+fn pinned_version(folder: &str, package: &str) -> Result<String> {
+    let path = house().join("xtask/e2e").join(folder).join("package.json");
+    let text = std::fs::read_to_string(&path).with_context(|| format!("reading {}", path.display()))?;
+    let manifest: Value = serde_json::from_str(&text)?;
+    let version = manifest.get("dependencies").and_then(|all| all.get(package)).and_then(Value::as_str);
+    Ok(version.with_context(|| format!("{} does not pin `{package}`", path.display()))?.to_owned())
+}
+
+/// A command that runs the command behind it without a network, where the system can do that.
+fn alone() -> Command {
+    let wrapped = |flags: &[&str]| {
+        let mut unshare = Command::new("unshare");
+        unshare.args(flags).args(["--", "sh", "-c", LOOPBACK, "sh"]);
+        unshare
+    };
+    for flags in ALONE {
+        let tried = wrapped(flags).arg("true").stdout(Stdio::null()).stderr(Stdio::null()).status();
+        if tried.is_ok_and(|status| status.success()) {
+            return wrapped(flags);
+        }
+    }
+    println!("skipped: without `unshare` (util-linux) and `ip` (iproute2) the sessions are not cut off from the network");
+    Command::new("env")
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    #[test]
+    fn every_program_has_tests_and_a_pinned_version() {
+        for program in PROGRAMS {
+            assert!(!test_files(program.tests).unwrap().is_empty(), "{}", program.name);
+            let version = pinned_version(program.name, program.package).unwrap();
+            assert!(version.starts_with(|c: char| c.is_ascii_digit()), "{}: {version}", program.name);
+            // The list of its tools is that of the same version.
+            let path = house().join("fixtures/tools").join(program.name).with_extension("json");
+            let list: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+            assert_eq!(list.get("version").and_then(Value::as_str), Some(version.as_str()), "{}", program.name);
+        }
+    }
+}
