@@ -19,8 +19,9 @@ pub(super) const ROWS: &[Program] = &[
     Program { operands: Operands::Then(&[WRITE], Role::Text), ..Program::opaque(&["logsave"]) },
     // Compilers.
     Program {
-        valued: &[("o", WRITE), ("MF", WRITE)],
+        operands: Operands::Rule,
         answers: &["--version", "-v", "-dumpversion", "-dumpmachine", "--help"],
+        rule: Some(compiler),
         ..Program::opaque(&[
             "gcc",
             "g++",
@@ -139,6 +140,7 @@ pub(super) const ROWS: &[Program] = &[
             ("makefile", Role::Script),
         ],
         answers: &["--version", "-v"],
+        scripts: &["GNUmakefile", "Makefile", "makefile"],
         rule: Some(makefile),
         ..Program::opaque(&["make", "gmake"])
     },
@@ -152,6 +154,7 @@ pub(super) const ROWS: &[Program] = &[
     Program {
         valued: &[("C", RUN), ("f", Role::Script)],
         answers: &["--version"],
+        scripts: &["build.ninja", "justfile", "Justfile", ".justfile", "Taskfile.yml", "Taskfile.yaml", "tasks.py", "Rakefile"],
         ..Program::opaque(&["ninja", "samu", "just", "task", "invoke", "inv", "rake"])
     },
     Program {
@@ -359,6 +362,39 @@ fn protoc(reader: &mut Reader<'_>, call: &Call<'_>, _: &Parsed<'_>) {
         {
             let folder = value.rsplit(':').next().unwrap_or_default();
             reader.touch(call.state, call.name, &Arg::known(folder), Deed::WriteTree);
+        }
+    }
+}
+
+/// Options of compilers whose next word is a file that is written.
+const COMPILER_OUTPUTS: &[&str] = &["-MF", "-MJ", "-Map", "-aux-info", "-o", "-odir", "-ohi", "-outputdir", "--output"];
+
+/// Those of them that have their value in the same word as well.
+const ATTACHED_OUTPUTS: &[&str] = &["-MF", "-MJ", "-o"];
+
+/// What a compiler is told to write. Its options have one dash whatever their length.
+fn compiler(reader: &mut Reader<'_>, call: &Call<'_>, _: &Parsed<'_>) {
+    for (nth, arg) in call.args.iter().enumerate() {
+        let (Arg::Known(text) | Arg::One(text)) = arg else { continue };
+        if text.starts_with('@') {
+            reader.unknown(format!("`{}` takes its arguments from `{}`", call.name, arg.display()));
+        } else if let Some(passed) = ["-Wa,", "-Wl,", "-Wp,"].iter().find_map(|prefix| text.strip_prefix(prefix)) {
+            // `-Wp,-MD,FILE`, `-Wl,-Map=FILE`.
+            let words: Vec<&str> = passed.split([',', '=']).collect();
+            for pair in words.windows(2) {
+                if let [option, file] = pair
+                    && (COMPILER_OUTPUTS.contains(option) || ["-MD", "-MMD", "--Map"].contains(option))
+                {
+                    enter(reader, call, WRITE, &Arg::known(*file));
+                }
+            }
+        } else if COMPILER_OUTPUTS.contains(&text.as_str()) {
+            if let Some(file) = call.args.get(nth + 1) {
+                enter(reader, call, WRITE, file);
+            }
+        } else if let Some(file) = ATTACHED_OUTPUTS.iter().find_map(|option| text.strip_prefix(option)) {
+            let file = if arg.is_certain() { Arg::known(file) } else { Arg::One(file.to_owned()) };
+            enter(reader, call, WRITE, &file);
         }
     }
 }

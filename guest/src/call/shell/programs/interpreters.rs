@@ -260,13 +260,20 @@ fn python(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
             let inner = Call { name: "python3 -m json.tool", args: &rest, ..*call };
             super::apply(reader, &JSON_TOOL, &inner);
         }
+        Some(name @ ("venv" | "virtualenv")) => {
+            let name = format!("{} -m {name}", call.name);
+            super::apply(reader, &ENVIRONMENT, &Call { name: &name, args: &rest, ..*call });
+        }
         Some(name) if is_tool(name) => {
             let mut inner = vec![Arg::known(name)];
             inner.extend(rest);
             reader.run_program(&inner, call.state, call.input);
         }
         // They write what their arguments name, or run it.
-        Some("zipfile" | "tarfile" | "gzip" | "timeit" | "cProfile" | "profile" | "trace" | "runpy" | "shutil" | "zipapp") => {
+        Some(
+            "cProfile" | "code" | "gzip" | "lib2to3" | "pdb" | "profile" | "runpy" | "shutil" | "tarfile" | "timeit" | "trace"
+            | "zipapp" | "zipfile",
+        ) => {
             reader.unknown(format!("`{} -m {}` writes or runs what its arguments say", call.name, module.display()));
         }
         Some(_) => {}
@@ -285,6 +292,20 @@ const JSON_TOOL: Program = Program {
     operands: Operands::Then(&[Role::Read], Role::Path(Deed::Write)),
     ..Program::new(&["json.tool"])
 };
+
+const ENVIRONMENT: Program = Program {
+    valued: &[("p", Role::Text), ("prompt", Role::Text), ("python", Role::Text)],
+    operands: Operands::Rule,
+    rule: Some(environment),
+    ..Program::opaque(&["venv", "virtualenv"])
+};
+
+/// The folder of an environment is made and filled. By its usual names it is a build folder, and its program's own affair.
+fn environment(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+    for folder in parsed.operands.iter().filter(|folder| !(folder.is(".venv") || folder.is("venv"))) {
+        reader.touch(call.state, call.name, folder, Deed::WriteTree);
+    }
+}
 
 /// Perl on a line: certain for a substitution that cannot run anything. With `-i` the files are rewritten.
 fn perl(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {

@@ -53,7 +53,8 @@ pub(super) const ROWS: &[Program] = &[
         long: &["numeric", "all", "listening", "processes", "tcp", "udp", "unix", "summary", "extended", "no-header"],
         ..strict_texts(&["ss"])
     },
-    Program { flags: "b", valued: &[("n", Role::Text), ("l", Role::Text), ("p", Role::Text)], ..Program::new(&["top"]) },
+    // Makes a folder for its settings in the user's home, whatever its options.
+    Program::opaque(&["top", "htop", "btop"]),
     // A page that is a file of the workspace goes through formatters that obey it.
     Program {
         flags: "kfaw",

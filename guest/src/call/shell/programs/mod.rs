@@ -22,6 +22,7 @@ mod find;
 mod formatters;
 mod git;
 mod interpreters;
+mod keys;
 mod machine;
 mod network;
 mod outputs;
@@ -74,6 +75,7 @@ const TABLE: &[&[Program]] = &[
     formatters::ROWS,
     git::ROWS,
     interpreters::ROWS,
+    keys::ROWS,
     network::ROWS,
     runners::ROWS,
     shells::ROWS,
@@ -173,6 +175,7 @@ fn apply(reader: &mut Reader<'_>, row: &Program, call: &Call<'_>) {
     for (role, value) in &roles {
         enter(reader, call, *role, value);
     }
+    run_scripts(reader, row, call, &roles);
     match row.operands_for(&parsed) {
         Operands::None => {
             if let Some(operand) = parsed.operands.first() {
@@ -246,6 +249,29 @@ fn obeys_a_file(reader: &Reader<'_>, row: &Program, state: &State) -> bool {
     let stands = |path: &String| reader.may_have_written(path) || reader.kind_at(path) != Some(Kind::Missing);
     folders.iter().flat_map(|folder| row.obeys.iter().map(move |name| below(folder, name))).any(|path| stands(&path))
 }
+
+/// Enters the files that say what a program runs, where the command itself writes one of them.
+fn run_scripts(reader: &mut Reader<'_>, row: &Program, call: &Call<'_>, roles: &[(Role, Arg)]) {
+    if row.scripts.is_empty() {
+        return;
+    }
+    let named = roles.iter().filter(|(role, _)| *role == Role::Path(Deed::Execute)).filter_map(|(_, at)| call.state.locate(at));
+    let mut folders: Vec<String> = named.map(|folder| lexical(&folder)).collect();
+    let mut folder = call.state.join(".").map(|folder| lexical(&folder)).unwrap_or_default();
+    while !matches!(folder.as_str(), "" | "." | "/" | "..") && folders.len() < MAX_FOLDERS {
+        let above = folder.rsplit_once('/').map_or(".", |(above, _)| above).to_owned();
+        folders.push(std::mem::replace(&mut folder, above));
+    }
+    folders.push(".".to_owned());
+    let places = folders.iter().flat_map(|folder| row.scripts.iter().map(move |name| below(folder, name)));
+    let written: Vec<String> = places.filter(|path| reader.may_have_written(path)).collect();
+    for path in written {
+        reader.touch_path(path, Deed::Execute);
+    }
+}
+
+/// How many folders above the working directory are looked at.
+const MAX_FOLDERS: usize = 64;
 
 /// The path of a name in a folder, both as touches spell them.
 fn below(folder: &str, name: &str) -> String {

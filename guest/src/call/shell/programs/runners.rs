@@ -67,11 +67,17 @@ pub(super) const ROWS: &[Program] = &[
             "whoami",
         ],
         obeys: &[".npmrc"],
+        scripts: &["package.json"],
         valued: NODE_PLACES,
         rule: Some(node_packages),
         ..Program::opaque(&["npm"])
     },
-    Program { valued: NODE_PLACES, rule: Some(node_packages), ..Program::opaque(&["pnpm", "yarn", "yarnpkg", "corepack"]) },
+    Program {
+        scripts: &["package.json"],
+        valued: NODE_PLACES,
+        rule: Some(node_packages),
+        ..Program::opaque(&["pnpm", "yarn", "yarnpkg", "corepack"])
+    },
     Program {
         valued: &[
             ("e", Role::Code),
@@ -84,6 +90,7 @@ pub(super) const ROWS: &[Program] = &[
             ("print", Role::Code),
         ],
         answers: &["--version", "-v"],
+        scripts: &["package.json"],
         rule: Some(node_packages),
         ..Program::opaque(&["bun"])
     },
@@ -108,6 +115,7 @@ pub(super) const ROWS: &[Program] = &[
         valued: &[("C", RUN), ("artifact-dir", TREE), ("manifest-path", Role::Read), ("out-dir", TREE), ("target-dir", TREE)],
         answers: &["--version", "-V", "--list", "search *"],
         obeys: &["rust-toolchain.toml", "rust-toolchain", ".cargo/config.toml", ".cargo/config"],
+        scripts: &["Cargo.toml", "build.rs"],
         rule: Some(cargo),
         ..Program::opaque(&["cargo"])
     },
@@ -146,6 +154,11 @@ const VALUED_OPTIONS: &[&str] = &["--from", "--package", "--python", "--spec", "
 
 fn node_packages(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
     removes_tollgate(reader, parsed);
+    // npm takes a command by any beginning that is its own (`npm exe`).
+    let is_exec = |word: &str| word == "x" || (word.starts_with("ex") && "exec".starts_with(word));
+    if parsed.operands.first().and_then(|first| first.text()).is_some_and(is_exec) {
+        run_text(reader, call, call.args);
+    }
     run_inner(reader, call, true);
 }
 
@@ -189,15 +202,28 @@ fn package_program(reader: &mut Reader<'_>, call: &Call<'_>, _: &Parsed<'_>) {
             _ => return,
         }
     }
-    if let Some((option, rest)) = args.split_first()
-        && (option.is("-c") || option.is("--call"))
-    {
-        return match rest.first().and_then(Arg::text) {
-            Some(text) => reader.script(text, &call.state.child(Dialect::Posix), call.input),
-            None => reader.unknown(format!("`{}` runs text that is only known when it runs", call.name)),
-        };
-    }
+    // Behind the name of a program, options are that program's.
+    let is_option = args.first().is_some_and(|arg| matches!(arg, Arg::Known(text) | Arg::One(text) if text.starts_with('-')));
+    run_text(reader, call, if is_option { args.get(..2).unwrap_or(args) } else { &[] });
     follow(reader, call, args);
+}
+
+/// `npx -c TEXT`, `npm exec --call=TEXT`: what a shell is given to run.
+fn run_text(reader: &mut Reader<'_>, call: &Call<'_>, args: &[Arg]) {
+    for (nth, arg) in args.iter().enumerate() {
+        let text = match arg {
+            Arg::Known(option) if option == "--" => return,
+            Arg::Known(option) if option == "-c" || option == "--call" => args.get(nth + 1).map(Arg::text),
+            Arg::Known(option) => option.strip_prefix("--call=").or_else(|| option.strip_prefix("-c")).map(Some),
+            Arg::One(start) if start.starts_with("--call=") || start.starts_with("-c") => Some(None),
+            _ => None,
+        };
+        match text {
+            Some(Some(text)) => reader.script(text, &call.state.child(Dialect::Posix), call.input),
+            Some(None) => reader.unknown(format!("`{}` runs text that is only known when it runs", call.name)),
+            None => {}
+        }
+    }
 }
 
 /// Reads the program that is run, without the version behind its name.

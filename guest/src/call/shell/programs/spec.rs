@@ -93,6 +93,9 @@ pub(in crate::call::shell) struct Program {
     pub(super) answers: &'static [&'static str],
     /// Files that change even what an answer does, in the working directory or in a folder above it.
     pub(super) obeys: &'static [&'static str],
+    /// Files that say what it runs, in the folder in which it works or above. One that the command itself writes is entered
+    /// as run, like a script.
+    pub(super) scripts: &'static [&'static str],
     /// Why every other call is unknown: "`NAME` …".
     pub(super) refused: Option<&'static str>,
     /// Whether it only runs another program, which variables and options are for.
@@ -124,6 +127,7 @@ impl Program {
             opaque: false,
             answers: &[],
             obeys: &[],
+            scripts: &[],
             refused: None,
             runs_another: false,
             options_first: false,

@@ -8,7 +8,7 @@ use super::super::reader::Reader;
 use super::super::reader::arg::Arg;
 use super::super::reader::input::Input;
 use super::super::reader::state::State;
-use super::{check_words, spelled, workspace};
+use super::{check, check_words, spelled, workspace};
 
 fn check_all(commands: &[&str], expected: &str) {
     check_words(&commands.iter().map(|command| (*command, expected)).collect::<Vec<_>>());
@@ -535,5 +535,39 @@ fn values_with_blanks() {
         (&["curl", "-H", "Accept: application/json", "https://example.org"], ""),
         (&["claude", "-p", "remove the mcp config"], "x:."),
         (&["psql", "-c", "\\copy x to 'y'"], "x:. ?"),
+    ]);
+}
+
+#[test]
+fn what_programs_are_told_to_write() {
+    check(&[
+        ("openssl version", ""),
+        ("openssl rand -hex 8", "x:."),
+        ("openssl rand -out k", "x:. w:k"),
+        ("openssl req -new --keyout k -out c", "x:. w:k w:c"),
+        ("openssl rand -out k$x", "x:. ?"),
+        ("openssl", "x:. ?"),
+        ("openssl ca -in c", "x:. ?"),
+        ("ssh-keygen -lf k", "x:."),
+        ("ssh-keygen -qN '' -fk", "x:. w:k w:k.pub w:k.old"),
+        ("ssh-keygen -G m", "x:. ?"),
+        ("gpg -o k --export", "x:. w:k"),
+        ("python3 -m venv env", "x:. W:env"),
+        ("python3 -m pdb a.py", "x:. ?"),
+        ("cc -M -MFE a.c", "x:. w:E"),
+        ("cc -Wp,-MD,d -Wl,-Map=m -oa a.c", "x:. w:d w:m w:a"),
+        ("cc -Wl,-rpath,lib a.c -o a", "x:. w:a"),
+        ("cc @args", "x:. ?"),
+        ("npm exe -c 'rm a'", "x:. d:a"),
+        ("npm exec --call='rm a'", "x:. d:a"),
+        ("npx -c 'rm a'", "x:. d:a"),
+        ("npx jest -c rm.config", "x:."),
+        ("top -bn1", "x:."),
+        ("echo x > src/auth/package.json; cd src/auth && npm t", "w:src/auth/package.json x:src/auth x:src/auth/package.json"),
+        (
+            "echo x > src/auth/package.json; npm --prefix src/auth t",
+            "w:src/auth/package.json x:. x:src/auth x:src/auth/package.json",
+        ),
+        ("echo x > Makefile; make", "w:Makefile x:. x:Makefile"),
     ]);
 }

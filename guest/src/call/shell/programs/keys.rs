@@ -1,0 +1,106 @@
+//! Programs that make keys and certificates: what their options name is written, the rest is their own affair.
+
+use super::super::reader::Reader;
+use super::place::suffixed;
+use super::spec::{Call, Operands, Parsed, Program, Role};
+use crate::call::effect::Deed;
+
+const TREE: Role = Role::Path(Deed::WriteTree);
+const WRITE: Role = Role::Path(Deed::Write);
+
+pub(super) const ROWS: &[Program] = &[
+    // Its options have one dash or two.
+    Program {
+        single_dash: true,
+        valued: &[
+            ("CAserial", WRITE),
+            ("-CAserial", WRITE),
+            ("certsout", WRITE),
+            ("-certsout", WRITE),
+            ("config", Role::Script),
+            ("-config", Role::Script),
+            ("crl_out", WRITE),
+            ("-crl_out", WRITE),
+            ("engine", Role::Script),
+            ("-engine", Role::Script),
+            ("keylogfile", WRITE),
+            ("-keylogfile", WRITE),
+            ("keyout", WRITE),
+            ("-keyout", WRITE),
+            ("out", WRITE),
+            ("-out", WRITE),
+            ("outdir", TREE),
+            ("-outdir", TREE),
+            ("respout", WRITE),
+            ("-respout", WRITE),
+            ("sess_out", WRITE),
+            ("-sess_out", WRITE),
+            ("sigout", WRITE),
+            ("-sigout", WRITE),
+            ("signer", Role::Read),
+            ("-signer", Role::Read),
+            ("writerand", WRITE),
+            ("-writerand", WRITE),
+        ],
+        answers: &["version", "version -a", "list -commands", "ciphers", "help"],
+        rule: Some(openssl),
+        ..Program::opaque(&["openssl"])
+    },
+    // What is not listed may name a file that is written.
+    Program {
+        flags: "ABceghHiklLpqQuUvXy",
+        valued: &[
+            ("C", Role::Text),
+            ("E", Role::Text),
+            ("F", Role::Text),
+            ("I", Role::Text),
+            ("N", Role::Text),
+            ("P", Role::Text),
+            ("R", Role::Text),
+            ("V", Role::Text),
+            ("a", Role::Text),
+            ("b", Role::Text),
+            ("f", Role::Text),
+            ("m", Role::Text),
+            ("n", Role::Text),
+            ("t", Role::Text),
+            ("z", Role::Text),
+        ],
+        operands: Operands::None,
+        opaque: true,
+        rule: Some(ssh_keygen),
+        ..Program::new(&["ssh-keygen"])
+    },
+    Program {
+        valued: &[("o", WRITE), ("output", WRITE), ("homedir", TREE), ("logger-file", WRITE), ("status-file", WRITE)],
+        answers: &["--version", "--list-keys", "-k", "--list-secret-keys", "-K"],
+        ..Program::opaque(&["gpg", "gpg2"])
+    },
+    Program { valued: &[("o", WRITE), ("output", WRITE)], ..Program::opaque(&["age", "age-keygen", "rage", "minisign"]) },
+];
+
+/// Without a command some versions run what they read, and `ca` writes wherever its settings say.
+fn openssl(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+    match parsed.operands.first() {
+        None => reader.unknown(format!("`{}` may run commands that are typed into it", call.name)),
+        Some(command) if command.is("ca") => {
+            reader.unknown(format!("`{} ca` writes what its settings say", call.name));
+        }
+        Some(_) => {}
+    }
+}
+
+/// The key that `-f` names, and the public one beside it. With one of a few options the file is only read.
+fn ssh_keygen(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+    let reads = parsed.has(&["B", "F", "l", "y", "e", "L"]);
+    for file in parsed.values(&["f"]) {
+        if reads {
+            reader.touch(call.state, call.name, file, Deed::Read);
+            continue;
+        }
+        reader.touch(call.state, call.name, file, Deed::Write);
+        for suffix in [".pub", ".old"] {
+            reader.touch(call.state, call.name, &suffixed(file, suffix), Deed::Write);
+        }
+    }
+}
