@@ -317,13 +317,20 @@ pub(super) const ROWS: &[Program] = &[
             "pint",
             "cppcheck",
             "clang-tidy",
-            "valgrind",
             "trivy",
             "snyk",
             "gitleaks",
             "commitlint",
         ])
     },
+    Program {
+        valued: &[("log-file", WRITE), ("xml-file", WRITE), ("massif-out-file", WRITE), ("callgrind-out-file", WRITE)],
+        answers: &["--version"],
+        rule: Some(valgrind),
+        ..Program::opaque(&["valgrind"])
+    },
+    // The index stands in the working directory, unless an option says otherwise.
+    Program { valued: &[("f", WRITE), ("o", WRITE)], rule: Some(index), ..Program::opaque(&["ctags", "etags"]) },
     // Media.
     Program {
         operands: Operands::Rule,
@@ -396,6 +403,21 @@ fn compiler(reader: &mut Reader<'_>, call: &Call<'_>, _: &Parsed<'_>) {
             let file = if arg.is_certain() { Arg::known(file) } else { Arg::One(file.to_owned()) };
             enter(reader, call, WRITE, &file);
         }
+    }
+}
+
+/// `valgrind PROGRAM`: the program is read as well.
+fn valgrind(reader: &mut Reader<'_>, call: &Call<'_>, _: &Parsed<'_>) {
+    let at = call.args.iter().position(|arg| !arg.may_be_option());
+    if let Some(program) = at.and_then(|at| call.args.get(at..)) {
+        reader.run_program(program, call.state, call.input);
+    }
+}
+
+fn index(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+    if !parsed.has(&["f", "o"]) {
+        let name = if call.name == "etags" { "TAGS" } else { "tags" };
+        enter(reader, call, WRITE, &Arg::known(name));
     }
 }
 

@@ -57,6 +57,27 @@ pub(in crate::call::shell) fn is_harmless_variable(name: &str) -> bool {
     [RUN, LOGGING, DISPLAY, LOCALE, NETWORK, PYTHON, REFUSALS, LOCALE_CATEGORIES].iter().any(|group| group.contains(&name))
 }
 
+/// Whether a variable says where programs write, whatever they are asked to do. Even a program whose doings are its own affair
+/// is then told in plain sight what to write.
+pub(in crate::call::shell) fn names_an_output(name: &str) -> bool {
+    const NAMES: &[&str] = &[
+        "COVERAGE_FILE",
+        "GCOV_PREFIX",
+        "GIT_INDEX_FILE",
+        "GIT_OBJECT_DIRECTORY",
+        "HISTFILE",
+        "LLVM_PROFILE_FILE",
+        "NODE_COMPILE_CACHE",
+        "NODE_REDIRECT_WARNINGS",
+        "NODE_REPL_HISTORY",
+        "NODE_V8_COVERAGE",
+        "PYTHONPYCACHEPREFIX",
+        "PYTHON_HISTORY",
+        "SSLKEYLOGFILE",
+    ];
+    NAMES.contains(&name) || name.starts_with("GIT_TRACE")
+}
+
 /// Whether a variable belongs to the shell itself, in Bash, dash or zsh: giving it a value changes what later text means, or
 /// it does not hold what is assigned to it.
 pub(in crate::call::shell) fn belongs_to_shell(name: &str) -> bool {

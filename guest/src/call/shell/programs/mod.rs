@@ -113,6 +113,9 @@ pub(super) fn run(reader: &mut Reader<'_>, argv: &[Arg], state: &State, input: &
         }
         return;
     }
+    if let Some(variable) = state.influence.as_deref().filter(|name| environment::names_an_output(name)) {
+        reader.unknown(format!("`{variable}` says what `{base}` writes"));
+    }
     match row {
         Some(row) if row.opaque => apply(reader, row, &call),
         Some(row) => {

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use super::environment::{is_harmless, may_influence};
+use super::environment::{is_harmless, may_influence, names_an_output};
 use super::{Call, Operands, Parsed, Program, Role};
 use crate::call::effect::Deed;
 use crate::call::shell::reader::Reader;
@@ -111,7 +111,7 @@ fn run_detached(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
 fn run_with_environment(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
     let mut state = call.state.clone();
     let mut influence = |name: &str| {
-        if state.influence.is_none() {
+        if state.influence.is_none() || names_an_output(name) {
             state.influence = Some(Rc::from(name));
         }
     };

@@ -30,7 +30,7 @@ impl Reader<'_> {
         }
         // It may be exported already.
         if environment::may_influence(name) && !is_harmless(name, Some(&value)) {
-            state.influence = Some(name.into());
+            influence(state, name);
         }
         state.set(name, value);
     }
@@ -38,8 +38,15 @@ impl Reader<'_> {
     /// A variable that programs get to see.
     pub(super) fn export(&mut self, name: &str, value: Option<&Value>, state: &mut State) {
         if self.may_assign(name) && !is_harmless(name, value) {
-            state.influence = Some(name.into());
+            influence(state, name);
         }
+    }
+}
+
+/// Remembers that a variable may change what programs do. One that says what they write is not forgotten for another.
+fn influence(state: &mut State, name: &str) {
+    if !state.influence.as_deref().is_some_and(environment::names_an_output) {
+        state.influence = Some(name.into());
     }
 }
 

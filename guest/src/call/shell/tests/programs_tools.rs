@@ -563,6 +563,13 @@ fn what_programs_are_told_to_write() {
         ("npx -c 'rm a'", "x:. d:a"),
         ("npx jest -c rm.config", "x:."),
         ("top -bn1", "x:."),
+        ("valgrind --log-file=s ls", "x:. w:s"),
+        ("valgrind rm a", "x:. d:a"),
+        ("ctags c", "x:. w:tags"),
+        ("ctags -f src/auth/tags c", "x:. w:src/auth/tags"),
+        ("export PYTHONPYCACHEPREFIX=g; export A=b; pip install x", "x:. ?"),
+        ("env A=b NODE_V8_COVERAGE=g npm test", "x:. ?"),
+        ("LLVM_PROFILE_FILE=g cargo test", "x:. ?"),
         ("echo x > src/auth/package.json; cd src/auth && npm t", "w:src/auth/package.json x:src/auth x:src/auth/package.json"),
         (
             "echo x > src/auth/package.json; npm --prefix src/auth t",
