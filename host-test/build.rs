@@ -36,8 +36,13 @@ fn main() -> Result<()> {
     println!("cargo::rustc-env=TOLLGATE_DIGEST=sha256:{digest}");
     fs::write(out.join("tollgate.wasm"), &bytes)?;
 
-    let compiled = compile(&bytes, &env::var("TARGET")?).map_err(|fault| anyhow!("compiling the component: {fault:#}"))?;
-    fs::write(out.join("tollgate.cwasm"), compiled)?;
+    let compile =
+        |bytes: &[u8]| compile(bytes, &env::var("TARGET")?).map_err(|fault| anyhow!("compiling the component: {fault:#}"));
+    fs::write(out.join("tollgate.cwasm"), compile(&bytes)?)?;
+    // For the test that components of released contracts go on running.
+    let witness = house.join("wit/released/0.2.0/witness.wasm");
+    let bytes = fs::read(&witness).with_context(|| format!("reading {}", witness.display()))?;
+    fs::write(out.join("witness-0.2.0.cwasm"), compile(&bytes)?)?;
     Ok(())
 }
 

@@ -14,19 +14,26 @@ static COMPILED: &Paged<[u8]> = &Paged(*include_bytes!(concat!(env!("OUT_DIR"), 
 
 /// The compiled component in an engine.
 pub(crate) struct Compiled {
+    bytes: &'static [u8],
     in_place: bool,
 }
 
 impl Compiled {
     /// Decides how it is loaded, and tells the engine.
     pub(crate) fn new(config: &mut Config) -> Self {
-        Self { in_place: in_place::prepare(config) }
+        Self { bytes: &COMPILED.0, in_place: in_place::prepare(config) }
+    }
+
+    /// The small component that was built against contract 0.2.0, as it was released.
+    #[cfg(test)]
+    pub(crate) fn witness() -> Self {
+        Self { bytes: include_bytes!(concat!(env!("OUT_DIR"), "/witness-0.2.0.cwasm")), in_place: false }
     }
 
     /// Loads it.
     #[allow(unsafe_code)]
     pub(crate) fn load(&self, engine: &Engine) -> wasmtime::Result<Component> {
-        let bytes = &COMPILED.0;
+        let bytes = self.bytes;
         // SAFETY: the bytes were made by `build.rs` with the same wasmtime and are part of this program, which never changes
         // them and never goes away. wasmtime itself refuses them where its version or the configuration differs.
         unsafe {

@@ -5,7 +5,7 @@ use std::thread;
 use std::time::Duration;
 
 use wasmtime::component::{Component, ComponentType, Lift, Linker, Lower};
-use wasmtime::{Engine, InstanceAllocationStrategy, PoolingAllocationConfig, StoreContextMut};
+use wasmtime::{Config, Engine, InstanceAllocationStrategy, PoolingAllocationConfig, StoreContextMut};
 
 use crate::bindings::{Plugin, PluginPre};
 use crate::compiled::Compiled;
@@ -22,8 +22,9 @@ pub const DIGEST: &str = env!("TOLLGATE_DIGEST");
 /// How often the epoch advances, and so how finely a deadline is kept.
 const TICK: Duration = Duration::from_millis(10);
 
-/// What a guest may use.
+/// What a guest may use. Made by [`Limits::default`], and changed field by field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Limits {
     /// One call may take this long. A gate that is late is no gate, so this is short.
     pub call: Duration,
@@ -54,10 +55,14 @@ struct Inner {
 impl Runtime {
     /// Sets up the engine. Compiles nothing.
     pub fn new(limits: Limits) -> Result<Self, Error> {
+        Self::with(limits, Compiled::new)
+    }
+
+    fn with(limits: Limits, compiled: impl FnOnce(&mut Config) -> Compiled) -> Result<Self, Error> {
         let set_up = || -> wasmtime::Result<Inner> {
             let mut config = engine_config();
             config.allocation_strategy(InstanceAllocationStrategy::Pooling(pool(limits)));
-            let compiled = Compiled::new(&mut config);
+            let compiled = compiled(&mut config);
             let engine = Engine::new(&config)?;
             let component = compiled.load(&engine)?;
             let mut linker = Linker::new(&engine);
@@ -169,4 +174,46 @@ fn random_number(mut store: StoreContextMut<'_, Imports>, (): ()) -> wasmtime::R
 
 fn hash_seed(mut store: StoreContextMut<'_, Imports>, (): ()) -> wasmtime::Result<((u64, u64),)> {
     Ok((store.data_mut().seed()?,))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::{Outcome, Tollgate, ToolCall};
+
+    /// The bytes were released with contract 0.2.0 and are never made anew: a host that no longer runs them has broken it.
+    #[test]
+    fn the_component_of_contract_0_2_0_runs() {
+        let folder = tempfile::tempdir().unwrap();
+        let workspace = folder.path().join("work space");
+        fs::create_dir_all(workspace.join("notes/deep")).unwrap();
+        fs::write(workspace.join("notes/a.txt"), "abcdefgh").unwrap();
+        fs::write(workspace.join("notes/deep/b.txt"), "b").unwrap();
+        let home = folder.path().join("home");
+        fs::create_dir(&home).unwrap();
+        let runtime = Runtime::with(Limits::default(), |_| Compiled::witness()).unwrap();
+        let mut gate = Tollgate::builder().workspace(&workspace).home(&home).runtime(runtime).open().unwrap();
+        let expected: Value = serde_json::from_str(include_str!("../../wit/released/0.2.0/witness.json")).unwrap();
+        let call = ToolCall::new("s", "c", "t", &json!({"ask": 1}));
+        let ruling = gate.pre_tool(&call).unwrap();
+        let effects: Vec<Value> = ruling
+            .effects
+            .iter()
+            .map(|effect| json!({"path": effect.path, "operation": format!("{:?}", effect.operation).to_lowercase()}))
+            .collect();
+        let found = json!({
+            "verdict": format!("{:?}", ruling.verdict).to_lowercase(), "code": ruling.code, "reason": ruling.reason, "effects": effects,
+        });
+        assert_eq!(found, expected["check"]);
+        let settled = gate.post_tool(&call, &Outcome::Failed("why".to_owned())).unwrap();
+        assert_eq!(settled.notice.as_deref(), expected["notice"].as_str());
+        assert_eq!(gate.select_intent("s", "W-1").unwrap().id, "W-1");
+        assert!(matches!(gate.select_intent("s", "none"), Err(Error::Refused { code: "unknown_intent", .. })));
+        assert_eq!(gate.context("s", 12).unwrap(), expected["context"]);
+        assert_eq!(gate.perform(b"abc").unwrap(), b"cba");
+    }
 }

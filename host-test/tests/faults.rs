@@ -42,7 +42,9 @@ fn a_trap_fails_one_call_and_loses_nothing() {
 #[test]
 fn a_call_that_takes_too_long_is_stopped() {
     let folder = governed();
-    let runtime = Runtime::new(Limits { call: Duration::ZERO, ..Limits::default() }).unwrap();
+    let mut limits = Limits::default();
+    limits.call = Duration::ZERO;
+    let runtime = Runtime::new(limits).unwrap();
     let mut gate = Tollgate::builder().workspace(folder.path()).home(folder.path()).runtime(runtime).open().unwrap();
     // Far more work than one tick.
     let line = format!(r#"{{"op":"augment","session":"s","tool":"x","args":"{}"}}"#, "[[a] ".repeat(6 << 20));
@@ -54,7 +56,9 @@ fn a_call_that_takes_too_long_is_stopped() {
 #[test]
 fn memory_is_limited() {
     let folder = governed();
-    let runtime = Runtime::new(Limits { memory_bytes: 16 << 20, ..Limits::default() }).unwrap();
+    let mut limits = Limits::default();
+    limits.memory_bytes = 16 << 20;
+    let runtime = Runtime::new(limits).unwrap();
     let mut gate = Tollgate::builder().workspace(folder.path()).home(folder.path()).runtime(runtime).open().unwrap();
     assert_eq!(gate.pre_tool(&write("src/a")).unwrap().verdict, Verdict::Deny);
     let large = format!(r#"{{"op":"context","session":"{}"}}"#, "x".repeat(20 << 20));
@@ -74,7 +78,9 @@ fn twenty_megabytes_are_judged_like_anything_else() {
 
 #[test]
 fn many_workspaces_share_one_runtime() {
-    let runtime = Runtime::new(Limits { instances: 4, ..Limits::default() }).unwrap();
+    let mut limits = Limits::default();
+    limits.instances = 4;
+    let runtime = Runtime::new(limits).unwrap();
     let threads: Vec<_> = (0..4)
         .map(|_| {
             let runtime = runtime.clone();

@@ -298,6 +298,48 @@ fn a_payload_that_was_cut_short_is_a_call_unless_it_says_otherwise_itself() {
     }
 }
 
+/// A payload that is cut short, too deep or too long is refused in the words of each program; one that says more than is known
+/// gets the answer that it would get without.
+#[test]
+fn every_host_is_answered_whatever_the_payload() {
+    let place = Place::new();
+    for host in ["claude-code", "codex", "gemini", "cursor", "copilot", "opencode", "qwen", "roo", "generic"] {
+        let denied = fs::read_to_string(fixture::top().join("hosts").join(host).join("deny.jsonl")).unwrap();
+        let line: Value = serde_json::from_str(denied.lines().next().unwrap()).unwrap();
+        let event = line.get("event").and_then(Value::as_str);
+        let ask = |payload: &str| {
+            let words: Vec<&str> = ["hook", host].into_iter().chain(event.iter().flat_map(|event| ["--event", event])).collect();
+            let mut command = place.command(&words);
+            command.current_dir(place.root());
+            let output = run(command, payload.replace("{root}", place.root().to_str().unwrap()).as_bytes());
+            assert_eq!(output.status.code(), Some(0), "{host}: {}", text(&output.stderr));
+            place.kept(text(&output.stdout))
+        };
+        let whole = line["payload"].to_string();
+        let content = r#""export {}\\n""#;
+        let content = if whole.contains(content) { content } else { r#""export {}\n""# };
+        assert!(whole.contains(content), "{host}: {whole}");
+        let expected = line["answer"].as_str().unwrap();
+        assert_eq!(ask(&whole), expected, "{host}");
+        let more = whole.replacen('{', r#"{"never_heard_of":{"a":[1,null]},"#, 1);
+        assert_eq!(ask(&more), expected, "{host}: a field that nobody knows");
+
+        let deep = format!("{}{}", "[".repeat(10_000), "]".repeat(10_000));
+        let long = format!("\"{}\"", "x".repeat(100 << 20));
+        let half = whole.get(..whole.len() * 2 / 3).unwrap();
+        for (what, payload) in
+            [("cut short", half.to_owned()), ("deep", whole.replace(content, &deep)), ("long", whole.replace(content, &long))]
+        {
+            let answer = ask(&payload);
+            assert!(
+                answer.contains("(invalid_input)") || answer.contains(r#""code":"invalid_input""#),
+                "{host}, {what}: {answer}"
+            );
+        }
+    }
+    assert!(place.ledger().is_empty());
+}
+
 /// A program that removes what governs it is told of all the same.
 #[test]
 fn what_takes_the_ground_away_is_told() {

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import * as path from 'node:path';
 import { test } from 'node:test';
+import { assertRecorded } from '../recorder.mjs';
 import { assertListed } from '../tools.mjs';
 import { spoken } from '../turns.mjs';
 import { FILES, NOTE, assertFiles, brief, ledger, withoutCommand } from '../workspace.mjs';
@@ -134,6 +135,7 @@ test('a session in Claude Code, and its continuation', async (t) => {
     'src/auth/ok.ts': null,
     '.orchestration/constraints.yaml': null,
   });
+  assertRecorded(played, { program: 'claude-code', prompt: 'Please do the work', tool: 'Write', argument: 'file_path', file: 'src/auth/new.ts', also: ['session_end'] });
   const entries = ledger(played);
   assert.deepEqual(entries.map(brief), [
     'Write src/auth/new.ts true PASS',

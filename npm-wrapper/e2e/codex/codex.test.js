@@ -1,6 +1,7 @@
 // The command hook inside the real Codex. `cargo xtask test` runs this; a run takes seconds, so one plays many turns.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { assertRecorded } from '../recorder.mjs';
 import { assertListed } from '../tools.mjs';
 import { assertTold, spoken } from '../turns.mjs';
 import { FILES, NOTE, assertFiles, brief, ledger, withoutCommand } from '../workspace.mjs';
@@ -95,6 +96,7 @@ test('a session in Codex, and its continuation', async (t) => {
     'src/auth/ok.ts': null,
     '.orchestration/constraints.yaml': null,
   });
+  assertRecorded(played, { program: 'codex', prompt: 'Please do the work', tool: 'apply_patch', argument: 'command', file: 'src/auth/new.ts', also: ['session_end'] });
   const entries = ledger(played);
   assert.deepEqual(entries.map(brief), [
     'apply_patch src/auth/new.ts true PASS',

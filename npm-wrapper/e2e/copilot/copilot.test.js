@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import * as path from 'node:path';
 import { test } from 'node:test';
 import { resultsIn, systemOf } from '../chat.mjs';
+import { assertRecorded } from '../recorder.mjs';
 import { assertListed } from '../tools.mjs';
 import { assertTold, spoken } from '../turns.mjs';
 import { FILES, NOTE, assertFiles, brief, ledger, withoutCommand } from '../workspace.mjs';
@@ -63,6 +64,7 @@ test('a session in Copilot, and its continuation', async (t) => {
     'src/auth/ok.ts': null,
     '.orchestration/constraints.yaml': null,
   });
+  assertRecorded(played, { program: 'copilot', prompt: 'Please do the work', tool: 'create', argument: 'path', file: 'src/auth/new.ts', also: ['session_end'] });
   const entries = ledger(played);
   assert.deepEqual(entries.map(brief), [
     'create src/auth/new.ts true PASS',

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import * as path from 'node:path';
 import { test } from 'node:test';
+import { assertRecorded } from '../recorder.mjs';
 import { assertListed } from '../tools.mjs';
 import { assertTold, spoken } from '../turns.mjs';
 import { FILES, NOTE, assertFiles, brief, ledger, withoutCommand } from '../workspace.mjs';
@@ -94,6 +95,7 @@ test('a session in Gemini CLI, and its continuation', async (t) => {
     'src/auth/ok.ts': null,
     '.orchestration/constraints.yaml': null,
   });
+  assertRecorded(played, { program: 'gemini', prompt: 'Please do the work', tool: 'write_file', argument: 'file_path', file: 'src/auth/new.ts', also: ['session_end'] });
   const entries = ledger(played);
   assert.deepEqual(entries.map(brief), [
     'write_file src/auth/new.ts true PASS',

@@ -7,6 +7,7 @@ import * as path from 'node:path';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { archive } from '../../vscode/pack.mjs';
+import { assertRecorded } from '../recorder.mjs';
 import { CodeServer } from './code_server.mjs';
 import { Workbench } from './workbench.mjs';
 import { commit, HOOKS, INTENTS, makeWorkspace } from './workspace.mjs';
@@ -189,6 +190,8 @@ test('another extension shares the gate, and an agent of the editor has its tool
   assert.match(report.session, /^vscode-[0-9a-f]{8}$/);
   assert.deepEqual([report.inScope, report.outOfScope, report.entries], ['in_scope', 'out_of_scope', 1]);
   assert.deepEqual(report.event, { proceed: true, systemMessage: null, data: { model: 'm' } });
+  assert.equal(report.agent, 'allow');
+  assertRecorded(server, { program: 'generic', prompt: 'Please do the work', tool: 'write_to_file', argument: 'path', file: 'src/auth/new.ts' });
   assert.match(report.listed, /"INT-002"[^]*"Billing rounding"/);
   assert.match(report.selected, /Billing rounding/);
   assert.match(report.refused, /INT-404/);

@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { createTollgate } from 'tollgate';
+import { RECORDER } from '../recorder.mjs';
 
 export const INTENTS = `active_intents:
   - id: INT-001
@@ -50,6 +51,7 @@ function write(root, files) {
 
 /** Makes the workspace. The entries come from calls through a gate, as an agent would make them. */
 export function makeWorkspace(root, home) {
+  write(home, RECORDER);
   write(root, {
     '.orchestration/active_intents.yaml': INTENTS,
     '.tollgate/hooks.json': HOOKS,

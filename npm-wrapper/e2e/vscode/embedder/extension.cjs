@@ -54,6 +54,23 @@ exports.activate = async (context) => {
     return { most_ms: delays.max / 1e6, calls: asked.length, took_ms: performance.now() - from };
   }
 
+  /** A session of an agent that lives in this extension, in the words that any program can speak. */
+  async function session() {
+    const told = { session: 'embedder-1', call: 'w1', tool: 'write_to_file', args: { path: 'src/auth/new.ts', content: 'new' } };
+    const respond = async (event, more) => {
+      const { text } = await api.respond('generic', undefined, { event, session: told.session, ...more });
+      return JSON.parse(Buffer.from(text).toString() || '{}').verdict;
+    };
+    await api.selectIntent('INT-001', told.session);
+    await respond('session_start', { source: 'startup' });
+    await respond('before_agent', { prompt: 'Please do the work' });
+    const verdict = await respond('before_tool', told);
+    await vscode.workspace.fs.writeFile(vscode.Uri.joinPath(vscode.workspace.workspaceFolders[0].uri, told.args.path), Buffer.from('new'));
+    await respond('after_tool', { ...told, success: true, result: 'Wrote it.' });
+    await respond('after_agent', { response: 'All done.' });
+    return verdict;
+  }
+
   async function report() {
     const folder = vscode.workspace.workspaceFolders[0].uri;
     await api.selectIntent('INT-001');
@@ -65,6 +82,7 @@ exports.activate = async (context) => {
       outOfScope: (await api.preTool(write('e2', 'src/billing/pay.ts'), folder)).code,
       entries: (await api.postTool(write('e1', 'src/auth/login.ts'), { status: 'failed', error: 'only tried' })).entries.length,
       augmented: (await api.augment(write('e3', 'src/auth/login.ts'))).args.path,
+      agent: await session(),
       event: await api.event('before_model', { model: 'm' }),
       context: (await api.context()).includes('Login hardening'),
       tools: vscode.lm.tools.map(({ name }) => name),
