@@ -42,7 +42,7 @@ pub(super) static PROGRAM: Program = Program {
         // It gives the end of a session three seconds, and warns at every start where more is asked for.
         timeout: Timeout { shorter: &[(Moment::SessionEnd, 3)], ..Timeout::SECONDS },
         switches: &[],
-        trust: Some(Trust::Hooks(own("config.toml"))),
+        trust: Some(Trust::Hooks { file: own("config.toml"), remedy: "open `/hooks` in Codex and trust the hooks of Tollgate" }),
         servers: None,
         note: Some(
             "Codex runs hooks only once you trust them: open `/hooks` in Codex and trust those of Tollgate; \
