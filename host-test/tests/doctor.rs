@@ -224,7 +224,11 @@ fn a_host_without_a_hook_is_missing() {
 fn the_workspace_is_looked_at_too() {
     let place = Place::new(&["claude-code"]);
     for (path, text, said) in [
-        (".orchestration/active_intents.yaml", "active_intents: [{id: 1", "`tollgate intents check`"),
+        (
+            ".orchestration/active_intents.yaml",
+            "active_intents: [{id: 1",
+            "governance is off, because the intents were never readable",
+        ),
         (".tollgate/config.json", "{\"strict\": 3}", ".tollgate/config.json"),
     ] {
         let path = place.root().join(path);

@@ -8,6 +8,7 @@ const USAGE = `Usage: tollgate COMMAND
   eval --workspace DIR          Answer JSON lines from standard input: one object in, one object out
   init [--host NAME] [--undo]   Wire the agent programs in use to the gate, once you have seen how; or take it back
   doctor                        Prove that each of them really asks the gate
+  mcp-serve                     Offer intents and ledger as tools of an MCP server, on standard input and output
   intents list|check|select ID  Show, check and select what the agents work for
   trace [list]|verify|export|map
                                 Show, check and export what the agents changed
@@ -19,6 +20,7 @@ const COMMANDS: Record<string, () => Promise<{ main(args: string[]): Promise<num
   eval: () => import('./cli/eval.js'),
   init: () => import('./cli/init.js'),
   doctor: () => import('./cli/doctor.js'),
+  'mcp-serve': () => import('./cli/mcp_serve.js'),
   intents: () => import('./cli/intents.js'),
   trace: () => import('./cli/trace.js'),
 };

@@ -34,7 +34,7 @@ function machine() {
     const all = names.map((entry) => path.join(entry.parentPath ?? entry.path, entry.name)).filter((file) => !file.includes('/.local/'));
     return Object.fromEntries(all.sort().map((file) => [file, fs.readFileSync(file, 'utf8')]));
   };
-  return { root, home, temporary, run, write, read, files };
+  return { top, root, home, temporary, run, write, read, files };
 }
 
 test('init keeps comments, doctor finds it live, undo goes back to the byte', () => {
@@ -43,12 +43,11 @@ test('init keeps comments, doctor finds it live, undo goes back to the byte', ()
   const before = files();
   const wired = run(['init', '--yes', '--host', 'claude-code', '--host', 'qwen']);
   assert.deepEqual([wired.status, wired.stderr], [0, '']);
-  assert.match(wired.stdout, /\.claude\/settings\.json \(change\)\n.*\n.*\n.*\n {2}\+ {3}"hooks": \{\n/);
+  assert.match(wired.stdout, /\.claude\/settings\.json \(change\)\n.*\n.*\n {2}\+ {3}"hooks": \{\n/);
   assert.match(wired.stdout, /Claude Code: wired in \.claude\/settings\.json, which a team can commit/);
   assert.match(read('.claude/settings.json'), /^\{\n {2}\/\/ mine\n {2}"model": "opus", \/\/ the best\n {2}"hooks": \{\n/);
   assert.match(read('.qwen/settings.json'), /"command": "tollgate hook qwen"/);
-  // The package has no MCP server.
-  assert.equal(fs.existsSync(path.join(root, '.mcp.json')), false);
+  assert.deepEqual(JSON.parse(read('.mcp.json')), { mcpServers: { tollgate: { command: 'tollgate', args: ['mcp-serve'] } } });
 
   const proven = run(['doctor', '--json']);
   const { ok, hosts } = JSON.parse(proven.stdout);
@@ -112,4 +111,28 @@ test('undo is about one workspace', () => {
   assert.equal(fs.readFileSync(hooks, 'utf8'), text);
   assert.equal(run(['init', '--undo', '--yes'], other).status, 0);
   assert.equal(fs.existsSync(path.dirname(hooks)), false);
+});
+
+test('what npm adds to the search path is not there for agent programs', () => {
+  const { root, home, top } = machine();
+  const added = path.join(top, 'x/node_modules/.bin');
+  fs.mkdirSync(added, { recursive: true });
+  fs.renameSync(path.join(top, 'tools/tollgate'), path.join(added, 'tollgate'));
+  const run = (args, more) => {
+    const env = { HOME: home, PATH: [added, path.join(top, 'tools')].join(path.delimiter), TMPDIR: path.join(top, 'tmp'), ...more };
+    return spawnSync(process.execPath, [command, ...args], { cwd: root, env, encoding: 'utf8', input: '' });
+  };
+  const underNpm = { npm_execpath: '/usr/lib/npm/bin/npx-cli.js' };
+  const { status, stderr } = run(['init', '--yes', '--host', 'claude-code'], underNpm);
+  assert.deepEqual([status, stderr.split('\n').length], [0, 2], stderr);
+  assert.match(stderr, /^tollgate: `tollgate` is not on the search path/);
+  const settings = path.join(root, '.claude/settings.json');
+  assert.ok(fs.readFileSync(settings, 'utf8').includes(`"${fs.realpathSync(command)} hook claude-code"`));
+  assert.equal(JSON.parse(run(['doctor', '--json'], underNpm).stdout).hosts[0].state, 'live');
+  // A name that only npm knows is a program that is missing.
+  fs.writeFileSync(settings, fs.readFileSync(settings, 'utf8').replaceAll(fs.realpathSync(command), 'tollgate'));
+  const [{ state, remarks }] = JSON.parse(run(['doctor', '--json'], underNpm).stdout).hosts;
+  assert.deepEqual([state, remarks.length], ['installed, but silent', 1]);
+  assert.match(remarks[0], /^its program is missing/);
+  assert.equal(JSON.parse(run(['doctor', '--json'], {}).stdout).hosts[0].state, 'live');
 });

@@ -70,8 +70,6 @@ pub struct Request {
     pub command: String,
     /// The agent programs; those in use where none is named.
     pub programs: Vec<&'static Program>,
-    /// Whether that program can be an MCP server, too.
-    pub serves: bool,
     /// Whose settings; the better choice for each program where nobody says.
     pub scope: Option<Scope>,
     /// What was done in this workspace before.
@@ -118,7 +116,7 @@ pub fn is_in_use(wiring: &Wiring, layout: &Layout, seen: &Seen) -> bool {
 
 /// Plans what is asked for. A program that cannot be wired does not keep the others from it.
 pub fn plan(request: Request, layout: &Layout, seen: &Seen) -> Plan {
-    let Request { command, programs, serves, scope, receipt, others } = request;
+    let Request { command, programs, scope, receipt, others } = request;
     let mut plan = Plan { receipt, ..Plan::default() };
     plan.receipt.workspace.clone_from(&layout.workspace);
     let known = plan.receipt.files.clone();
@@ -137,7 +135,7 @@ pub fn plan(request: Request, layout: &Layout, seen: &Seen) -> Plan {
         if !if named { is_asked_for } else { is_in_use(wiring, layout, seen) } {
             continue;
         }
-        match wire(program, wiring, (&command, serves), scope, layout, seen) {
+        match wire(program, wiring, &command, scope, layout, seen) {
             Err(why) => plan.problems.push((Some(program), why)),
             Ok(Wired { files, notes }) => {
                 plan.programs.push(program);
@@ -185,7 +183,7 @@ struct Wired {
 fn wire(
     program: &'static Program,
     wiring: &Wiring,
-    (command, serves): (&str, bool),
+    command: &str,
     scope: Option<Scope>,
     layout: &Layout,
     seen: &Seen,
@@ -208,7 +206,7 @@ fn wire(
     let server = json!({"command": command, "args": ["mcp-serve"]});
     // Servers that are listed among the settings go where these go.
     let own = wiring.settings.first().map(|settings| settings.place);
-    match wiring.servers.filter(|_| serves) {
+    match wiring.servers {
         Some(servers) if Some(servers) == own => {
             document.set(Some("mcpServers"), "tollgate", &server).map_err(|why| left(&settings.path, &why, layout))?;
         }

@@ -89,9 +89,17 @@ export function realOf(file: string): string {
   }
 }
 
+/** The search path that agent programs have: for the commands that it runs itself, npm puts folders of packages before it. */
+export function searchPath(): string {
+  const all = process.env.PATH ?? '';
+  if (process.env.npm_execpath === undefined) return all;
+  const isAdded = (folder: string) => /[\\/](?:node_modules[\\/]\.bin|node-gyp-bin)[\\/]?$/.test(folder);
+  return all.split(path.delimiter).filter((folder) => !isAdded(folder)).join(path.delimiter);
+}
+
 /** A program on the search path. */
 export function onPath(program: string): string | undefined {
-  const folders = (process.env.PATH ?? '').split(path.delimiter).filter((folder) => folder !== '');
+  const folders = searchPath().split(path.delimiter).filter((folder) => folder !== '');
   const names = windows ? [`${program}.exe`, `${program}.cmd`] : [program];
   return folders.flatMap((folder) => names.map((name) => path.join(folder, name))).find(isProgram);
 }
