@@ -102,7 +102,7 @@ fn every_host_is_wired_in_its_own_way() {
     let place = Place::new();
     let (code, out, err) = place.run(&with(&["init", "--yes"], &ALL));
     assert_eq!((code, err.as_str()), (0, ""), "{out}");
-    assert!(out.contains("Codex runs hooks only once you trust them"), "{out}");
+    assert!(out.contains("Codex: it runs hooks only once you trust them"), "{out}");
 
     let hook =
         |host: &str, timeout: u64| json!({"type": "command", "command": format!("tollgate hook {host}"), "timeout": timeout});

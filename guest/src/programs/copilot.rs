@@ -48,7 +48,7 @@ pub(super) static PROGRAM: Program = Program {
             remedy: "trust it when Copilot asks at its start, or add it to `trustedFolders` in ~/.copilot/config.json",
         }),
         servers: None,
-        note: Some("for Tollgate's tools in Copilot, add the MCP server `tollgate mcp-serve` with `/mcp add`"),
+        note: Some("for Tollgate's tools, add the MCP server `tollgate mcp-serve` with `/mcp add`"),
         canary: Canary::Command { payload: canary, denial: ("/permissionDecision", "deny") },
     }),
     controls: &[Place::Workspace(".github/hooks"), Place::Home(".copilot/hooks"), Place::Home(".copilot/config.json")],

@@ -59,7 +59,7 @@ pub(super) static PROGRAM: Program = Program {
         switches: &[],
         trust: None,
         servers: None,
-        note: Some("OpenCode finds the plugin in the npm package `tollgate`: run `npm install --prefix .opencode tollgate`"),
+        note: Some("it finds the plugin in the npm package `tollgate`: run `npm install --prefix .opencode tollgate`"),
         canary: Canary::Script(SCRIPT),
     }),
     controls: &[

@@ -161,17 +161,17 @@ fn command_of<'a>(wiring: &Wiring, handler: &'a Value, windows: bool) -> Option<
 impl Hook {
     /// Why the program would not run it, and what a person can do; none where nothing that can be seen is in its way.
     pub fn obstacle(&self, program: &Program, wiring: &Wiring, layout: &Layout, seen: &Seen) -> Option<String> {
-        let (title, file) = (program.title, layout.shown(&self.file));
         if !self.source.counts {
+            let file = layout.shown(&self.file);
             return Some(format!(
-                "{title} reads {file} only where it is started in `{}`, not from `{}`; `tollgate init --host {} --scope user` \
-                 wires it for every folder",
+                "it reads {file} only when it is started in `{}`, not in `{}`; `tollgate init --host {} --scope user` wires it \
+                 for every folder",
                 layout.workspace,
                 layout.start,
                 program.name()
             ));
         }
-        if let Some(why) = self.distrust(program, wiring, layout, seen) {
+        if let Some(why) = self.distrust(wiring, layout, seen) {
             return Some(why);
         }
         // A unit that was mistaken makes every answer late, and a late denial is none.
@@ -181,13 +181,12 @@ impl Hook {
     }
 
     /// Why the program does not trust it.
-    fn distrust(&self, program: &Program, wiring: &Wiring, layout: &Layout, seen: &Seen) -> Option<String> {
+    fn distrust(&self, wiring: &Wiring, layout: &Layout, seen: &Seen) -> Option<String> {
         let path = trust_file(wiring, layout)?;
         let said = match seen.file(&path) {
             Content::Text(text) => text,
             _ => "",
         };
-        let title = program.title;
         match wiring.trust? {
             Trust::Hooks { remedy, .. } => {
                 let hash = hook_hash(self.event, &self.entry, self.place);
@@ -198,11 +197,11 @@ impl Hook {
                 };
                 match state {
                     TrustState::Trusted => None,
-                    TrustState::Undecided => Some(format!("{title} does not run it before you trust it: {remedy}")),
+                    TrustState::Undecided => Some(format!("it does not run the hook before you trust it: {remedy}")),
                     TrustState::Changed => {
-                        Some(format!("{title} does not run it, because it has changed since you trusted it: {remedy}"))
+                        Some(format!("it does not run the hook, because that has changed since you trusted it: {remedy}"))
                     }
-                    TrustState::Refused => Some(format!("{title} does not run it, because it is switched off: {remedy}")),
+                    TrustState::Refused => Some(format!("it does not run the hook, because that is switched off: {remedy}")),
                 }
             }
             // The user's own settings count whatever the folder.
@@ -210,9 +209,8 @@ impl Hook {
             Trust::FolderList { remedy, .. } => {
                 let config = Document::parse(said).map(|document| document.value()).unwrap_or_default();
                 let is_trusted = listed_trust(&config, &layout.start) == TrustState::Trusted;
-                (!is_trusted && is_installed(wiring, layout, seen)).then(|| {
-                    format!("{title} does not run the hooks of `{}` before you trust the folder: {remedy}", layout.start)
-                })
+                (!is_trusted && is_installed(wiring, layout, seen))
+                    .then(|| format!("it does not run the hooks of `{}` before you trust the folder: {remedy}", layout.start))
             }
             Trust::Folders { setting, default, remedy, .. } => {
                 let is_asked_for = user_setting(wiring, setting, layout, seen).unwrap_or(default);
@@ -220,12 +218,11 @@ impl Hook {
                 match folder_trust(&folders, &layout.start) {
                     _ if !is_asked_for => None,
                     TrustState::Trusted => None,
-                    TrustState::Undecided | TrustState::Changed => Some(format!(
-                        "{title} does not read the settings of `{}` before you trust the folder: {remedy}",
-                        layout.start
-                    )),
+                    TrustState::Undecided | TrustState::Changed => {
+                        Some(format!("it does not read the settings of `{}` before you trust the folder: {remedy}", layout.start))
+                    }
                     TrustState::Refused => Some(format!(
-                        "{title} does not read the settings of `{}`, because it is told not to trust the folder ({}): {remedy}",
+                        "it does not read the settings of `{}`, because it is told not to trust the folder ({}): {remedy}",
                         layout.start,
                         layout.shown(&path)
                     )),

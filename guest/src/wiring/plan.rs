@@ -146,6 +146,10 @@ pub fn plan(request: Request, layout: &Layout, seen: &Seen) -> Plan {
             }
         }
     }
+    if plan.programs.is_empty() && plan.problems.is_empty() {
+        let names: Vec<&str> = super::wired_programs().map(|(program, _)| program.name()).collect();
+        plan.notes.push(format!("no agent program is in use here; wire one with `--host` and its name: {}", names.join(", ")));
+    }
     // Of a file that serves another workspace too, the folder may have been made for that one.
     let is_made_by = |other: &Receipt, folder: &str| other.folders.iter().any(|made| made == folder);
     let is_made = |folder: &&str| !seen.exists(folder) || others.iter().any(|other| is_made_by(other, folder));
@@ -350,40 +354,4 @@ fn quoted(path: &str, windows: bool) -> String {
     } else {
         format!("'{}'", path.replace('\'', "'\\''"))
     }
-}
-
-/// A settings file without what is Tollgate's; none where nothing of it is, or where it cannot be read.
-pub fn without_ours(program: &Program, text: &str) -> Option<String> {
-    let document = Document::parse(text).ok()?;
-    // An entry may have hooks of others beside ours.
-    document.take_items("hooks", |entry| {
-        let Some(value) = entry.to_serde_value() else { return false };
-        let commands = program.hook_commands(&value);
-        let ours = commands.iter().filter(|command| program.is_our_command(command)).count();
-        if ours == 0 || ours == commands.len() {
-            return ours > 0;
-        }
-        let handlers = entry.as_object().and_then(|entry| entry.array_value("hooks")).map(|hooks| hooks.elements());
-        for handler in handlers.into_iter().flatten() {
-            let command = handler.to_serde_value().and_then(|handler| Some(handler.get("command")?.as_str()?.to_owned()));
-            if command.is_some_and(|command| program.is_our_command(&command)) {
-                handler.remove();
-            }
-        }
-        false
-    });
-    document.take_members("mcpServers", |server| {
-        let ours = server.get("command").and_then(Value::as_str).is_some_and(|command| command.contains("tollgate"));
-        ours && server.get("args") == Some(&json!(["mcp-serve"]))
-    });
-    Some(document.text()).filter(|after| after != text)
-}
-
-/// Whether nothing is left in a settings file that anybody would miss.
-pub fn is_hollow(text: &str) -> bool {
-    let Ok(document) = Document::parse(text) else { return false };
-    let has_comments = text.contains("//") || text.contains("/*");
-    let value = document.value();
-    let only_version = |(name, value): (&String, &Value)| name == "version" && *value == json!(1);
-    !has_comments && value.as_object().is_some_and(|fields| fields.iter().all(only_version))
 }

@@ -186,7 +186,7 @@ fn of_script(outcome: &Outcome, program: &Program) -> Proof {
         "denied" => Proof::Denied,
         "allowed" => Proof::Failed("a call that must be denied was let through".to_owned()),
         "failing" => Proof::Failed(format!("the plugin answers, but the gate behind it fails{complaint}")),
-        "absent" => Proof::Unproven(format!("{} installs it when it next starts; look again then", program.title)),
+        "absent" => Proof::Unproven(format!("it is installed when {} next starts; look again then", program.title)),
         _ => Proof::Failed(format!("the plugin does not load{complaint}")),
     }
 }

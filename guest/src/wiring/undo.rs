@@ -1,11 +1,14 @@
 //! What `tollgate init --undo` changes: what was done in one workspace is taken back, and stays where others use it.
 
+use serde_json::{Value, json};
+
+use super::document::Document;
 use super::layout::Layout;
-use super::plan::{Change, is_hollow, without_ours};
+use super::plan::Change;
 use super::receipt::{Receipt, Written};
 use super::seen::{Content, Seen};
 use crate::digest::Digest;
-use crate::programs::named;
+use crate::programs::{Program, named};
 
 /// What becomes of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -81,4 +84,40 @@ fn taken_back(file: &Written, now: &str) -> Option<(&'static str, Option<String>
         return Some(("remove", None));
     }
     Some(("changed since; only Tollgate's entries go from", Some(after)))
+}
+
+/// A settings file without what is Tollgate's; none where nothing of it is, or where it cannot be read.
+fn without_ours(program: &Program, text: &str) -> Option<String> {
+    let document = Document::parse(text).ok()?;
+    // An entry may have hooks of others beside ours.
+    document.take_items("hooks", |entry| {
+        let Some(value) = entry.to_serde_value() else { return false };
+        let commands = program.hook_commands(&value);
+        let ours = commands.iter().filter(|command| program.is_our_command(command)).count();
+        if ours == 0 || ours == commands.len() {
+            return ours > 0;
+        }
+        let handlers = entry.as_object().and_then(|entry| entry.array_value("hooks")).map(|hooks| hooks.elements());
+        for handler in handlers.into_iter().flatten() {
+            let command = handler.to_serde_value().and_then(|handler| Some(handler.get("command")?.as_str()?.to_owned()));
+            if command.is_some_and(|command| program.is_our_command(&command)) {
+                handler.remove();
+            }
+        }
+        false
+    });
+    document.take_members("mcpServers", |server| {
+        let ours = server.get("command").and_then(Value::as_str).is_some_and(|command| command.contains("tollgate"));
+        ours && server.get("args") == Some(&json!(["mcp-serve"]))
+    });
+    Some(document.text()).filter(|after| after != text)
+}
+
+/// Whether nothing is left in a settings file that anybody would miss.
+fn is_hollow(text: &str) -> bool {
+    let Ok(document) = Document::parse(text) else { return false };
+    let has_comments = text.contains("//") || text.contains("/*");
+    let value = document.value();
+    let only_version = |(name, value): (&String, &Value)| name == "version" && *value == json!(1);
+    !has_comments && value.as_object().is_some_and(|fields| fields.iter().all(only_version))
 }

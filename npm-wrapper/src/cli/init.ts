@@ -79,7 +79,6 @@ async function init(opened: Opened, values: Values): Promise<boolean> {
   const scope = values.scope ?? null;
   const plan = planOf(opened, { ...question, do: 'plan', scope, command, receipt: own ?? null, others }, seen);
   for (const { message } of plan.problems) say(message);
-  if (plan.programs.length === 0 && plan.problems.length === 0) say('no agent program is in use here; name one with --host NAME');
   if (command !== 'tollgate') {
     say('`tollgate` is not on the search path, or is another one there, so the hooks name this program by its path');
     if (/[\\/]_npx[\\/]/.test(command)) say('npm may clear that path away; `npm install --global tollgate`, then `tollgate init` again, keeps it');

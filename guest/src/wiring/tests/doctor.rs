@@ -49,8 +49,8 @@ fn not_trusted_is_not_live() {
     let asks = r#"{"security": {"folderTrust": {"enabled": true}}}"#;
     for (host, machine, said) in [
         ("codex", wired("codex"), "before you trust it: open `/hooks` in Codex"),
-        ("codex", codex.clone().with("/h/.codex/config.toml", &format!("{config}enabled = false\n")), "it is switched off"),
-        ("codex", codex.clone().with("/h/.codex/hooks.json", &hooks), "it has changed since you trusted it"),
+        ("codex", codex.clone().with("/h/.codex/config.toml", &format!("{config}enabled = false\n")), "that is switched off"),
+        ("codex", codex.clone().with("/h/.codex/hooks.json", &hooks), "that has changed since you trusted it"),
         ("gemini", wired("gemini"), "before you trust the folder"),
         (
             "gemini",
@@ -89,7 +89,7 @@ fn a_sub_folder_is_judged_from_there() {
         let found = wired(host, "workspace").doctor(host, denied());
         assert_eq!(found["state"], "installed, but silent", "{found}");
         assert_eq!(found["remarks"].as_array().unwrap().len(), 1, "{found}");
-        assert!(found["remarks"][0].as_str().unwrap().contains("not from `/w/sub`"), "{found}");
+        assert!(found["remarks"][0].as_str().unwrap().contains("not in `/w/sub`"), "{found}");
         assert!(found["remarks"][0].as_str().unwrap().contains(&format!("--host {host} --scope user")), "{found}");
         assert_eq!(wired(host, "user").doctor(host, denied())["state"], "live", "{host}");
     }

@@ -164,12 +164,3 @@ fn a_path_with_spaces_is_one_word_for_the_shell_and_for_servers() {
     assert_eq!(machine.json("/w/.mcp.json")["mcpServers"]["tollgate"]["command"], "/my tools/it's/tollgate");
     assert_eq!(machine.doctor("claude-code", denied())["state"], "live");
 }
-
-/// Whoever cannot be an MCP server is not listed as one.
-#[test]
-fn servers_are_listed_where_there_is_one() {
-    let mut machine = Machine::new();
-    machine.init(json!({"programs": ["claude-code", "gemini"], "serves": false}));
-    assert!(!machine.files.contains_key("/w/.mcp.json"));
-    assert_eq!(machine.json("/w/.gemini/settings.json").get("mcpServers"), None);
-}

@@ -65,9 +65,6 @@ fn init(folders: &Folders, options: &Options, screen: &mut Screen<'_>) -> Result
     let (plan, changes) = plan(&mut gate, question)?;
     let problems: Vec<&str> = list(&plan, "problems").iter().map(|problem| text(problem, "/message")).collect();
     problems.iter().for_each(|problem| screen.note(problem));
-    if texts(&plan, "programs").is_empty() && problems.is_empty() {
-        screen.note("no agent program is in use here; name one with --host NAME");
-    }
     if command != "tollgate" {
         screen.note("`tollgate` is not on the search path, or is another one there, so the hooks name this program by its path");
     }
