@@ -9,7 +9,7 @@ import * as path from 'node:path';
 import { digest, version } from '../index.js';
 import { slashed, windows } from '../path.js';
 import { stateFolder, stateOf } from '../state.js';
-import { look, placeOf, realOf, searchPath } from './look.js';
+import { codeOf, look, placeOf, realOf, searchPath } from './look.js';
 import { type Cell, count, plain, type Style } from './screen.js';
 import { type Answer, ask, onGate, type Opened, Stop } from './workspace.js';
 
@@ -88,9 +88,10 @@ function run({ id, shell, words, stdin, folder, variables }: Trial): Answer {
   const [program, ...args] = shell === null ? words : windows ? ['cmd', '/C', shell] : ['sh', '-c', shell];
   const env = { ...process.env, PATH: searchPath(), ...variables };
   const ran = spawnSync(program ?? '', args, { cwd: folder, env, input: stdin, encoding: 'utf8', timeout: PATIENCE_MS, maxBuffer: 1 << 20 });
-  if (ran.error === undefined) return { id, stdout: ran.stdout, stderr: ran.stderr, code: ran.status };
-  const isLate = 'code' in ran.error && ran.error.code === 'ETIMEDOUT';
-  return { id, fault: isLate ? `the command did not answer within ${PATIENCE_MS / 1000} seconds` : `the command cannot be run: ${ran.error.message}` };
+  const fault = ran.error === undefined ? undefined : codeOf(ran.error);
+  // A command that reads nothing closes its end.
+  if (ran.error === undefined || fault === 'EPIPE') return { id, stdout: ran.stdout, stderr: ran.stderr, code: ran.status };
+  return { id, fault: fault === 'ETIMEDOUT' ? `the command did not answer within ${PATIENCE_MS / 1000} seconds` : `the command cannot be run: ${ran.error.message}` };
 }
 
 function print({ screen }: Opened, { workspace, faults, notes, hosts }: Judged): void {

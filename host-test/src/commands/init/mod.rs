@@ -5,7 +5,6 @@
 mod change;
 mod receipts;
 
-use std::io::Write as _;
 use std::process::ExitCode;
 
 use clap::Args;
