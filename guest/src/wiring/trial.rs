@@ -150,7 +150,7 @@ pub fn proof(program: &Program, wiring: &Wiring, number: usize, outcomes: &[Outc
         (None, Canary::Command { .. }) => Proof::Unproven("it was not tried".to_owned()),
         (Some(Outcome { fault: Some(fault), .. }), _) => Proof::Failed(fault.clone()),
         (Some(outcome), Canary::Command { denial, .. }) => of_command(outcome, denial),
-        (Some(outcome), Canary::Script(_)) => of_script(outcome, program),
+        (Some(outcome), Canary::Script(_)) => of_script(outcome, program, wiring.note),
     }
 }
 
@@ -180,14 +180,17 @@ fn of_command(outcome: &Outcome, (at, deny): (&str, &str)) -> Proof {
     })
 }
 
-fn of_script(outcome: &Outcome, program: &Program) -> Proof {
+fn of_script(outcome: &Outcome, program: &Program, note: Option<&str>) -> Proof {
     let complaint = outcome.complaint();
     match outcome.stdout.trim().rsplit('\n').next().unwrap_or_default() {
         "denied" => Proof::Denied,
         "allowed" => Proof::Failed("a call that must be denied was let through".to_owned()),
         "failing" => Proof::Failed(format!("the plugin answers, but the gate behind it fails{complaint}")),
         "absent" => Proof::Unproven(format!("it is installed when {} next starts; look again then", program.title)),
-        _ => Proof::Failed(format!("the plugin does not load{complaint}")),
+        _ => {
+            let remedy = note.filter(|_| complaint.contains("Cannot find package")).map(|note| format!("; {note}"));
+            Proof::Failed(format!("the plugin does not load{complaint}{}", remedy.unwrap_or_default()))
+        }
     }
 }
 

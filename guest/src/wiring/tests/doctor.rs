@@ -172,6 +172,11 @@ fn every_way_to_load_a_plugin_is_known_and_kept() {
         let absent = machine.doctor("opencode", json!({"stdout": "absent\n", "code": 0}));
         assert_eq!(absent["state"], "installed, not proven", "{absent}");
     }
+    let mut machine = Machine::new();
+    machine.init(json!({"programs": ["opencode"]}));
+    let missing = json!({"stderr": "Error [ERR_MODULE_NOT_FOUND]: Cannot find package 'tollgate' imported from x\n", "code": 1});
+    let found = machine.doctor("opencode", missing);
+    assert!(found["remarks"][0].as_str().unwrap().ends_with("run `npm install --prefix .opencode tollgate`"), "{found}");
     let found = Machine::new().with("/w/opencode.json", r#"{"plugin": ["other"]}"#).doctor("opencode", json!({}));
     assert_eq!(found["state"], "missing");
 }
