@@ -31,6 +31,7 @@ use crate::gate::Gate;
 use crate::json::object;
 use crate::programs::{PROGRAMS, Program, named};
 use crate::wiring::condition::Condition;
+use crate::wiring::difference::difference;
 use crate::wiring::finding::{State, examine};
 use crate::wiring::layout::{Layout, join};
 use crate::wiring::look::{Look, variables};
@@ -217,7 +218,10 @@ fn plan_json(plan: &Plan, layout: &Layout) -> Value {
     let shown = |change: &Change| {
         let mut shown = change_json(change, layout);
         if let Some(fields) = shown.as_object_mut() {
-            fields.insert("diff".to_owned(), change.difference().into());
+            fields.insert(
+                "diff".to_owned(),
+                difference(change.before.as_deref().unwrap_or_default(), change.after.as_deref().unwrap_or_default()).into(),
+            );
         }
         shown
     };

@@ -11,6 +11,7 @@
 //! | [`look`] | what it should look at |
 //! | [`source`] | the files in which a program looks for its hooks, and which of them count from where it is started |
 //! | [`document`] | a settings file that is edited and keeps its comments |
+//! | [`difference`] | what a change to a file looks like, for a person |
 //! | [`plan`] | what `tollgate init` changes |
 //! | [`receipt`] | what it did in a workspace |
 //! | [`undo`] | what `tollgate init --undo` changes |
@@ -23,6 +24,7 @@
 
 pub mod complaint;
 pub mod condition;
+pub mod difference;
 pub mod document;
 pub mod finding;
 pub mod hook;

@@ -1,7 +1,6 @@
 //! What `tollgate init` changes.
 
 use serde_json::{Value, json};
-use similar::{ChangeTag, TextDiff};
 
 use super::document::{Document, DocumentFault};
 use super::hook::Found;
@@ -14,9 +13,6 @@ use crate::programs::{Moment, Program, Wiring};
 /// Where the intents stand in a workspace, and what a new file says.
 const INTENTS: &str = crate::intents::file::PATH;
 const STARTER: &str = include_str!("active_intents.yaml");
-
-/// Lines around a difference.
-const AROUND: usize = 2;
 
 /// Whose settings are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,29 +34,6 @@ pub struct Change {
     pub before: Option<String>,
     /// What it will say; nothing where it goes.
     pub after: Option<String>,
-}
-
-impl Change {
-    /// The change line by line: `+` before what comes, `-` before what goes, `…` between places.
-    pub fn difference(&self) -> Vec<String> {
-        let (before, after) = (self.before.as_deref().unwrap_or_default(), self.after.as_deref().unwrap_or_default());
-        let diff = TextDiff::from_lines(before, after);
-        let mut lines = Vec::new();
-        for (number, group) in diff.grouped_ops(AROUND).iter().enumerate() {
-            if number > 0 {
-                lines.push("…".to_owned());
-            }
-            for change in group.iter().flat_map(|operation| diff.iter_changes(operation)) {
-                let mark = match change.tag() {
-                    ChangeTag::Delete => '-',
-                    ChangeTag::Insert => '+',
-                    ChangeTag::Equal => ' ',
-                };
-                lines.push(format!("{mark} {}", change.value().trim_end_matches(['\n', '\r'])));
-            }
-        }
-        lines
-    }
 }
 
 /// What is asked for.
