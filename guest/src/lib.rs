@@ -13,6 +13,7 @@
 //! | `component` | the WebAssembly face, and the only file that touches generated bindings |
 //! | [`exchange`] | one event of an agent program, from its payload to the answer in the program's own words |
 //! | [`operations`] | the same gate as JSON lines, which is what `tollgate eval` speaks |
+//! | [`wiring`] | how agent programs are wired to the gate: what `tollgate init` writes, what `tollgate doctor` finds |
 //! | [`gate`] | the three questions: may it run, what happened, what is known |
 //! | [`ruling`] | the verdict, its code, its reason |
 //! | [`call`] | what a tool call means: tools and arguments become paths and what is done to them |
@@ -69,3 +70,4 @@ pub mod programs;
 pub mod redact;
 pub mod ruling;
 pub mod state;
+pub mod wiring;

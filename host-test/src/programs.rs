@@ -25,6 +25,11 @@ pub fn program_names() -> &'static [&'static str] {
     &NAMES
 }
 
+/// The names of the agent programs that `tollgate init` can wire.
+pub fn wired_program_names() -> Vec<&'static str> {
+    tollgate_guest::wiring::wired_programs().map(|(program, _)| program.name()).collect()
+}
+
 /// What a program reads where there is nothing to say.
 pub fn silence_of(program: &str) -> &'static str {
     exchange::silence_of(program)

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
+use tollgate_guest::programs::trust::{hook_hash, hook_key};
 
 struct Place(tempfile::TempDir);
 
@@ -36,7 +37,26 @@ impl Place {
         self.0.path().canonicalize().unwrap().join("tmp")
     }
 
+    /// Trusts what Codex and Gemini CLI ask about before they run a hook.
+    fn trust(&self) {
+        let hooks = self.home().join(".codex/hooks.json");
+        if let Ok(text) = fs::read_to_string(&hooks) {
+            let written: Value = serde_json::from_str(&text).unwrap();
+            let hash = hook_hash("PreToolUse", &written["hooks"]["PreToolUse"][0], 0).unwrap();
+            let key = hook_key(hooks.to_str().unwrap(), "PreToolUse", 0, 0);
+            let config = format!("[hooks.state.\"{key}\"]\ntrusted_hash = \"{hash}\"\n");
+            fs::write(self.home().join(".codex/config.toml"), config).unwrap();
+        }
+        fs::create_dir_all(self.home().join(".gemini")).unwrap();
+        let folders = json!({self.root().to_str().unwrap(): "TRUST_FOLDER"}).to_string();
+        fs::write(self.home().join(".gemini/trustedFolders.json"), folders).unwrap();
+    }
+
     fn run(&self, words: &[&str]) -> (i32, String, String) {
+        self.run_in(&self.root(), words)
+    }
+
+    fn run_in(&self, here: &Path, words: &[&str]) -> (i32, String, String) {
         let folder = Path::new(env!("CARGO_BIN_EXE_tollgate")).parent().unwrap().display().to_string();
         let node = std::env::var("PATH").unwrap_or_default();
         let node = std::env::split_paths(&node).find(|folder| folder.join("node").exists());
@@ -49,7 +69,7 @@ impl Place {
             }
         }
         let mut command = Command::new(env!("CARGO_BIN_EXE_tollgate"));
-        command.args(words).current_dir(self.root()).env_clear().env("HOME", self.home()).env("TMPDIR", self.temporary());
+        command.args(words).current_dir(here).env_clear().env("HOME", self.home()).env("TMPDIR", self.temporary());
         command.env("PATH", format!("{folder}:{}", tools.display()));
         let output = command.stdin(Stdio::null()).output().unwrap();
         let text = |bytes| String::from_utf8(bytes).unwrap();
@@ -57,7 +77,11 @@ impl Place {
     }
 
     fn doctor(&self) -> (i32, Value) {
-        let (code, out, err) = self.run(&["doctor", "--json"]);
+        self.doctor_in(&self.root())
+    }
+
+    fn doctor_in(&self, here: &Path) -> (i32, Value) {
+        let (code, out, err) = self.run_in(here, &["doctor", "--json"]);
         (code, serde_json::from_str(&out).unwrap_or_else(|_| panic!("{out}{err}")))
     }
 
@@ -71,21 +95,24 @@ impl Place {
 
 #[test]
 fn hooks_that_work_are_live_and_leave_nothing_behind() {
-    let place = Place::new(&["claude-code", "codex", "gemini", "cursor", "copilot"]);
+    let place = Place::new(&["claude-code", "codex", "gemini", "cursor", "copilot", "qwen"]);
+    place.trust();
+    let kept = || fs::read_dir(place.home().join(".local/state/tollgate")).unwrap().count();
+    let before = kept();
     let (code, said) = place.doctor();
+    // What the gate remembered of the trials is gone, too.
+    assert_eq!(kept(), before);
     assert_eq!(code, 0, "{said:#}");
     let states: Vec<_> =
         said["hosts"].as_array().unwrap().iter().map(|host| (&host["host"], &host["state"], &host["tools"])).collect();
     assert_eq!(
         json!(states),
-        json!(["claude-code", "codex", "gemini", "cursor", "copilot"].map(|host| (host, "live", "every tool")))
+        json!(["claude-code", "codex", "gemini", "cursor", "copilot", "qwen"].map(|host| (host, "live", "every tool")))
     );
     assert!(said["digest"].as_str().unwrap().starts_with("sha256:"));
     assert!(!place.root().join(".orchestration/agent_trace.jsonl").exists());
     assert!(!place.root().join("canary.txt").exists());
     assert_eq!(fs::read_dir(place.temporary()).unwrap().count(), 0);
-    assert!(said["hosts"][1]["remarks"].to_string().contains("/hooks"), "{said:#}");
-
     let (code, out, _) = place.run(&["doctor"]);
     assert_eq!(code, 0);
     assert!(
@@ -98,7 +125,7 @@ fn hooks_that_work_are_live_and_leave_nothing_behind() {
 #[test]
 fn a_hook_that_is_only_written_down_is_silent() {
     for (what, from, to, state, said) in [
-        ("no such program", "\"tollgate hook", "\"/no/such/tollgate hook", "installed, but silent", "ended with"),
+        ("no such program", "\"tollgate hook", "\"/no/such/tollgate hook", "installed, but silent", "its program is missing"),
         (
             "it says nothing",
             "\"tollgate hook claude-code\"",
@@ -138,8 +165,46 @@ fn a_hook_that_is_only_written_down_is_silent() {
 }
 
 #[test]
+fn not_trusted_is_not_live() {
+    for (host, said) in [("codex", "open `/hooks` in Codex"), ("gemini", "before you trust the folder")] {
+        let place = Place::new(&[host]);
+        let (code, found) = place.doctor();
+        assert_eq!((code, &found["hosts"][0]["state"]), (1, &json!("installed, but silent")), "{found:#}");
+        assert!(found["hosts"][0]["remarks"].to_string().contains(said), "{found:#}");
+        place.trust();
+        let (code, found) = place.doctor();
+        assert_eq!((code, &found["hosts"][0]["state"]), (0, &json!("live")), "{found:#}");
+    }
+}
+
+#[test]
+fn it_judges_from_the_folder_where_it_stands() {
+    let place = Place::new(&["claude-code"]);
+    let below = place.root().join("src");
+    fs::create_dir(&below).unwrap();
+    let (code, found) = place.doctor_in(&below);
+    assert_eq!((code, &found["hosts"][0]["state"]), (1, &json!("installed, but silent")), "{found:#}");
+    assert!(found["hosts"][0]["remarks"].to_string().contains("--host claude-code --scope user"), "{found:#}");
+    assert_eq!(place.run_in(&below, &["init", "--yes", "--host", "claude-code"]).0, 0);
+    let (code, found) = place.doctor_in(&below);
+    assert_eq!((code, &found["hosts"][0]["settings"]), (0, &json!("~/.claude/settings.json")), "{found:#}");
+}
+
+#[test]
+fn what_waits_for_a_person_is_said() {
+    let place = Place::new(&["claude-code"]);
+    fs::create_dir_all(place.root().join(".tollgate")).unwrap();
+    let hook = json!({"hooks": [{"id": "lint", "trigger": "after_tool", "command": "true"}]});
+    fs::write(place.root().join(".tollgate/hooks.json"), hook.to_string()).unwrap();
+    let (code, found) = place.doctor();
+    assert_eq!(code, 0, "{found:#}");
+    assert!(found["notes"].to_string().contains("no person has approved them as they are: `lint`"), "{found:#}");
+}
+
+#[test]
 fn a_timeout_in_the_wrong_unit_is_noticed() {
     let place = Place::new(&["gemini"]);
+    place.trust();
     place.edit(".gemini/settings.json", "30000", "30");
     let (code, found) = place.doctor();
     assert_eq!(code, 1);
@@ -159,7 +224,11 @@ fn a_host_without_a_hook_is_missing() {
 fn the_workspace_is_looked_at_too() {
     let place = Place::new(&["claude-code"]);
     for (path, text, said) in [
-        (".orchestration/active_intents.yaml", "active_intents: [{id: 1", "`tollgate intents check`"),
+        (
+            ".orchestration/active_intents.yaml",
+            "active_intents: [{id: 1",
+            "governance is off, because the intents were never readable",
+        ),
         (".tollgate/config.json", "{\"strict\": 3}", ".tollgate/config.json"),
     ] {
         let path = place.root().join(path);
@@ -203,5 +272,37 @@ fn a_plugin_is_loaded_and_tried() {
         assert_eq!(found["hosts"][0]["state"], state, "{plugin}: {found:#}");
     }
     fs::remove_dir_all(package).unwrap();
-    assert_eq!(place.doctor().1["hosts"][0]["state"], "installed, but silent");
+    let (_, found) = place.doctor();
+    assert_eq!(found["hosts"][0]["state"], "installed, but silent");
+    // The reason, and not the last line of what Node prints.
+    assert!(found["hosts"][0]["remarks"].to_string().contains("Cannot find package 'tollgate'"), "{found:#}");
+}
+
+#[test]
+fn every_way_to_load_a_plugin_is_tried() {
+    let deny = "export default async () => ({ 'tool.execute.before': async () => { throw new Error('no'); } });";
+    for (config, file) in [
+        (json!({"plugin": ["tollgate"]}), ".cache/opencode/node_modules/tollgate/dist/opencode.js"),
+        (
+            json!({"plugin": [["tollgate@0.2.0", {"debug": true}]]}),
+            ".cache/opencode/packages/tollgate@0.2.0/node_modules/tollgate/dist/opencode.js",
+        ),
+        (json!({"plugin": ["../home/pkg/tollgate"]}), "pkg/tollgate/dist/opencode.js"),
+        (json!({"plugin": ["../home/pkg/tollgate/dist/opencode.js"]}), "pkg/tollgate/dist/opencode.js"),
+    ] {
+        let place = Place::new(&["claude-code"]);
+        fs::write(place.root().join("opencode.jsonc"), format!("// mine\n{config}")).unwrap();
+        let at =
+            |found: &Value| found["hosts"].as_array().unwrap().iter().find(|host| host["host"] == "opencode").unwrap().clone();
+        let found = at(&place.doctor().1);
+        let expected = if file.starts_with(".cache") { "installed, not proven" } else { "installed, but silent" };
+        assert_eq!(found["state"], expected, "{found:#}");
+        let file = place.home().join(file);
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(&file, deny).unwrap();
+        let about = r#"{"name": "tollgate", "type": "module", "exports": {"./server": {"default": "./dist/opencode.js"}}}"#;
+        fs::write(file.parent().unwrap().with_file_name("package.json"), about).unwrap();
+        let found = at(&place.doctor().1);
+        assert_eq!((&found["state"], &found["settings"]), (&json!("live"), &json!("opencode.jsonc")), "{found:#}");
+    }
 }

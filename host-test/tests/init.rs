@@ -45,9 +45,14 @@ impl Place {
 
     /// The exit code, standard output and standard error of a run in the repository.
     fn run(&self, words: &[&str]) -> (i32, String, String) {
+        self.run_in(&self.root(), words)
+    }
+
+    /// The same in another folder.
+    fn run_in(&self, here: &Path, words: &[&str]) -> (i32, String, String) {
         let folder = Path::new(env!("CARGO_BIN_EXE_tollgate")).parent().unwrap();
         let mut command = Command::new(env!("CARGO_BIN_EXE_tollgate"));
-        command.args(words).current_dir(self.root()).env_clear().env("HOME", self.home()).env("PATH", folder);
+        command.args(words).current_dir(here).env_clear().env("HOME", self.home()).env("PATH", folder);
         let output = command.stdin(Stdio::null()).output().unwrap();
         let text = |bytes| String::from_utf8(bytes).unwrap();
         (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
@@ -71,7 +76,7 @@ impl Place {
     }
 }
 
-const ALL: [&str; 12] = [
+const ALL: [&str; 14] = [
     "--host",
     "claude-code",
     "--host",
@@ -84,6 +89,8 @@ const ALL: [&str; 12] = [
     "copilot",
     "--host",
     "opencode",
+    "--host",
+    "qwen",
 ];
 
 fn with<'a>(words: &[&'a str], more: &[&'a str]) -> Vec<&'a str> {
@@ -95,7 +102,7 @@ fn every_host_is_wired_in_its_own_way() {
     let place = Place::new();
     let (code, out, err) = place.run(&with(&["init", "--yes"], &ALL));
     assert_eq!((code, err.as_str()), (0, ""), "{out}");
-    assert!(out.contains("Codex runs hooks only once you trust them"), "{out}");
+    assert!(out.contains("Codex: it runs hooks only once you trust them"), "{out}");
 
     let hook =
         |host: &str, timeout: u64| json!({"type": "command", "command": format!("tollgate hook {host}"), "timeout": timeout});
@@ -112,6 +119,11 @@ fn every_host_is_wired_in_its_own_way() {
     let codex: Value = serde_json::from_slice(&fs::read(place.home().join(".codex/hooks.json")).unwrap()).unwrap();
     assert_eq!(codex.as_object().unwrap().keys().collect::<Vec<_>>(), ["hooks"]);
     assert_eq!(codex["hooks"]["PreToolUse"], json!([{"hooks": [hook("codex", 30)]}]));
+    // It warns at every start where more is asked for.
+    assert_eq!(codex["hooks"]["SessionEnd"], json!([{"hooks": [hook("codex", 3)]}]));
+    // A program of which nothing is known but its record.
+    let qwen = place.json(".qwen/settings.json");
+    assert_eq!(qwen["hooks"]["PreToolUse"], json!([{"matcher": ".*", "hooks": [hook("qwen", 30_000)]}]));
     let cursor = place.json(".cursor/hooks.json");
     assert_eq!(cursor["version"], 1);
     assert_eq!(cursor["hooks"]["preToolUse"], json!([{"command": "tollgate hook cursor", "timeout": 30}]));
@@ -140,7 +152,9 @@ fn what_is_there_stays_and_a_second_run_changes_nothing() {
         assert!(lines.any(|now| now.trim_end_matches(',') == line.trim_end_matches(',')), "{line} is gone from\n{now}");
     }
     assert_eq!(place.json(".claude/settings.json")["hooks"]["PreToolUse"].as_array().unwrap().len(), 2);
-    assert_eq!(place.read(".claude/settings.json.tollgate-backup"), mine);
+    // Whoever adds everything to a commit adds no copy of what was there.
+    let beside: Vec<_> = place.files().into_keys().filter(|path| path.to_string_lossy().contains("settings.json.")).collect();
+    assert_eq!(beside, Vec::<PathBuf>::new());
     assert_eq!(place.read(".orchestration/active_intents.yaml"), "active_intents: []\n");
 
     let before = place.files();
@@ -196,22 +210,97 @@ fn what_was_changed_since_keeps_its_changes() {
 }
 
 #[test]
-fn nothing_is_half_done() {
+fn one_program_that_cannot_be_wired_does_not_stop_the_others() {
     for (path, text, said) in [
-        (".claude/settings.json", "{\n  // mine\n  \"model\": \"opus\"\n}\n", "comments would be lost"),
-        (".claude/settings.json", "{\"hooks\": []}", "no object"),
-        (".claude/settings.json", "{\"hooks\": {\"PreToolUse\": \"x\"}}", "no list"),
-        (".gemini", "not a folder", "cannot be"),
-        (".cursor/hooks.json/folder", "", "cannot be read"),
+        (".gemini/settings.json", "{\"hooks\": []}", "`hooks` is not an object"),
+        (".gemini/settings.json", "{\"hooks\": {\"BeforeTool\": \"x\"}}", "`hooks.BeforeTool` is not a list"),
+        (".gemini/settings.json", "{\"hooks\"", "is not valid JSON"),
+        (".gemini", "not a folder", "Not a directory"),
+        (".gemini/settings.json/folder", "", "Is a directory"),
     ] {
         let place = Place::new();
         place.write(path, text);
-        let before = place.files();
-        let (code, _, err) = place.run(&with(&["init", "--yes"], &ALL));
+        let (code, out, err) = place.run(&with(&["init", "--yes"], &ALL));
         assert_eq!(code, 2, "{path}: {err}");
-        assert!(err.contains(said) && err.to_lowercase().contains("nothing was changed"), "{path}: {err}");
-        assert_eq!(place.files(), before, "{path}");
+        assert!(err.contains("Gemini CLI: `.gemini/settings.json`") && err.contains(said), "{path}: {err}");
+        // Of that program nothing is written, of the others everything.
+        assert_eq!(place.read(path), text);
+        assert!(place.read(".claude/settings.json").contains("tollgate hook claude-code"), "{out}");
+        assert!(place.read(".qwen/settings.json").contains("tollgate hook qwen"), "{out}");
+        let before = place.files();
+        assert_eq!(place.run(&["init", "--undo", "--yes"]).0, 0);
+        assert!(place.files().len() < before.len());
+        assert!(!place.root().join(".claude").exists() && place.root().join(path).exists());
     }
+}
+
+#[test]
+fn a_file_that_may_not_be_written_is_noticed_before_anything_is() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let place = Place::new();
+    place.write(".gemini/settings.json", "{}");
+    fs::set_permissions(place.root().join(".gemini"), fs::Permissions::from_mode(0o555)).unwrap();
+    // Whoever may do everything is not kept from it.
+    if fs::write(place.root().join(".gemini/trial"), "").is_ok() {
+        return;
+    }
+    let (code, _, err) = place.run(&["init", "--yes", "--host", "claude-code", "--host", "gemini"]);
+    assert_eq!(code, 2, "{err}");
+    assert!(err.contains("Gemini CLI: `.gemini/settings.json` is left as it is: it cannot be written"), "{err}");
+    assert!(place.read(".claude/settings.json").contains("tollgate hook claude-code"));
+}
+
+#[test]
+fn comments_stay() {
+    let place = Place::new();
+    let mine = "{\n  // mine\n  \"model\": \"opus\", // the best\n}\n";
+    place.write(".claude/settings.json", mine);
+    assert_eq!(place.run(&["init", "--yes"]).0, 0);
+    let now = place.read(".claude/settings.json");
+    assert!(now.starts_with("{\n  // mine\n  \"model\": \"opus\", // the best\n  \"hooks\": {\n"), "{now}");
+    assert_eq!(place.run(&["init", "--undo", "--yes"]).0, 0);
+    assert_eq!(place.read(".claude/settings.json"), mine);
+}
+
+#[test]
+fn the_users_own_settings_serve_every_folder() {
+    let place = Place::new();
+    let below = place.root().join("packages/a");
+    fs::create_dir_all(&below).unwrap();
+    // Started there, Claude Code would not read the settings of the repository.
+    let (code, out, _) = place.run_in(&below, &["init", "--yes", "--host", "claude-code"]);
+    assert_eq!(code, 0);
+    assert!(out.contains("Claude Code: wired in ~/.claude/settings.json, your own settings: started in"), "{out}");
+    assert!(!place.root().join(".claude").exists());
+    assert_eq!(place.run(&["init", "--undo", "--yes"]).0, 0);
+    assert!(!place.home().join(".claude").exists());
+
+    let (_, out, _) = place.run(&["init", "--yes", "--host", "claude-code"]);
+    assert!(out.contains("Claude Code: wired in .claude/settings.json, which a team can commit; it is read only where"), "{out}");
+    let (_, out, _) = place.run(&["init", "--yes", "--host", "gemini", "--scope", "user"]);
+    assert!(out.contains("Gemini CLI: wired in ~/.gemini/settings.json, your own settings, for every folder"), "{out}");
+    let gemini: Value = serde_json::from_slice(&fs::read(place.home().join(".gemini/settings.json")).unwrap()).unwrap();
+    assert_eq!(gemini["mcpServers"]["tollgate"]["command"], "tollgate");
+}
+
+#[test]
+fn undo_is_about_one_workspace() {
+    let place = Place::new();
+    let other = place.root().with_file_name("other");
+    fs::create_dir_all(other.join(".git")).unwrap();
+    let before = place.files();
+    assert_eq!(place.run(&["init", "--yes", "--host", "codex"]).0, 0);
+    assert_eq!(place.run_in(&other, &["init", "--yes", "--host", "codex"]).0, 0);
+    let hooks = fs::read(place.home().join(".codex/hooks.json")).unwrap();
+    let (code, out, err) = place.run(&["init", "--undo", "--yes"]);
+    assert_eq!(code, 0, "{err}");
+    assert!(out.contains("used by another workspace, stays: ~/.codex/hooks.json"), "{out}");
+    assert!(err.contains(&format!("because {} uses it too", other.display())), "{err}");
+    assert_eq!(fs::read(place.home().join(".codex/hooks.json")).unwrap(), hooks);
+    assert!(!place.root().join(".orchestration").exists());
+    let (code, _, err) = place.run_in(&other, &["init", "--undo", "--yes"]);
+    assert_eq!((code, err.as_str()), (0, ""));
+    assert_eq!(place.files(), before);
 }
 
 #[test]

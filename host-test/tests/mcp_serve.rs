@@ -77,7 +77,10 @@ fn every_tool_answers_from_the_gate() {
 
         let tools = client.list_all_tools().await.unwrap();
         let names: Vec<&str> = tools.iter().map(|tool| tool.name.as_ref()).collect();
-        assert_eq!(names, ["select_active_intent", "list_intents", "intent_context", "recent_trace"]);
+        let offered = ["select_active_intent", "clear_active_intent", "list_intents", "intent_context", "recent_trace"];
+        assert_eq!(names, offered);
+        let hints = |tool: &rmcp::model::Tool| tool.annotations.as_ref().unwrap().read_only_hint;
+        assert_eq!(tools.iter().filter_map(hints).collect::<Vec<_>>(), [false, false, true, true, true]);
         assert_eq!(tools[0].input_schema["required"], json!(["intent_id"]));
 
         let (_, none) = said(&client, "intent_context", json!({})).await;
@@ -104,14 +107,15 @@ fn every_tool_answers_from_the_gate() {
                 true,
                 "`intent_id` of `select_active_intent` cannot be 1; give a text",
             ),
-            ("select_active_intent", json!({"intent": "INT-001"}), true, "has no argument `intent`; it takes: `intent_id`"),
-            ("list_intents", json!({}), false, r#""name":"Billing""#),
+            ("select_active_intent", json!({"goal": "INT-001"}), true, "has no argument `goal`; it takes: `intent_id`"),
+            ("list_intents", json!({}), false, r#""name": "Billing""#),
+            ("list_intents", json!({}), false, r#""active": "INT-001""#),
             ("list_intents", json!({"all": true}), true, "has no argument `all`; it takes: none"),
             ("intent_context", json!({}), false, "src/auth/**"),
             ("intent_context", json!({"intent_id": "INT-002"}), false, "src/billing/**"),
             ("intent_context", json!({"intent_id": "x"}), true, "there is no intent `x`"),
             ("recent_trace", json!({}), false, "src/auth/a.ts"),
-            ("recent_trace", json!({"file": "src/other.ts", "limit": 5}), false, r#""entries":[]"#),
+            ("recent_trace", json!({"file": "src/other.ts", "limit": 5}), false, r#""entries": []"#),
             (
                 "recent_trace",
                 json!({"limit": 0}),
@@ -125,6 +129,9 @@ fn every_tool_answers_from_the_gate() {
         }
         let structured = call(&client, "list_intents", json!({})).await.unwrap().structured_content.unwrap();
         assert_eq!(structured["intents"][0]["id"], "INT-001");
+        assert_eq!(said(&client, "clear_active_intent", json!({})).await, (false, "No intent is active now.".to_owned()));
+        assert!(said(&client, "intent_context", json!({})).await.0);
+        assert!(!said(&client, "select_active_intent", json!({"intent_id": "INT-001"})).await.0);
         let Err(ServiceError::McpError(fault)) = call(&client, "delete_intent", json!({})).await else { panic!() };
         assert!(fault.message.contains("`delete_intent`") && fault.message.contains("list_intents"), "{fault}");
 

@@ -147,6 +147,8 @@ fn commits() {
     git(&place.root(), &["checkout", "-qb", "side"]);
     git(&place.root(), &["commit", "-qm", "The second", "--allow-empty"]);
     assert_eq!(watch.ended(), ended("commit", "success", ""));
+    let told: Value = serde_json::from_str(&place.read("told").unwrap()).unwrap();
+    assert_eq!((&told["data"]["branch"], &told["data"]["repo_root"]), (&json!("side"), &json!(".")));
     assert_eq!(watch.end(), Vec::<Value>::new());
 }
 

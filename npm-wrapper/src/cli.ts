@@ -6,6 +6,9 @@ const USAGE = `Usage: tollgate COMMAND
 
   hook PROGRAM [--event NAME]   Answer one event of an agent program: its JSON on standard input, the answer on standard output
   eval --workspace DIR          Answer JSON lines from standard input: one object in, one object out
+  init [--host NAME] [--undo]   Wire the agent programs in use to the gate, once you have seen how; or take it back
+  doctor                        Prove that each of them really asks the gate
+  mcp-serve                     Offer intents and ledger as tools of an MCP server, on standard input and output
   intents list|check|select ID  Show, check and select what the agents work for
   trace [list]|verify|export|map
                                 Show, check and export what the agents changed
@@ -15,6 +18,9 @@ Exit codes: 0 done, 1 the answer is no, 2 it could not be done.`;
 const COMMANDS: Record<string, () => Promise<{ main(args: string[]): Promise<number> }>> = {
   hook: () => import('./cli/hook.js'),
   eval: () => import('./cli/eval.js'),
+  init: () => import('./cli/init.js'),
+  doctor: () => import('./cli/doctor.js'),
+  'mcp-serve': () => import('./cli/mcp_serve.js'),
   intents: () => import('./cli/intents.js'),
   trace: () => import('./cli/trace.js'),
 };

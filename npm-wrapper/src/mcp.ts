@@ -1,4 +1,5 @@
-// MCP servers that lookups ask. A file of its own in the package, because it carries a client that few need. Its timers keep no
+// MCP servers that lookups ask, and a server for the gate's own tools. A file of its own in the package, because it carries a client
+// and a server that few need. Its timers keep no
 // process alive: `build.mjs` sees to that.
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
@@ -8,6 +9,8 @@ import type { Socket } from 'node:net';
 import { Transform } from 'node:stream';
 import type { LookupAnswer, LookupProgram, McpRequest } from './calls.js';
 import { keep, killTree, start, untilExit } from './process.js';
+
+export { serve } from './mcp_server.js';
 
 /** A server that is not ready after so long is given up. A package may have to be fetched first. */
 const GET_READY_MS = 60_000;

@@ -30,10 +30,12 @@ const RANGES: usize = 100;
 /// How much of a file is looked at for a NUL.
 const HEAD: usize = 8192;
 
-/// Lines put in, counted from 0 where the difference begins; where `start == end`, lines were only taken out there.
-struct Hunk {
-    start: usize,
-    end: usize,
+/// Lines put in, counted from 0; where `start == end`, lines were only taken out there.
+pub(crate) struct Hunk {
+    pub(crate) start: usize,
+    pub(crate) end: usize,
+    /// How many lines were taken out there.
+    pub(crate) taken: usize,
 }
 
 /// The lines of `after` that differ from `before`; where lines were only taken out, the line that now stands there, or
@@ -43,23 +45,32 @@ pub fn changed(before: &[u8], after: &[u8]) -> Vec<LineRange> {
     if before == after || binary(before) || binary(after) {
         return Vec::new();
     }
+    let (hunks, last) = differences(before, after);
+    ranges(&hunks, last)
+}
+
+/// Where two texts differ, and the last line of `after` that a difference touches, counted from 1.
+pub(crate) fn differences(before: &[u8], after: &[u8]) -> (Vec<Hunk>, usize) {
     let (head, tail) = common(before, after);
     let old = before.get(head..before.len() - tail).unwrap_or_default();
     let new = after.get(head..after.len() - tail).unwrap_or_default();
     let (removed, added) = (line_count(old), line_count(new));
     let searched = removed > 0 && added > 0 && removed.max(added) <= LINES;
     let hunks = if searched { hunks(&lines(old), &lines(new)) } else { None };
-    let hunks = hunks.unwrap_or_else(|| vec![Hunk { start: 0, end: added }]);
+    let mut hunks = hunks.unwrap_or_else(|| vec![Hunk { start: 0, end: added, taken: removed }]);
     let skipped = line_count(after.get(..head).unwrap_or_default());
-    ranges(&hunks, skipped, skipped + added + usize::from(tail > 0))
+    for hunk in &mut hunks {
+        (hunk.start, hunk.end) = (hunk.start + skipped, hunk.end + skipped);
+    }
+    (hunks, skipped + added + usize::from(tail > 0))
 }
 
-/// The hunks as ranges, after `skipped` lines and up to line `last`.
-fn ranges(hunks: &[Hunk], skipped: usize, last: usize) -> Vec<LineRange> {
+/// The hunks as ranges, up to line `last`.
+fn ranges(hunks: &[Hunk], last: usize) -> Vec<LineRange> {
     let mut ranges: Vec<LineRange> = Vec::new();
     for hunk in hunks {
-        let start = (skipped + hunk.start + 1).min(last) as u32;
-        let end = start.max((skipped + hunk.end) as u32);
+        let start = (hunk.start + 1).min(last) as u32;
+        let end = start.max(hunk.end as u32);
         let full = ranges.len() == RANGES;
         match ranges.last_mut() {
             Some(previous) if full || start <= previous.end + 1 => previous.end = previous.end.max(end),
@@ -146,9 +157,10 @@ fn trace(rows: &[Vec<u32>], mut entry: usize, mut passed: usize, mut reached: us
         let equal = passed - landed;
         let end = reached - equal;
         let start = end - usize::from(put_in);
+        let taken = usize::from(!put_in);
         match hunks.last_mut() {
-            Some(later) if equal == 0 => later.start = start,
-            _ => hunks.push(Hunk { start, end }),
+            Some(later) if equal == 0 => (later.start, later.taken) = (start, later.taken + taken),
+            _ => hunks.push(Hunk { start, end, taken }),
         }
         entry -= usize::from(!put_in);
         passed = landed - usize::from(!put_in);

@@ -12,13 +12,15 @@
 //! | `step` `{now_ms, inputs}` | `{commands, next_deadline_ms}`: `engine.step` as JSON, see [`crate::engine`] |
 //!
 //! `augment.rs` has those behind `tollgate augment` and `tollgate concepts`, `hooks.rs` those behind `tollgate hooks`, `intents.rs` those behind `tollgate intents`,
-//! `own_tools.rs` those behind Tollgate's own tools, `trace.rs` those behind `tollgate trace`.
+//! `own_tools.rs` those behind Tollgate's own tools, `trace.rs` those behind `tollgate trace`, `wiring.rs` those behind `tollgate init` and
+//! `tollgate doctor`.
 
 mod augment;
 mod hooks;
 mod intents;
 mod own_tools;
 mod trace;
+mod wiring;
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -110,6 +112,7 @@ const OPS: &[&str] = &[
     "map",
     "archive",
     "revert",
+    "wiring",
 ];
 
 /// A field, what it must be, and whether a value is that.
@@ -238,6 +241,7 @@ fn answer(gate: &mut Gate, op: &str, fields: Map<String, Value>) -> Result<Value
         }
         "augment" | "plan-lookups" | "concepts" => augment::answer(gate, op, fields),
         "event" | "hooks" => hooks::answer(gate, op, fields),
+        "wiring" => wiring::answer(gate, op, fields),
         _ => match intents::answer(gate, op).map(Ok).or_else(|| own_tools::answer(gate, op, &fields)) {
             Some(answer) => answer,
             None => trace::answer(gate, op, fields).unwrap_or_else(|| Err(Fault::UnknownOp(op.to_owned()))),

@@ -30,12 +30,12 @@ pub(super) static PROGRAM: Program = Program {
     }),
     wiring: Some(Wiring {
         form: Form::Nested,
-        signs: &[Place::Workspace(".claude"), Place::Home(".claude")],
+        signs: &[Place::Workspace(".claude"), own("")],
         commands: &["claude"],
         settings: &[
             Settings { place: Place::Workspace(".claude/settings.json"), holds: Holds::Hooks, reach: Reach::StartFolder },
             Settings { place: Place::Workspace(".claude/settings.local.json"), holds: Holds::Hooks, reach: Reach::StartFolder },
-            Settings { place: Place::Home(".claude/settings.json"), holds: Holds::Hooks, reach: Reach::Everywhere },
+            Settings { place: own("settings.json"), holds: Holds::Hooks, reach: Reach::Everywhere },
         ],
         events: &[
             "PreToolUse",
@@ -67,6 +67,11 @@ pub(super) static PROGRAM: Program = Program {
     processes: &["claude", "claude-code"],
     variables: &["CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT"],
 };
+
+/// A path in the folder that Claude Code keeps for itself.
+const fn own(path: &'static str) -> Place {
+    Place::Own { variable: "CLAUDE_CONFIG_DIR", folder: ".claude", path }
+}
 
 const MOMENTS: &[(&str, Moment)] = &[
     ("PreToolUse", Moment::BeforeTool),

@@ -42,10 +42,10 @@ pub(super) static PROGRAM: Program = Program {
         // It gives the end of a session three seconds, and warns at every start where more is asked for.
         timeout: Timeout { shorter: &[(Moment::SessionEnd, 3)], ..Timeout::SECONDS },
         switches: &[],
-        trust: Some(Trust::Hooks(own("config.toml"))),
+        trust: Some(Trust::Hooks { file: own("config.toml"), remedy: "open `/hooks` in Codex and trust the hooks of Tollgate" }),
         servers: None,
         note: Some(
-            "Codex runs hooks only once you trust them: open `/hooks` in Codex and trust those of Tollgate; \
+            "it runs hooks only once you trust them: open `/hooks` in Codex and trust those of Tollgate; \
              for its tools, run `codex mcp add tollgate -- tollgate mcp-serve`",
         ),
         canary: Canary::Command { payload: canary, denial: hook_specific::DENIAL },

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use super::Act::{Edits, Executes, Inert, MakesFolders, Opaque, Patches, PowerShell, Reads, Shell, Types, Writes};
 use super::Kind::{Command, Flag, Function, List, Number, Patch, Path, Paths, Text, Typed};
 use super::payload::{self, Spelling};
-use super::wiring::{Canary, Form, Holds, Place, Reach, Settings, Timeout};
+use super::wiring::{Canary, Form, Holds, Place, Reach, Settings, Timeout, Trust};
 use super::{Answer, Dialect, Ending, Event, Kind, Limit, Moment, Program, Speech, Tool, Wiring, hook_specific};
 
 pub(super) static PROGRAM: Program = Program {
@@ -32,26 +32,34 @@ pub(super) static PROGRAM: Program = Program {
     }),
     wiring: Some(Wiring {
         form: Form::Shells,
-        signs: &[Place::Workspace(".github/hooks"), Place::Workspace(".github/copilot-instructions.md"), Place::Home(".copilot")],
+        signs: &[Place::Workspace(".github/hooks"), Place::Workspace(".github/copilot-instructions.md"), own("")],
         commands: &["copilot"],
         settings: &[
             Settings { place: Place::Workspace(".github/hooks/tollgate.json"), holds: Holds::Hooks, reach: Reach::Project },
             Settings { place: Place::Workspace(".github/hooks"), holds: Holds::HookFiles, reach: Reach::Project },
-            Settings { place: Place::Home(".copilot/hooks"), holds: Holds::HookFiles, reach: Reach::Everywhere },
+            Settings { place: own("hooks"), holds: Holds::HookFiles, reach: Reach::Everywhere },
         ],
         events: &["preToolUse", "postToolUse", "sessionStart", "userPromptSubmitted", "sessionEnd"],
         every: None,
         timeout: Timeout::SECONDS,
         switches: &[],
-        trust: None,
+        trust: Some(Trust::FolderList {
+            file: own("config.json"),
+            remedy: "trust it when Copilot asks at its start, or add it to `trustedFolders` in ~/.copilot/config.json",
+        }),
         servers: None,
-        note: Some("for Tollgate's tools in Copilot, add the MCP server `tollgate mcp-serve` with `/mcp add`"),
+        note: Some("for Tollgate's tools, add the MCP server `tollgate mcp-serve` with `/mcp add`"),
         canary: Canary::Command { payload: canary, denial: ("/permissionDecision", "deny") },
     }),
     controls: &[Place::Workspace(".github/hooks"), Place::Home(".copilot/hooks"), Place::Home(".copilot/config.json")],
     processes: &["copilot"],
     variables: &[],
 };
+
+/// A path in the folder that Copilot keeps for itself.
+const fn own(path: &'static str) -> Place {
+    Place::Own { variable: "COPILOT_HOME", folder: ".copilot", path }
+}
 
 const SPELLING: Spelling = Spelling {
     event: &["hook_event_name", "hookEventName"],

@@ -45,6 +45,7 @@ pub(super) static PROGRAM: Program = Program {
             variable: "GEMINI_CLI_TRUSTED_FOLDERS_PATH",
             setting: "/security/folderTrust/enabled",
             default: true,
+            remedy: "trust the folder when Gemini CLI asks at its start",
         }),
         servers: Some(Place::Workspace(".gemini/settings.json")),
         note: None,

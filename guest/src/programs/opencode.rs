@@ -37,7 +37,7 @@ pub(super) static PROGRAM: Program = Program {
             Place::Workspace(".opencode"),
             Place::Workspace("opencode.json"),
             Place::Workspace("opencode.jsonc"),
-            Place::Home(".config/opencode"),
+            config("opencode"),
         ],
         commands: &["opencode"],
         settings: &[
@@ -48,14 +48,10 @@ pub(super) static PROGRAM: Program = Program {
             Settings { place: Place::Workspace("opencode.jsonc"), holds: Holds::PluginList, reach: Reach::Project },
             Settings { place: Place::Workspace(".opencode/opencode.json"), holds: Holds::PluginList, reach: Reach::Project },
             Settings { place: Place::Workspace(".opencode/opencode.jsonc"), holds: Holds::PluginList, reach: Reach::Project },
-            Settings { place: Place::Home(".config/opencode/plugin"), holds: Holds::Plugins, reach: Reach::Everywhere },
-            Settings { place: Place::Home(".config/opencode/plugins"), holds: Holds::Plugins, reach: Reach::Everywhere },
-            Settings { place: Place::Home(".config/opencode/opencode.json"), holds: Holds::PluginList, reach: Reach::Everywhere },
-            Settings {
-                place: Place::Home(".config/opencode/opencode.jsonc"),
-                holds: Holds::PluginList,
-                reach: Reach::Everywhere,
-            },
+            Settings { place: config("opencode/plugin"), holds: Holds::Plugins, reach: Reach::Everywhere },
+            Settings { place: config("opencode/plugins"), holds: Holds::Plugins, reach: Reach::Everywhere },
+            Settings { place: config("opencode/opencode.json"), holds: Holds::PluginList, reach: Reach::Everywhere },
+            Settings { place: config("opencode/opencode.jsonc"), holds: Holds::PluginList, reach: Reach::Everywhere },
         ],
         events: &["tool.execute.before"],
         every: None,
@@ -63,7 +59,7 @@ pub(super) static PROGRAM: Program = Program {
         switches: &[],
         trust: None,
         servers: None,
-        note: Some("OpenCode finds the plugin in the npm package `tollgate`: run `npm install --prefix .opencode tollgate`"),
+        note: Some("it finds the plugin in the npm package `tollgate`: run `npm install --prefix .opencode tollgate`"),
         canary: Canary::Script(SCRIPT),
     }),
     controls: &[
@@ -75,6 +71,11 @@ pub(super) static PROGRAM: Program = Program {
     processes: &["opencode", "opencode-ai", "kilo"],
     variables: &["OPENCODE", "OPENCODE_PID"],
 };
+
+/// A path in the folder for settings of every program.
+const fn config(path: &'static str) -> Place {
+    Place::Own { variable: "XDG_CONFIG_HOME", folder: ".config", path }
+}
 
 const MOMENTS: &[(&str, Moment)] = &[
     ("tool.execute.before", Moment::BeforeTool),
@@ -101,22 +102,7 @@ const PLUGIN: &str = "// Lets every tool call of OpenCode pass Tollgate. Made by
                       export { default } from 'tollgate/opencode';\n";
 
 /// Loads a plugin as OpenCode does and lets it see the call: whoever denies, throws.
-const SCRIPT: &str = "\
-import { pathToFileURL } from 'node:url';
-const [file, directory] = process.argv.slice(2);
-const loaded = (await import(pathToFileURL(file).href)).default;
-const plugin = typeof loaded === 'function' ? loaded : loaded.server;
-const hooks = await plugin({ directory, worktree: directory, project: { id: 'canary', worktree: directory }, client: {} });
-const input = { tool: 'write', sessionID: 'tollgate-doctor', callID: 'canary' };
-let said = 'allowed';
-try {
-  await hooks['tool.execute.before'](input, { args: { filePath: directory + '/canary.txt', content: 'canary' } });
-} catch (error) {
-  said = String(error.message).includes('so nothing is known about the call') ? 'failing' : 'denied';
-}
-console.log(said);
-process.exit(0);
-";
+const SCRIPT: &str = include_str!("opencode_canary.mjs");
 
 fn read(payload: Value, named: Option<&str>) -> Event {
     let Value::Object(mut fields) = payload else {

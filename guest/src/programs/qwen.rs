@@ -53,6 +53,7 @@ pub(super) static PROGRAM: Program = Program {
             variable: "QWEN_CODE_TRUSTED_FOLDERS_PATH",
             setting: "/security/folderTrust/enabled",
             default: false,
+            remedy: "trust the folder when Qwen Code asks at its start",
         }),
         servers: Some(Place::Workspace(".qwen/settings.json")),
         note: None,

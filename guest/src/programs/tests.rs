@@ -246,9 +246,7 @@ fn settings_are_controls() {
         |path: &str, control: &str| path.strip_prefix(control).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
     for program in PROGRAMS {
         let Some(wiring) = &program.wiring else { continue };
-        let trust = wiring.trust.map(|trust| match trust {
-            wiring::Trust::Hooks(file) | wiring::Trust::Folders { file, .. } => file,
-        });
+        let trust = wiring.trust.map(wiring::Trust::file);
         for place in wiring.settings.iter().map(|settings| settings.place).chain(trust) {
             let known = |control: &Place| match (place, *control) {
                 (Place::Workspace(path), Place::Workspace(control)) | (Place::Home(path), Place::Home(control)) => {

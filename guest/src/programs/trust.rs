@@ -90,6 +90,20 @@ pub fn folder_trust(trusted: &Value, folder: &str) -> TrustState {
     }
 }
 
+/// Whether Copilot trusts a folder, by its `config.json`, in which those are listed that it trusts, with what is below them.
+pub fn listed_trust(config: &Value, folder: &str) -> TrustState {
+    let lists = LISTS.iter().filter_map(|name| config.get(name)?.as_array());
+    let mut listed = lists.flatten().filter_map(Value::as_str).map(|path| path.replace('\\', "/"));
+    let holds = |path: String| {
+        let below = folder.strip_prefix(path.trim_end_matches('/'));
+        !path.is_empty() && below.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    if listed.any(holds) { TrustState::Trusted } else { TrustState::Undecided }
+}
+
+/// What Copilot calls the list now, and what it called it before.
+const LISTS: &[&str] = &["trustedFolders", "trusted_folders"];
+
 /// `PreToolUse` as `pre_tool_use`.
 fn snake(event: &str) -> String {
     let mut name = String::new();
@@ -191,5 +205,22 @@ mod tests {
             assert_eq!(folder_trust(&trusted, folder), expected, "{folder}");
         }
         assert_eq!(folder_trust(&Value::Null, "/w"), TrustState::Undecided);
+    }
+
+    #[test]
+    fn listed_folders() {
+        for (config, folder, expected) in [
+            (json!({"trustedFolders": ["/x", "/w"]}), "/w", TrustState::Trusted),
+            (json!({"trusted_folders": ["/w/"]}), "/w/deep/er", TrustState::Trusted),
+            (json!({"trustedFolders": ["C:\\w"]}), "C:/w", TrustState::Trusted),
+            (json!({"trustedFolders": ["/"]}), "/w", TrustState::Trusted),
+            (json!({"trustedFolders": ["/w"]}), "/wide", TrustState::Undecided),
+            (json!({"trustedFolders": ["/w/deep"]}), "/w", TrustState::Undecided),
+            (json!({"trustedFolders": [""]}), "/w", TrustState::Undecided),
+            (json!({"trustedFolders": "/w"}), "/w", TrustState::Undecided),
+            (Value::Null, "/w", TrustState::Undecided),
+        ] {
+            assert_eq!(listed_trust(&config, folder), expected, "{config} {folder}");
+        }
     }
 }

@@ -139,7 +139,12 @@ impl Timeout {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Trust {
     /// A person trusts each hook; its digest then stands in a TOML file, see [`hook_trust`](super::trust::hook_trust).
-    Hooks(Place),
+    Hooks {
+        /// The TOML file.
+        file: Place,
+        /// What a person does to trust a hook.
+        remedy: &'static str,
+    },
     /// A person trusts the folder; see [`folder_trust`](super::trust::folder_trust).
     Folders {
         /// The file that lists the folders.
@@ -150,7 +155,34 @@ pub enum Trust {
         setting: &'static str,
         /// Whether it is where they do not say.
         default: bool,
+        /// What a person does to trust a folder.
+        remedy: &'static str,
     },
+    /// The same, where the folders stand in a list of a JSON file; see [`listed_trust`](super::trust::listed_trust). It is asked
+    /// for only where the program itself is installed, and not just an editor that reads its hooks.
+    FolderList {
+        /// The JSON file.
+        file: Place,
+        /// What a person does to trust a folder.
+        remedy: &'static str,
+    },
+}
+
+impl Trust {
+    /// The file in which the program keeps whom it trusts.
+    pub fn file(self) -> Place {
+        match self {
+            Self::Hooks { file, .. } | Self::Folders { file, .. } | Self::FolderList { file, .. } => file,
+        }
+    }
+
+    /// The variable that names another file.
+    pub fn variable(self) -> Option<&'static str> {
+        match self {
+            Self::Folders { variable, .. } => Some(variable),
+            Self::Hooks { .. } | Self::FolderList { .. } => None,
+        }
+    }
 }
 
 /// A call that must be denied, sent the way the program would send it.
@@ -163,8 +195,9 @@ pub enum Canary {
         /// Where a denial stands in the answer, and how it reads.
         denial: (&'static str, &'static str),
     },
-    /// A script of JavaScript that loads a plugin as the program does and prints `denied`, `allowed` or `failing`. Its arguments
-    /// are the plugin and the workspace's root.
+    /// A script of JavaScript that loads a plugin as the program does and prints `denied`, `allowed`, `failing` or, where the
+    /// plugin is not installed yet, `absent`. Its arguments are the plugin as the program names it, the folder that relative
+    /// paths count from, and the workspace's root.
     Script(&'static str),
 }
 
@@ -212,6 +245,24 @@ impl Program {
         let hook = format!(" hook {}", self.name());
         let behind = command.find(&hook).and_then(|at| command.get(at + hook.len()..));
         command.contains("tollgate") && behind.is_some_and(|rest| rest.is_empty() || rest.starts_with(char::is_whitespace))
+    }
+
+    /// Whether a plugin, as a list of plugins names it, is Tollgate's: the package by its name, its folder, or a file of it.
+    pub fn is_our_plugin(&self, named: &str) -> bool {
+        let mut names = named.split(['/', '\\']);
+        let last = named.rsplit(['/', '\\']).next().unwrap_or_default();
+        let is_package = |name: &str| name == "tollgate" || name.starts_with("tollgate@");
+        names.any(is_package) || last.starts_with("tollgate.") || last == "opencode.bundle.js"
+    }
+
+    /// Whether a plugin's file is Tollgate's, by its name or by the module that it takes from the package.
+    pub fn is_our_plugin_file(&self, path: &str, text: &str) -> bool {
+        let module = match self.wiring.as_ref().map(|wiring| wiring.form) {
+            Some(Form::Plugin(plugin)) => plugin.split('\'').nth(1).unwrap_or_default(),
+            _ => return false,
+        };
+        let last = path.rsplit(['/', '\\']).next().unwrap_or_default();
+        last.starts_with("tollgate.") || text.contains(module)
     }
 
     /// Whether an entry of an event's list is Tollgate's.

@@ -15,13 +15,13 @@ pub(crate) mod hooks;
 pub(crate) mod init;
 pub(crate) mod intents;
 mod interrupt;
+mod look;
 pub(crate) mod mcp_serve;
 mod person;
 mod place;
 mod screen;
 pub(crate) mod trace;
 pub(crate) mod watch;
-mod wiring;
 
 use std::io::{self, Write as _};
 use std::process::ExitCode;

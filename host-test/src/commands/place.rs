@@ -126,6 +126,11 @@ impl Folders {
         builder(&self.root, self.home_named.as_deref(), self.state.as_deref())
     }
 
+    /// The folder where a program would be started from here.
+    pub(super) fn start(&self) -> PathBuf {
+        here().and_then(|here| here.canonicalize().map_err(Stop::fault)).unwrap_or_else(|_| self.root.clone())
+    }
+
     /// The folder for what is kept of this workspace.
     pub(super) fn state_folder(&self) -> Result<PathBuf, Stop> {
         tollgate::state_of(&self.root, self.home_named.as_deref(), self.state.as_deref()).map_err(Stop::fault)

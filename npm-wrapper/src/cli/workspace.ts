@@ -39,12 +39,16 @@ const OPTIONS = {
   help: { type: 'boolean', short: 'h' },
 } as const;
 
-/** Runs a command on the gate of its workspace. The exit code: 0 done, 1 the answer is no, 2 it could not be done. */
+/**
+ * Runs a command on the gate of its workspace. The exit code: 0 done, 1 the answer is no, 2 it could not be done. For a command
+ * that sets a workspace up it is `here` where there is none yet.
+ */
 export async function onGate<Options extends NonNullable<ParseArgsConfig['options']>>(
   args: string[],
   options: Options,
   usage: string,
   command: (opened: Opened, words: string[], values: Partial<Record<keyof Options, string>>) => boolean | Promise<boolean>,
+  here = false,
 ): Promise<number> {
   let json = false;
   try {
@@ -54,7 +58,7 @@ export async function onGate<Options extends NonNullable<ParseArgsConfig['option
       return 0;
     }
     json = values.json === true;
-    const opened = open(values, json);
+    const opened = open(values, json, here);
     const done = await command(opened, positionals, values as Partial<Record<keyof Options, string>>);
     await opened.gate.close();
     return done ? 0 : 1;
@@ -74,10 +78,10 @@ function parsed(args: string[], options: NonNullable<ParseArgsConfig['options']>
   }
 }
 
-function open(values: Record<string, string | boolean | undefined>, json: boolean): Opened {
+function open(values: Record<string, string | boolean | undefined>, json: boolean, here: boolean): Opened {
   const named = (name: string) => (typeof values[name] === 'string' ? values[name] : undefined);
   const [home, state] = [named('home'), named('state')];
-  const workspace = named('workspace') ?? nearest(process.cwd(), home ?? os.homedir());
+  const workspace = named('workspace') ?? nearest(process.cwd(), home ?? os.homedir(), here);
   const log = (level: string, message: string) => {
     if (level === 'warn' || level === 'error') say(`${level}: ${message}`);
   };
@@ -92,7 +96,7 @@ function open(values: Record<string, string | boolean | undefined>, json: boolea
 }
 
 /** The nearest folder upwards that looks like a workspace. */
-function nearest(here: string, home: string): string {
+function nearest(here: string, home: string, orHere: boolean): string {
   const real = (folder: string) => (fs.existsSync(folder) ? fs.realpathSync.native(folder) : path.resolve(folder));
   const [start, own] = [real(here), real(home)];
   for (let folder = start; ; folder = path.dirname(folder)) {
@@ -101,6 +105,7 @@ function nearest(here: string, home: string): string {
     if (MARKS.some(isMarked)) return folder;
     if (folder === path.dirname(folder)) break;
   }
+  if (orHere) return start;
   const marks = '.orchestration/, .tollgate/ or .git';
   throw new Stop(`neither \`${start}\` nor a folder above it has ${marks}; name the workspace with --workspace DIR`);
 }

@@ -1,49 +1,68 @@
-//! A file that is to become another: shown, written together with others or not at all, and taken back.
+//! A file that is to become another: written together with others or not at all.
 
 use std::fs::{self, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use sha2::{Digest as _, Sha256};
+use serde_json::Value;
 
 use super::super::Stop;
+use super::super::ask::texts;
 
 /// A file that is to become another.
 #[derive(Debug, Clone)]
 pub(super) struct Change {
     pub(super) path: PathBuf,
+    /// The path as the gate names it.
+    pub(super) named: String,
+    /// The path as people read it.
+    pub(super) shown: String,
     /// What stands there; nothing where there is no file.
     pub(super) before: Option<String>,
-    pub(super) after: String,
+    /// What will; nothing where the file goes.
+    pub(super) after: Option<String>,
+    /// The difference, a line each.
+    pub(super) diff: Vec<String>,
 }
 
-/// What a file says; nothing where there is none.
-pub(super) fn read(path: &Path) -> Result<Option<String>, Stop> {
-    match fs::read_to_string(path) {
-        Ok(text) => Ok(Some(text)),
-        Err(fault) if fault.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(fault) => Err(Stop::Fault(format!("`{}` cannot be read: {fault}; nothing was changed", path.display()))),
+impl Change {
+    /// A change in the gate's words; none where they are strange.
+    pub(super) fn read(change: &Value) -> Option<Self> {
+        let text = |name: &str| change.get(name)?.as_str().map(str::to_owned);
+        let named = text("path")?;
+        let diff = texts(change, "diff").into_iter().map(str::to_owned).collect();
+        let (path, shown) = (PathBuf::from(&named), text("shown")?);
+        Some(Self { path, named, shown, before: text("before"), after: text("after"), diff })
+    }
+
+    /// Why the file cannot be written; none where nothing speaks against it.
+    pub(super) fn obstacle(&self) -> Option<String> {
+        let tried = match self.path.ancestors().skip(1).find(|folder| folder.symlink_metadata().is_ok()) {
+            Some(folder) => tempfile::Builder::new().prefix(".tollgate-").tempfile_in(folder).map(drop),
+            None => Ok(()),
+        };
+        // A folder that may be written in does not make a file one that may be written.
+        let opened = || if self.before.is_some() { OpenOptions::new().append(true).open(&self.path).map(drop) } else { Ok(()) };
+        tried.and_then(|()| opened()).err().map(|why| why.to_string())
     }
 }
 
-/// Where the content before stays.
-pub(super) fn backup_of(path: &Path) -> PathBuf {
-    beside(path, "tollgate-backup")
-}
-
-pub(super) fn digest(text: &str) -> String {
-    let hex: String = Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect();
-    format!("sha256:{hex}")
+/// What a file says; nothing where there is none.
+pub(super) fn read(path: &Path) -> io::Result<Option<String>> {
+    match fs::read_to_string(path) {
+        Ok(text) => Ok(Some(text)),
+        Err(fault) if fault.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(fault) => Err(fault),
+    }
 }
 
 /// Writes everything, or nothing: whatever can fail is tried before the first file changes.
-pub(super) fn write_all(changes: &[Change]) -> Result<Vec<PathBuf>, Stop> {
+pub(super) fn write_all(changes: &[Change]) -> Result<(), Stop> {
     let mut made = Vec::new();
     let prepared = changes.iter().try_for_each(|change| prepare(change, &mut made));
-    let written = prepared.and_then(|()| replace_all(changes));
-    written.map(|()| made.clone()).map_err(|(path, fault)| {
+    prepared.and_then(|()| replace_all(changes)).map_err(|(path, fault)| {
         for change in changes {
-            let _ = fs::remove_file(beside(&change.path, "tollgate-new"));
+            let _ = fs::remove_file(beside(&change.path));
         }
         made.iter().rev().for_each(|folder| drop(fs::remove_dir(folder)));
         Stop::Fault(format!("`{}` cannot be written: {fault}; nothing was changed", path.display()))
@@ -55,6 +74,10 @@ type Failed = (PathBuf, io::Error);
 /// Puts the new content beside the file.
 fn prepare(change: &Change, made: &mut Vec<PathBuf>) -> Result<(), Failed> {
     let failed = |fault| (change.path.clone(), fault);
+    if read(&change.path).map_err(failed)? != change.before {
+        return Err(failed(io::Error::other("it has changed since it was shown")));
+    }
+    let Some(after) = &change.after else { return Ok(()) };
     let parent = change.path.parent().unwrap_or(Path::new("."));
     for folder in parent.ancestors().collect::<Vec<_>>().into_iter().rev().filter(|folder| !folder.as_os_str().is_empty()) {
         match fs::create_dir(folder) {
@@ -63,10 +86,9 @@ fn prepare(change: &Change, made: &mut Vec<PathBuf>) -> Result<(), Failed> {
             Err(fault) => return Err(failed(fault)),
         }
     }
-    let new = beside(&change.path, "tollgate-new");
-    fs::write(&new, &change.after).map_err(failed)?;
+    let new = beside(&change.path);
+    fs::write(&new, after).map_err(failed)?;
     if change.before.is_some() {
-        // A folder that may be written in does not make a file one that may be written.
         OpenOptions::new().append(true).open(&change.path).map_err(failed)?;
         let facts = fs::metadata(&change.path).map_err(failed)?;
         fs::set_permissions(&new, facts.permissions()).map_err(failed)?;
@@ -76,7 +98,10 @@ fn prepare(change: &Change, made: &mut Vec<PathBuf>) -> Result<(), Failed> {
 
 fn replace_all(changes: &[Change]) -> Result<(), Failed> {
     for (done, change) in changes.iter().enumerate() {
-        let result = fs::rename(beside(&change.path, "tollgate-new"), &change.path);
+        let result = match change.after {
+            Some(_) => fs::rename(beside(&change.path), &change.path),
+            None => fs::remove_file(&change.path),
+        };
         if let Err(fault) = result {
             for change in changes.iter().take(done) {
                 let _ = match &change.before {
@@ -90,67 +115,19 @@ fn replace_all(changes: &[Change]) -> Result<(), Failed> {
     Ok(())
 }
 
-fn beside(path: &Path, ending: &str) -> PathBuf {
+fn beside(path: &Path) -> PathBuf {
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    path.with_file_name(format!("{name}.{ending}"))
-}
-
-/// A change line by line: `+` for what comes, `-` for what goes, with two lines around.
-pub(super) fn diff(change: &Change) -> Vec<String> {
-    let before: Vec<&str> = change.before.as_deref().unwrap_or_default().lines().collect();
-    let after: Vec<&str> = change.after.lines().collect();
-    let mut marked = Vec::new();
-    let (mut old, mut new) = (before.iter().peekable(), after.as_slice());
-    while let Some((first, rest)) = new.split_first() {
-        match old.peek() {
-            Some(line) if *line == first => {
-                marked.push((' ', *first));
-                old.next();
-                new = rest;
-            }
-            // What is still to come was only moved down.
-            Some(line) if !new.contains(line) => {
-                marked.push(('-', **line));
-                old.next();
-            }
-            _ => {
-                marked.push(('+', *first));
-                new = rest;
-            }
-        }
-    }
-    marked.extend(old.map(|line| ('-', *line)));
-    let near = |at: usize| {
-        let from = at.saturating_sub(2);
-        marked.iter().skip(from).take(at + 3 - from).any(|(mark, _)| *mark != ' ')
-    };
-    marked
-        .iter()
-        .enumerate()
-        .filter(|(at, _)| near(*at))
-        .map(|(_, (mark, line))| format!("{mark} {line}").trim_end().to_owned())
-        .collect()
+    path.with_file_name(format!("{name}.tollgate-new"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn a_difference_reads_line_by_line() {
-        let change = |before: Option<&str>, after: &str| Change {
-            path: PathBuf::new(),
-            before: before.map(str::to_owned),
-            after: after.to_owned(),
-        };
-        for (before, after, expected) in [
-            (None, "a\nb\n", vec!["+ a", "+ b"]),
-            (Some("1\n2\n3\n4\n5\n6\n"), "1\n2\n3\n4\nx\n5\n6\n", vec!["  3", "  4", "+ x", "  5", "  6"]),
-            (Some("a\nb\n"), "a,\nb\n", vec!["- a", "+ a,", "  b"]),
-            (Some("a\n"), "", vec!["- a"]),
-        ] {
-            assert_eq!(diff(&change(before, after)), expected);
-        }
+    fn change(path: PathBuf, before: Option<&str>, after: Option<&str>) -> Change {
+        let named = path.display().to_string();
+        let (before, after) = (before.map(str::to_owned), after.map(str::to_owned));
+        Change { path, shown: named.clone(), named, before, after, diff: Vec::new() }
     }
 
     #[test]
@@ -158,11 +135,25 @@ mod tests {
         let temp = tempfile::tempdir().unwrap();
         let at = |path: &str| temp.path().join(path);
         fs::write(at("file"), "here").unwrap();
-        let change = |path: &str| Change { path: at(path), before: None, after: "new".to_owned() };
-        let Err(Stop::Fault(why)) = write_all(&[change("new/a.json"), change("file/b.json")]) else { panic!() };
-        assert!(why.contains("b.json` cannot be written") && why.ends_with("nothing was changed"), "{why}");
-        assert_eq!(fs::read_dir(temp.path()).unwrap().count(), 1);
-        assert_eq!(write_all(&[change("new/a.json")]).unwrap(), [at("new")]);
+        let new = |path: &str| change(at(path), None, Some("new"));
+        for bad in [new("file/b.json"), change(at("file"), Some("there"), Some("new")), new("file")] {
+            let Err(Stop::Fault(why)) = write_all(&[new("new/a.json"), bad]) else { panic!() };
+            assert!(why.contains("/file") && why.ends_with("nothing was changed"), "{why}");
+            assert_eq!(fs::read_dir(temp.path()).unwrap().count(), 1);
+        }
+        write_all(&[new("new/a.json"), change(at("file"), Some("here"), None)]).unwrap();
         assert_eq!(fs::read_to_string(at("new/a.json")).unwrap(), "new");
+        assert!(!at("file").exists());
+    }
+
+    #[test]
+    fn what_cannot_be_written_is_known_before() {
+        let temp = tempfile::tempdir().unwrap();
+        let at = |path: &str| temp.path().join(path);
+        fs::write(at("file"), "here").unwrap();
+        assert_eq!(change(at("a/b/c"), None, Some("new")).obstacle(), None);
+        assert_eq!(change(at("file"), Some("here"), Some("new")).obstacle(), None);
+        assert!(change(at("file/b"), None, Some("new")).obstacle().is_some());
+        assert_eq!(fs::read_dir(temp.path()).unwrap().count(), 1);
     }
 }

@@ -1,34 +1,39 @@
-//! `tollgate init`: wires the hosts in use to the gate, once a person has seen how, and takes it back.
+//! `tollgate init`: wires the agent programs in use to the gate, once a person has seen how, and takes it back.
+//!
+//! The gate plans; here files are read, a person is asked, and files are written.
 
 mod change;
-mod json_text;
-mod plan;
-mod receipt;
+mod receipts;
 
-use std::fs;
-use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Args;
 use serde_json::{Value, json};
 
+use super::ask::{Gate, ask, list, strange, text, texts};
+use super::look::{self, on_path, told};
 use super::person::{Word, ask_on_terminal};
 use super::place::{Folders, Place};
 use super::screen::{Screen, Style, plain};
-use super::wiring::{self, WIRINGS, Wiring, on_path, shown};
-use super::{Outcome, Stop};
-use change::{Change, backup_of, diff, digest};
-use receipt::{Receipt, Written};
+use super::{Outcome, Stop, log};
+use change::Change;
+use receipts::Receipts;
+
+/// How often a plan is made anew because a file turned out not to be writable.
+const MAX_PLANS: usize = 20;
 
 /// The options of `tollgate init`.
 #[derive(Args)]
 pub(crate) struct Options {
-    /// Wire this host: claude-code, codex, gemini, cursor, copilot, opencode; may be repeated [default: those in use]
-    #[arg(long, value_name = "NAME", hide_possible_values = true)]
-    #[arg(value_parser = ["claude-code", "codex", "gemini", "cursor", "copilot", "opencode"])]
+    /// Wire this program; may be repeated [default: those in use]
+    #[arg(long, value_name = "NAME", value_parser = clap::builder::PossibleValuesParser::new(tollgate::wired_program_names()))]
     host: Vec<String>,
-    /// Take back what an earlier run did
-    #[arg(long)]
+    /// Whose settings to write: the workspace's, which a team can commit, or the user's own, which count in every folder
+    /// [default: the workspace's, or the user's where those would not be read from here]
+    #[arg(long, value_parser = ["workspace", "user"], hide_possible_values = true)]
+    scope: Option<String>,
+    /// Take back what an earlier run did in this workspace
+    #[arg(long, conflicts_with_all = ["host", "scope"])]
     undo: bool,
     /// Do it without asking
     #[arg(long, short)]
@@ -46,109 +51,109 @@ pub(crate) fn run(options: &Options) -> ExitCode {
 }
 
 fn init(folders: &Folders, options: &Options, screen: &mut Screen<'_>) -> Result<Outcome, Stop> {
-    let program = program();
-    let chosen: Vec<&Wiring> = match options.host.as_slice() {
-        [] => WIRINGS.iter().filter(|wiring| wiring.is_in_use(folders)).collect(),
-        named => named.iter().filter_map(|host| wiring::of(host)).collect(),
-    };
-    if chosen.is_empty() {
-        screen.note("no host is in use here; name one with --host NAME");
-    }
-    let mut changes: Vec<(Option<&str>, Change)> = plan::of_intents(folders)?.into_iter().map(|change| (None, change)).collect();
-    for wiring in &chosen {
-        changes.extend(plan::of_host(wiring, &program, folders)?.into_iter().map(|change| (Some(wiring.host), change)));
-    }
-    let json = options.place.json;
-    if program != "tollgate" {
+    let mut gate = folders.gate().log(log).open().map_err(Stop::fault)?;
+    let receipts = Receipts::read(folders)?;
+    let command = command();
+    let place = look::place(&mut gate, folders)?;
+    let look = json!({"op": "wiring", "do": "files", "place": place, "programs": options.host});
+    let seen = look::seen(&mut gate, &look)?;
+    let question = json!({
+        "op": "wiring", "do": "plan", "place": place, "programs": options.host, "scope": options.scope, "command": command,
+        "receipt": receipts.own, "others": receipts.others, "seen": seen,
+    });
+    let (plan, changes) = plan(&mut gate, question)?;
+    let problems: Vec<&str> = list(&plan, "problems").iter().map(|problem| text(problem, "/message")).collect();
+    problems.iter().for_each(|problem| screen.note(problem));
+    if command != "tollgate" {
         screen.note("`tollgate` is not on the search path, or is another one there, so the hooks name this program by its path");
     }
+    let outcome = |done: Result<Outcome, Stop>| match problems.as_slice() {
+        [] => done,
+        problems => done.and_then(|_| Err(Stop::Fault(format!("not everything was set up: {}", problems.join("; "))))),
+    };
     if changes.is_empty() {
-        tell(json, screen, &chosen, &changes, folders, "everything is set up already")?;
-        return Ok(Outcome::Done);
+        receipts.keep(folders, text(&plan, "/receipt"), &[])?;
+        tell(options, screen, &plan, if problems.is_empty() { "everything is set up already" } else { "nothing else is to do" })?;
+        return outcome(Ok(Outcome::Done));
     }
-    for (_, change) in &changes {
-        show(change, folders, json, screen)?;
+    for change in &changes {
+        show(change, options.place.json, screen)?;
     }
-    if let Some(outcome) = refused(options, &count(&changes, "write"), screen)? {
+    let these = if changes.len() == 1 { "this file".to_owned() } else { format!("these {} files", changes.len()) };
+    if let Some(outcome) = refused(options, &format!("write {these}?"), screen)? {
         return Ok(outcome);
     }
-    let state = folders.state_folder()?;
-    let mut receipt = Receipt::read(&folders.root, &state)?;
-    let all: Vec<Change> = changes.iter().map(|(_, change)| change.clone()).collect();
-    let mut written: Vec<Change> = Vec::new();
-    for (host, change) in &changes {
-        let known = receipt.files.iter().any(|file| file.path == change.path && backup_of(&file.path).exists());
-        receipt.enter(*host, change);
-        // What was there before the first run is kept; a file that somebody changed since is kept anew.
-        let same = receipt.files.iter().any(|file| file.path == change.path && !file.made);
-        if let (Some(before), true) = (&change.before, same && !known) {
-            written.push(Change { path: backup_of(&change.path), before: None, after: before.clone() });
+    receipts.keep(folders, text(&plan, "/receipt"), &changes)?;
+    let last = "done; `tollgate doctor` proves that it works, `tollgate init --undo` takes it back";
+    tell(options, screen, &plan, last)?;
+    outcome(Ok(Outcome::Done))
+}
+
+/// The gate's plan, without the files that cannot be written.
+fn plan(gate: &mut dyn Gate, mut question: Value) -> Result<(Value, Vec<Change>), Stop> {
+    for _ in 0..MAX_PLANS {
+        let plan = ask(gate, &question)?;
+        let changes: Option<Vec<Change>> = list(&plan, "changes").iter().map(Change::read).collect();
+        let changes = changes.ok_or_else(|| strange(&question))?;
+        let faults: Vec<(String, String)> =
+            changes.iter().filter_map(|change| Some((change.named.clone(), change.obstacle()?))).collect();
+        if faults.is_empty() {
+            return Ok((plan, changes));
+        }
+        let links = question.pointer("/seen/links").cloned().unwrap_or_default();
+        let Some(files) = question.pointer_mut("/seen/files").and_then(Value::as_object_mut) else { break };
+        for (path, why) in faults {
+            let names = files.keys().filter(|name| **name == path || text(&links, &pointer(name)) == path).cloned();
+            let names: Vec<String> = names.chain([path.clone()]).collect();
+            for name in names {
+                files.insert(name, json!({"fault": format!("it cannot be written: {why}")}));
+            }
         }
     }
-    written.extend(all);
-    receipt.folders.extend(missing_folders(&written));
-    folders.make_state_folder()?;
-    written.push(receipt.change(&folders.root, &state)?);
-    change::write_all(&written)?;
-    tell(
-        json,
-        screen,
-        &chosen,
-        &changes,
-        folders,
-        "done; `tollgate doctor` proves that it works, `tollgate init --undo` takes it back",
-    )?;
-    Ok(Outcome::Done)
+    Err(strange(&question))
 }
 
-/// Folders that the changes will make, outermost first.
-fn missing_folders(changes: &[Change]) -> Vec<std::path::PathBuf> {
-    let mut folders: Vec<_> = changes
-        .iter()
-        .flat_map(|change| change.path.ancestors().skip(1).filter(|folder| !folder.exists()))
-        .map(Path::to_owned)
-        .collect();
-    folders.sort();
-    folders.dedup();
-    folders
+/// A name as a JSON pointer spells it.
+fn pointer(name: &str) -> String {
+    format!("/{}", name.replace('~', "~0").replace('/', "~1"))
 }
 
-/// What the hooks call: the name, where the shell finds this very program under it, else its path.
-fn program() -> String {
+/// What hooks call: the name, where the shell finds this very program under it, else its path.
+fn command() -> String {
     let own = std::env::current_exe().and_then(|path| path.canonicalize()).ok();
     let found = on_path("tollgate").and_then(|path| path.canonicalize().ok());
     match own {
-        Some(own) if found.as_ref() != Some(&own) => {
-            let path = own.display().to_string();
-            if path.contains(|c: char| c.is_whitespace() || "\"'\\$&;()".contains(c)) { format!("\"{path}\"") } else { path }
-        }
+        Some(own) if found.as_ref() != Some(&own) => told(&own),
         _ => "tollgate".to_owned(),
     }
 }
 
-fn show(change: &Change, folders: &Folders, json: bool, screen: &mut Screen<'_>) -> Result<(), Stop> {
+fn show(change: &Change, json: bool, screen: &mut Screen<'_>) -> Result<(), Stop> {
     let what = if change.before.is_none() { "new file" } else { "change" };
-    let mut lines = vec![screen.paint(Style::Bold, &format!("{} ({what})", plain(&shown(&change.path, folders))))];
-    for line in diff(change) {
+    let mut lines = vec![screen.paint(Style::Bold, &format!("{} ({what})", plain(&change.shown)))];
+    for line in &change.diff {
         let style = match line.as_bytes().first() {
             Some(b'+') => Style::Green,
             Some(b'-') => Style::Red,
             _ => Style::Dim,
         };
-        lines.push(format!("  {}", screen.paint(style, &plain(&line))));
+        lines.push(format!("  {}", screen.paint(style, plain(line).trim_end())));
     }
-    if json {
-        lines.iter().for_each(|line| drop(writeln!(screen.err, "{line}")));
-    } else {
-        lines.iter().try_for_each(|line| screen.line(line))?;
-        screen.out.flush()?;
+    for line in lines {
+        print(&line, json, screen)?;
     }
+    screen.out.flush()?;
     Ok(())
 }
 
-fn count(changes: &[(Option<&str>, Change)], verb: &str) -> String {
-    let files = super::screen::count(changes.len() as u64, "this file", "these files");
-    format!("{verb} {}?", files.trim_start_matches("1 "))
+/// A line for a person, who reads standard error where standard output is for programs.
+fn print(line: &str, json: bool, screen: &mut Screen<'_>) -> Result<(), Stop> {
+    if json {
+        drop(writeln!(screen.err, "{line}"));
+    } else {
+        screen.line(line)?;
+    }
+    Ok(())
 }
 
 /// Asks, and says what it comes to where the answer is not yes.
@@ -166,111 +171,58 @@ fn refused(options: &Options, question: &str, screen: &mut Screen<'_>) -> Result
     }
 }
 
-fn tell(
-    json: bool,
-    screen: &mut Screen<'_>,
-    chosen: &[&Wiring],
-    changes: &[(Option<&str>, Change)],
-    folders: &Folders,
-    last: &str,
-) -> Result<(), Stop> {
-    if json {
-        let file = |(host, change): &(Option<&str>, Change)| json!({"host": host, "path": shown(&change.path, folders), "made": change.before.is_none()});
-        let hosts: Vec<&str> = chosen.iter().map(|wiring| wiring.host).collect();
-        let notes: Vec<&str> = chosen.iter().filter_map(|wiring| wiring.note).collect();
-        let files: Vec<Value> = changes.iter().map(file).collect();
-        screen.json(&json!({"hosts": hosts, "files": files, "notes": notes}))?;
+fn tell(options: &Options, screen: &mut Screen<'_>, plan: &Value, last: &str) -> Result<(), Stop> {
+    if options.place.json {
+        let file = |change: &Value| json!({"host": change.get("program"), "path": text(change, "/shown"), "made": change.get("before") == Some(&Value::Null)});
+        let files: Vec<Value> = list(plan, "changes").iter().map(file).collect();
+        screen.json(&json!({"hosts": plan.get("programs"), "files": files, "notes": plan.get("notes"),
+                            "problems": plan.get("problems")}))?;
         return Ok(());
     }
-    for wiring in chosen {
-        if let Some(note) = wiring.note {
-            screen.line(&format!("{}: {note}", wiring.title))?;
-        }
+    for note in texts(plan, "notes") {
+        screen.line(&plain(note))?;
     }
     screen.line(last)?;
     Ok(())
 }
 
-/// What becomes of a file when everything is taken back.
-enum Return {
-    Remove,
-    Restore(String),
-    /// Somebody changed it since, so only what is ours goes.
-    Strip(String),
-    Leave(&'static str),
-}
-
 fn undo(folders: &Folders, options: &Options, screen: &mut Screen<'_>) -> Result<Outcome, Stop> {
-    let state = folders.state_folder()?;
-    let receipt = Receipt::read(&folders.root, &state)?;
-    if receipt.files.is_empty() {
+    let receipts = Receipts::read(folders)?;
+    let Some(own) = &receipts.own else {
         screen.note("there is nothing to take back: `tollgate init` has not been run here");
         return Ok(Outcome::Done);
+    };
+    let mut gate = folders.gate().log(log).open().map_err(Stop::fault)?;
+    let place = look::place(&mut gate, folders)?;
+    let mut question = json!({"op": "wiring", "do": "undo", "place": place, "receipt": own, "others": receipts.others});
+    let seen = look::seen(&mut gate, &question)?;
+    if let Some(fields) = question.as_object_mut() {
+        fields.insert("seen".to_owned(), seen);
     }
-    let mut returns = Vec::new();
-    for file in receipt.files.iter().rev() {
-        let now = change::read(&file.path)?;
-        let (word, what) = match (now, file) {
-            (None, _) => ("gone already", Return::Leave("")),
-            (Some(now), file) => taken_back(file, now)?,
-        };
-        let line = format!("{word}: {}", plain(&shown(&file.path, folders)));
-        if options.place.json {
-            drop(writeln!(screen.err, "{line}"))
-        } else {
-            screen.line(&line)?
-        }
-        returns.push((file, word, what));
+    let undo = ask(&mut gate, &question)?;
+    // The gate keeps nothing open in folders that go.
+    drop(gate);
+    let json = options.place.json;
+    for step in list(&undo, "steps") {
+        print(&format!("{}: {}", text(step, "/words"), plain(text(step, "/shown"))), json, screen)?;
     }
     screen.out.flush()?;
     if let Some(outcome) = refused(options, "take this back?", screen)? {
         return Ok(outcome);
     }
-    let mut rewritten = Vec::new();
-    for (file, _, what) in &returns {
-        if let Return::Restore(text) | Return::Strip(text) = what {
-            rewritten.push(Change { path: file.path.clone(), before: change::read(&file.path)?, after: text.clone() });
-        }
-    }
-    change::write_all(&rewritten)?;
-    for (file, _, what) in &returns {
-        if let Return::Remove = what {
-            fs::remove_file(&file.path)
-                .map_err(|fault| Stop::Fault(format!("`{}` cannot be removed: {fault}", file.path.display())))?;
-        }
-    }
-    receipt.forget(&folders.root, &state);
-    for (_, _, what) in &returns {
-        if let Return::Leave(why) = what
-            && !why.is_empty()
-        {
-            screen.note(why);
-        }
-    }
-    if options.place.json {
-        let files: Vec<Value> =
-            returns.iter().map(|(file, word, _)| json!({"path": shown(&file.path, folders), "what": word})).collect();
-        screen.json(&json!({"files": files}))?;
+    let changed = list(&undo, "steps").iter().filter_map(|step| step.get("change")).filter(|change| !change.is_null());
+    let changes: Option<Vec<Change>> = changed.map(Change::read).collect();
+    change::write_all(&changes.ok_or_else(|| strange(&question))?)?;
+    receipts.forget()?;
+    // Only empty ones go.
+    texts(&undo, "folders").into_iter().for_each(|folder| drop(std::fs::remove_dir(folder)));
+    texts(&undo, "notes").into_iter().for_each(|note| screen.note(note));
+    if json {
+        let file = |step: &Value| json!({"path": text(step, "/shown"), "what": text(step, "/words")});
+        let files: Vec<Value> = list(&undo, "steps").iter().map(file).collect();
+        screen.json(&json!({"files": files, "notes": undo.get("notes")}))?;
     } else {
         screen.line("taken back")?;
     }
     Ok(Outcome::Done)
-}
-
-fn taken_back(file: &Written, now: String) -> Result<(&'static str, Return), Stop> {
-    let wiring = file.host.as_deref().and_then(wiring::of);
-    if digest(&now) == file.digest {
-        if file.made {
-            return Ok(("remove", Return::Remove));
-        }
-        if let Some(before) = change::read(&backup_of(&file.path))? {
-            // An earlier run may have been before the copy.
-            let before = wiring.and_then(|wiring| plan::without_ours(wiring, &before)).unwrap_or(before);
-            return Ok(("restore", Return::Restore(before)));
-        }
-    }
-    Ok(match wiring.and_then(|wiring| plan::without_ours(wiring, &now)) {
-        Some(text) => ("changed since; only Tollgate's entries go from", Return::Strip(text)),
-        None => ("changed since, left alone", Return::Leave("what was changed since was left alone")),
-    })
 }

@@ -56,12 +56,18 @@ impl Commits {
         let whole = new.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
         self.read += whole as u64;
         let lines = String::from_utf8_lossy(new.get(..whole).unwrap_or_default()).into_owned();
-        lines.lines().filter_map(commit).collect()
+        let branch = branch(&std::fs::read_to_string(self.folder.join("HEAD")).unwrap_or_default());
+        lines.lines().filter_map(|line| commit(line, branch.as_deref())).collect()
     }
 }
 
+/// The branch that `HEAD` names; none where it names a commit.
+fn branch(head: &str) -> Option<String> {
+    head.trim().strip_prefix("ref:")?.trim().strip_prefix("refs/heads/").map(str::to_owned)
+}
+
 /// `<old> <new> <who> <when>\t<what>: <message>`
-fn commit(line: &str) -> Option<Value> {
+fn commit(line: &str, branch: Option<&str>) -> Option<Value> {
     let (facts, said) = line.split_once('\t')?;
     let (what, message) = said.split_once(": ")?;
     let first = what.split(' ').next().unwrap_or_default();
@@ -70,7 +76,11 @@ fn commit(line: &str) -> Option<Value> {
         return None;
     }
     let id = facts.split(' ').nth(1)?;
-    Some(json!({"commit": id, "message": message, "repo_root": "."}))
+    let mut told = json!({"repo_root": ".", "commit": id, "message": message});
+    if let (Some(branch), Some(fields)) = (branch, told.as_object_mut()) {
+        fields.insert("branch".to_owned(), branch.into());
+    }
+    Some(told)
 }
 
 #[cfg(test)]
@@ -93,7 +103,7 @@ mod tests {
             ("clone: from x", None),
             ("", None),
         ] {
-            let found = commit(&line(said));
+            let found = commit(&line(said), None);
             assert_eq!(found.as_ref().and_then(|found| found["message"].as_str()), message, "{said}");
             assert!(found.is_none_or(|found| found["commit"] == "1111"));
         }
@@ -112,7 +122,15 @@ mod tests {
         std::fs::write(&log, format!("{old}{}", new.trim_end())).unwrap();
         assert_eq!(commits.take(), Vec::<Value>::new());
         std::fs::write(&log, format!("{old}{new}")).unwrap();
-        assert_eq!(commits.take(), [json!({"commit": "2", "message": "new", "repo_root": "."})]);
+        let told = json!({"repo_root": ".", "commit": "2", "message": "new"});
+        assert_eq!(commits.take(), [told.clone()]);
+        for (head, branch) in [("ref: refs/heads/fix/login\n", Some("fix/login")), ("1111\n", None), ("ref: refs/x\n", None)] {
+            std::fs::write(root.join("repo/HEAD"), head).unwrap();
+            commits.read = old.len() as u64;
+            let mut told = told.clone();
+            branch.into_iter().for_each(|branch| told["branch"] = branch.into());
+            assert_eq!(commits.take(), [told], "{head}");
+        }
         assert_eq!(commits.take(), Vec::<Value>::new());
     }
 }

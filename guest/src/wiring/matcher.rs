@@ -1,7 +1,7 @@
 //! Which tools a matcher lets a hook see.
 
 /// The tools that a matcher leaves out; none where it cannot be told.
-pub(super) fn misses<'a>(matcher: Option<&str>, tools: &[&'a str]) -> Option<Vec<&'a str>> {
+pub fn misses<'a>(matcher: Option<&str>, tools: &[&'a str]) -> Option<Vec<&'a str>> {
     let matcher = matcher.unwrap_or_default().trim();
     if matches!(matcher, "" | "*" | ".*" | "^.*$") {
         return Some(Vec::new());

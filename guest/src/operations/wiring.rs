@@ -1,0 +1,265 @@
+//! The operations behind `tollgate init` and `tollgate doctor`.
+//!
+//! A host asks what to look at, looks, asks what follows from it, and carries that out. Every op is `wiring` with one of these
+//! in `do`:
+//!
+//! | do | answer |
+//! | --- | --- |
+//! | `programs` | `{"programs":[{name, title, names, wired}],"variables":[…]}`: the programs there are, by the names that options take, and the variables that `place` should tell |
+//! | `files` `{place, programs?}` or `{place, receipt, others?}` | `{files, folders:[{path, endings}], signs, commands}`: what to look at before `plan`, `examine` and `judge`, or before `undo` |
+//! | `plan` `{place, seen, command, programs?, scope?, receipt?, others?}` | `{programs, changes, notes, problems:[{program, message}], receipt}`; `receipt` is null where there is nothing to keep |
+//! | `undo` `{place, seen, receipt, others?}` | `{steps:[{words, path, shown, change}], folders, notes}` |
+//! | `examine` `{place, seen, trial_folder}` | `{files:[{path, text}], trials:[{id, shell, words, stdin, folder, file, variables}]}`: what to write into the folder `trial_folder`, and what to run then |
+//! | `judge` `{place, seen, outcomes, digest}` | `{ok, workspace:{governed, open_intents}, faults, notes, hosts:[{host, title, state, tools, settings, command, remarks}]}` |
+//!
+//! | field | what |
+//! | --- | --- |
+//! | `place` | `{workspace, start, home, home_is_named, variables, windows}`: absolute real paths; `start` is where a program would be started |
+//! | `seen` | `{files: {path: text, null or {"fault": why}}, links: {path: real path}, signs: [those that exist], on_path: [those that are found]}` |
+//! | `command` | what hooks call: `tollgate`, or a path |
+//! | `programs` | names; none means those in use |
+//! | `scope` | `workspace` or `user`; none means the better choice for each program |
+//! | `receipt`, `others` | the text that is kept in the workspace's state folder, and those of other workspaces |
+//! | `changes` | `{program, path, shown, before, after, diff}`; `after` is null where the file goes; `diff` is for a person, a line each, and only in a plan |
+//! | `outcomes` | `{id, stdout, stderr, code, fault}`; `code` is null where a signal ended it, `fault` says why it could not be run |
+
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+use super::{Fault, checked};
+use crate::gate::Gate;
+use crate::json::object;
+use crate::programs::{PROGRAMS, Program, named};
+use crate::wiring::condition::Condition;
+use crate::wiring::difference::difference;
+use crate::wiring::finding::{State, examine};
+use crate::wiring::layout::{Layout, join};
+use crate::wiring::look::{Look, variables};
+use crate::wiring::plan::{Change, Plan, Request, Scope, plan};
+use crate::wiring::receipt::Receipt;
+use crate::wiring::seen::Seen;
+use crate::wiring::trial::{self, Outcome};
+use crate::wiring::undo::{Undo, undo};
+use crate::wiring::wired_programs;
+
+pub(super) fn answer(gate: &mut Gate, op: &str, fields: Map<String, Value>) -> Result<Value, Fault> {
+    checked(op, &["do"], &fields)?;
+    let mut asked = Asked { op, fields };
+    let what = asked.fields.get("do").and_then(Value::as_str).unwrap_or_default().to_owned();
+    if what == "programs" {
+        return Ok(programs());
+    }
+    if !["files", "plan", "undo", "examine", "judge"].contains(&what.as_str()) {
+        return Err(asked.invalid("do", "one of programs, files, plan, undo, examine, judge"));
+    }
+    let layout: Layout = asked.take("place")?.unwrap_or_default();
+    if layout.workspace.is_empty() {
+        return Err(asked.invalid("place", "an object with the path of the `workspace`"));
+    }
+    let layout = layout.settled();
+    let seen: Seen = asked.take::<Seen>("seen")?.unwrap_or_default().settled(layout.windows);
+    match what.as_str() {
+        "files" => {
+            let chosen = asked.programs()?;
+            let look = match asked.receipt()? {
+                Some(receipt) => Look::at_receipts(&receipt, &asked.others()?),
+                None => Look::at(wirings_of(&chosen), &layout),
+            };
+            Ok(look_json(&look))
+        }
+        "plan" => {
+            let request = Request {
+                command: asked.text("command")?.unwrap_or_else(|| "tollgate".to_owned()),
+                programs: asked.programs()?,
+                scope: asked.scope()?,
+                receipt: asked.receipt()?.unwrap_or_default(),
+                others: asked.others()?,
+            };
+            Ok(plan_json(&plan(request, &layout, &seen), &layout))
+        }
+        "undo" => {
+            let receipt = asked.receipt()?.unwrap_or_default();
+            Ok(undo_json(&undo(&receipt, &asked.others()?, &layout, &seen), &layout))
+        }
+        "examine" => {
+            let Some(trial_folder) = asked.text("trial_folder")? else {
+                return Err(asked.invalid("trial_folder", "the path of an empty folder"));
+            };
+            let examined = examine(&layout, &seen);
+            let trials = examined.iter().flat_map(|examined| examined.trials(&trial_folder, &layout, &seen));
+            let trials: Vec<Value> = trials.map(|trial| trial.to_json()).collect();
+            let intents = join(&trial_folder, crate::intents::file::PATH);
+            let intents = object(&mut [("path", intents.into()), ("text", trial::INTENTS.into())]);
+            Ok(object(&mut [("files", vec![intents].into()), ("trials", trials.into())]))
+        }
+        _ => {
+            let outcomes: Vec<Outcome> = asked.take("outcomes")?.unwrap_or_default();
+            let digest = asked.text("digest")?.unwrap_or_default();
+            let findings: Vec<_> =
+                examine(&layout, &seen).into_iter().map(|examined| examined.judge(&outcomes, &digest, &layout)).collect();
+            let condition = Condition::of(gate);
+            let ok = condition.faults.is_empty()
+                && !findings.is_empty()
+                && findings.iter().all(|finding| finding.state == State::Live);
+            let hosts: Vec<Value> = findings.iter().map(|finding| finding.to_json()).collect();
+            Ok(object(&mut [
+                ("ok", ok.into()),
+                ("workspace", condition.to_json()),
+                ("faults", condition.faults.into()),
+                ("notes", condition.notes.into()),
+                ("hosts", hosts.into()),
+            ]))
+        }
+    }
+}
+
+/// The fields of a question.
+struct Asked<'a> {
+    op: &'a str,
+    fields: Map<String, Value>,
+}
+
+impl Asked<'_> {
+    fn invalid(&self, field: &'static str, expected: &'static str) -> Fault {
+        Fault::InvalidField { op: self.op.to_owned(), field, expected }
+    }
+
+    /// Takes a field out; none where it is missing or null.
+    fn take<T: DeserializeOwned>(&mut self, field: &'static str) -> Result<Option<T>, Fault> {
+        match self.fields.remove(field) {
+            None | Some(Value::Null) => Ok(None),
+            Some(value) => serde_json::from_value(value).map(Some).map_err(|why| Fault::InvalidValue {
+                op: self.op.to_owned(),
+                field,
+                why: why.to_string(),
+            }),
+        }
+    }
+
+    fn text(&mut self, field: &'static str) -> Result<Option<String>, Fault> {
+        self.take::<String>(field).map(|text| text.filter(|text| !text.is_empty()))
+    }
+
+    /// The programs that are named.
+    fn programs(&mut self) -> Result<Vec<&'static Program>, Fault> {
+        let names: Vec<String> = self.take("programs")?.unwrap_or_default();
+        let find = |name: &String| {
+            named(name).filter(|program| program.wiring.is_some()).ok_or_else(|| {
+                let known: Vec<&str> = wired_programs().map(|(program, _)| program.name()).collect();
+                let why = format!("`{name}` cannot be wired; known are: {}", known.join(", "));
+                Fault::InvalidValue { op: self.op.to_owned(), field: "programs", why }
+            })
+        };
+        names.iter().map(find).collect()
+    }
+
+    fn scope(&mut self) -> Result<Option<Scope>, Fault> {
+        match self.text("scope")?.as_deref() {
+            None => Ok(None),
+            Some("workspace") => Ok(Some(Scope::Workspace)),
+            Some("user") => Ok(Some(Scope::User)),
+            Some(_) => Err(self.invalid("scope", "`workspace` or `user`")),
+        }
+    }
+
+    /// The receipt of this workspace, which must be readable: what it says would be lost.
+    fn receipt(&mut self) -> Result<Option<Receipt>, Fault> {
+        let Some(text) = self.text("receipt")? else { return Ok(None) };
+        Receipt::parse(&text).map(Some).ok_or_else(|| Fault::InvalidValue {
+            op: self.op.to_owned(),
+            field: "receipt",
+            why: "it is not what `tollgate init` writes; take the hooks away by hand, as docs/hosts.md shows them".to_owned(),
+        })
+    }
+
+    fn others(&mut self) -> Result<Vec<Receipt>, Fault> {
+        let texts: Vec<String> = self.take("others")?.unwrap_or_default();
+        Ok(texts.iter().filter_map(|text| Receipt::parse(text)).collect())
+    }
+}
+
+fn programs() -> Value {
+    let described = |program: &&Program| {
+        object(&mut [
+            ("name", program.name().into()),
+            ("title", program.title.into()),
+            ("names", program.names.to_vec().into()),
+            ("wired", program.wiring.is_some().into()),
+        ])
+    };
+    let programs: Vec<Value> = PROGRAMS.iter().map(described).collect();
+    let variables: Vec<&str> = variables(wired_programs().map(|(_, wiring)| wiring)).into_iter().collect();
+    object(&mut [("programs", programs.into()), ("variables", variables.into())])
+}
+
+/// The wirings of the programs that are named, or of all.
+fn wirings_of(chosen: &[&'static Program]) -> impl Iterator<Item = &'static crate::programs::Wiring> {
+    let is_chosen = |program: &Program| chosen.is_empty() || chosen.iter().any(|named| std::ptr::eq(*named, program));
+    wired_programs().filter(move |(program, _)| is_chosen(program)).map(|(_, wiring)| wiring)
+}
+
+fn look_json(look: &Look) -> Value {
+    let list = |paths: &std::collections::BTreeSet<String>| paths.iter().cloned().collect::<Vec<String>>();
+    let folder = |(path, endings): &(String, &'static [&'static str])| {
+        object(&mut [("path", path.as_str().into()), ("endings", endings.to_vec().into())])
+    };
+    let folders: Vec<Value> = look.folders.iter().map(folder).collect();
+    let commands: Vec<&str> = look.commands.iter().copied().collect();
+    object(&mut [
+        ("files", list(&look.files).into()),
+        ("folders", folders.into()),
+        ("signs", list(&look.signs).into()),
+        ("commands", commands.into()),
+    ])
+}
+
+fn plan_json(plan: &Plan, layout: &Layout) -> Value {
+    let programs: Vec<&str> = plan.programs.iter().map(|program| program.name()).collect();
+    let shown = |change: &Change| {
+        let mut shown = change_json(change, layout);
+        if let Some(fields) = shown.as_object_mut() {
+            fields.insert(
+                "diff".to_owned(),
+                difference(change.before.as_deref().unwrap_or_default(), change.after.as_deref().unwrap_or_default()).into(),
+            );
+        }
+        shown
+    };
+    let changes: Vec<Value> = plan.changes.iter().map(shown).collect();
+    let problem = |(program, why): &(Option<&'static Program>, String)| {
+        let message = program.map_or_else(|| why.clone(), |program| format!("{}: {why}", program.title));
+        object(&mut [("program", program.map_or(Value::Null, |program| program.name().into())), ("message", message.into())])
+    };
+    let problems: Vec<Value> = plan.problems.iter().map(problem).collect();
+    object(&mut [
+        ("programs", programs.into()),
+        ("changes", changes.into()),
+        ("notes", plan.notes.clone().into()),
+        ("problems", problems.into()),
+        ("receipt", if plan.receipt.files.is_empty() { Value::Null } else { plan.receipt.text().into() }),
+    ])
+}
+
+fn undo_json(undo: &Undo, layout: &Layout) -> Value {
+    let step = |step: &crate::wiring::undo::Step| {
+        object(&mut [
+            ("words", step.words.into()),
+            ("path", step.path.as_str().into()),
+            ("shown", layout.shown(&step.path).into()),
+            ("change", step.change.as_ref().map_or(Value::Null, |change| change_json(change, layout))),
+        ])
+    };
+    let steps: Vec<Value> = undo.steps.iter().map(step).collect();
+    object(&mut [("steps", steps.into()), ("folders", undo.folders.clone().into()), ("notes", undo.notes.clone().into())])
+}
+
+fn change_json(change: &Change, layout: &Layout) -> Value {
+    let text = |text: &Option<String>| text.as_deref().map_or(Value::Null, Value::from);
+    object(&mut [
+        ("program", change.program.map_or(Value::Null, Value::from)),
+        ("path", change.path.as_str().into()),
+        ("shown", layout.shown(&change.path).into()),
+        ("before", text(&change.before)),
+        ("after", text(&change.after)),
+    ])
+}

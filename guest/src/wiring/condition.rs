@@ -1,0 +1,102 @@
+//! How the workspace itself is: whether it is governed, what is wrong with it, and what waits for a person.
+
+use serde_json::Value;
+
+use crate::config::{self, Config};
+use crate::gate::Gate;
+use crate::hooks::registry::Registered;
+use crate::hooks::trust::Trust;
+use crate::intents::diagnosis::Severity;
+use crate::intents::file::{Governance, PATH};
+use crate::json::object;
+use crate::ports::{FileFault, Root};
+
+/// The largest settings file that is looked at.
+const MAX_CONFIG_BYTES: u64 = 1 << 20;
+
+/// What is looked at, in the order in which it is told.
+const CHECKS: &[fn(&mut Condition, &mut Gate)] = &[Condition::check_intents, Condition::check_settings, Condition::check_hooks];
+
+/// How the workspace is.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Condition {
+    /// Whether changes are ruled on: it has intents, and they could be read once.
+    pub governed: bool,
+    /// How many intents can be worked for.
+    pub open_intents: usize,
+    /// What is wrong.
+    pub faults: Vec<String>,
+    /// What waits for a person, and is not wrong.
+    pub notes: Vec<String>,
+}
+
+impl Condition {
+    /// Looks at the workspace of a gate.
+    pub fn of(gate: &mut Gate) -> Self {
+        let mut condition = Self::default();
+        CHECKS.iter().for_each(|check| check(&mut condition, gate));
+        condition
+    }
+
+    /// Whether there are intents, and whether they can be read.
+    fn check_intents(&mut self, gate: &mut Gate) {
+        let (governance, diagnoses) = gate.intents();
+        let errors = diagnoses.iter().filter(|diagnosis| diagnosis.severity == Severity::Error).count();
+        self.governed = !matches!(governance, Governance::None | Governance::Unreadable(_));
+        match &governance {
+            Governance::None => {
+                let why = "there is no .orchestration/ in the workspace, so nothing is governed; `tollgate init` makes one";
+                self.faults.push(why.to_owned());
+            }
+            Governance::Unreadable(why) => self.faults.push(format!(
+                "governance is off, because the intents were never readable: {why}; `tollgate intents check` shows what is wrong"
+            )),
+            Governance::Inaccessible(why) => {
+                self.faults.push(format!("the intents cannot be looked at: {why}; a person is asked about every change"));
+            }
+            Governance::By(intents) => {
+                self.open_intents = intents.all().iter().filter(|intent| intent.status.is_open()).count();
+                if errors > 0 {
+                    let count = if errors == 1 { "an error".to_owned() } else { format!("{errors} errors") };
+                    self.faults.push(format!(
+                        "the intents have {count}, and the last good ones stay in force; `tollgate intents check` shows what is wrong"
+                    ));
+                } else if self.open_intents == 0 {
+                    self.faults.push(format!("no intent is open, so nothing may be changed; write one into {PATH}"));
+                }
+            }
+        }
+    }
+
+    /// Whether the workspace's own settings can be read.
+    fn check_settings(&mut self, gate: &mut Gate) {
+        match gate.ports().workspace.read(Root::Project, config::PATH, MAX_CONFIG_BYTES) {
+            Ok(text) => self.faults.extend(Config::parse(&text).err().map(|fault| fault.to_string())),
+            Err(FileFault::Missing) => {}
+            Err(fault) => self.faults.push(format!("`{}` cannot be read: {fault}", config::PATH)),
+        }
+    }
+
+    /// The hooks that do not run because nobody has approved them as they are.
+    fn check_hooks(&mut self, gate: &mut Gate) {
+        let (hooks, ports) = gate.hooks();
+        let all = hooks.registry.all().to_vec();
+        let mut waits = |registered: &&Registered| {
+            let examined = hooks.examine(registered, ports);
+            registered.disabled.is_none()
+                && examined.is_ok_and(|(_, trust)| trust.is_some_and(|trust| !matches!(trust, Trust::Approved)))
+        };
+        let waiting: Vec<String> = all.iter().filter(&mut waits).map(|registered| format!("`{}`", registered.hook.id)).collect();
+        if !waiting.is_empty() {
+            self.notes.push(format!(
+                "hooks that do not run, because no person has approved them as they are: {}; `tollgate hooks list` shows them",
+                waiting.join(", ")
+            ));
+        }
+    }
+
+    /// As a host reads it.
+    pub fn to_json(&self) -> Value {
+        object(&mut [("governed", self.governed.into()), ("open_intents", self.open_intents.into())])
+    }
+}

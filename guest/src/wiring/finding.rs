@@ -1,0 +1,222 @@
+//! How a program is wired, all in all.
+
+use serde_json::Value;
+
+use super::hook::{Found, Hook};
+use super::layout::Layout;
+use super::matcher;
+use super::plan::is_in_use;
+use super::seen::Seen;
+use super::trial::{self, MAX_TRIALS, Outcome, Proof, Trial};
+use crate::json::object;
+use crate::programs::{Moment, Program, Wiring};
+
+/// How many tools are named that a matcher leaves out.
+const MAX_NAMED_TOOLS: usize = 5;
+
+/// How a program stands to the gate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    /// It asks the gate before every tool.
+    Live,
+    /// It asks, but not before every tool that changes something, or does not tell what came of it.
+    Partly,
+    /// A hook is written down, and nothing shows whether it works.
+    Unproven,
+    /// A hook is written down, and the gate is not asked.
+    Silent,
+    /// No hook is written down.
+    Missing,
+}
+
+impl State {
+    /// As people read it.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Live => "live",
+            Self::Partly => "live in part",
+            Self::Unproven => "installed, not proven",
+            Self::Silent => "installed, but silent",
+            Self::Missing => "missing",
+        }
+    }
+}
+
+/// What is written down of a program, before anything is tried.
+pub struct Examination {
+    program: &'static Program,
+    wiring: &'static Wiring,
+    found: Found,
+    /// The hooks before a tool that nothing is in the way of, one for each command.
+    open: Vec<Hook>,
+    /// What is in the way of the others.
+    obstacles: Vec<String>,
+}
+
+/// What was found about a program.
+#[derive(Debug)]
+pub struct Finding {
+    /// The program.
+    pub program: &'static Program,
+    /// How it stands to the gate.
+    pub state: State,
+    /// Where its hook is written down, as people read it.
+    pub settings: Option<String>,
+    /// The command, or the plugin.
+    pub command: Option<String>,
+    /// Before which tools the gate is asked.
+    pub tools: String,
+    /// What a person should know or do.
+    pub remarks: Vec<String>,
+}
+
+/// Looks at every program that is in use or has a hook.
+pub fn examine(layout: &Layout, seen: &Seen) -> Vec<Examination> {
+    let examine = |(program, wiring): (&'static Program, &'static Wiring)| {
+        let found = Found::of(program, wiring, layout, seen);
+        let is_concerned = !found.hooks.is_empty() || !found.unreadable.is_empty() || is_in_use(wiring, layout, seen);
+        is_concerned.then(|| Examination::of(program, wiring, found, layout, seen))
+    };
+    super::wired_programs().filter_map(examine).collect()
+}
+
+impl Examination {
+    fn of(program: &'static Program, wiring: &'static Wiring, found: Found, layout: &Layout, seen: &Seen) -> Self {
+        let (mut open, mut obstacles): (Vec<Hook>, Vec<String>) = (Vec::new(), Vec::new());
+        for hook in found.before_tool(wiring) {
+            match hook.obstacle(program, wiring, layout, seen) {
+                Some(why) if !obstacles.contains(&why) => obstacles.push(why),
+                Some(_) => {}
+                None => open.push(hook.clone()),
+            }
+        }
+        Self { program, wiring, found, open, obstacles }
+    }
+
+    /// The distinct commands that are tried, by the places of their hooks.
+    fn tried(&self) -> Vec<&Hook> {
+        let mut tried: Vec<&Hook> = Vec::new();
+        for hook in &self.open {
+            if tried.len() < MAX_TRIALS && !tried.iter().any(|known| known.command == hook.command) {
+                tried.push(hook);
+            }
+        }
+        tried
+    }
+
+    /// What is to be run to prove it. `trial_folder` is a workspace with [`trial::INTENTS`].
+    pub fn trials(&self, trial_folder: &str, layout: &Layout, seen: &Seen) -> Vec<Trial> {
+        let tried = self.tried().into_iter().enumerate();
+        tried.flat_map(|(at, hook)| trial::trials(self.program, self.wiring, hook, at, trial_folder, layout, seen)).collect()
+    }
+
+    /// What it comes to, given how the trials ended.
+    pub fn judge(self, outcomes: &[Outcome], digest: &str, layout: &Layout) -> Finding {
+        let Self { program, wiring, ref found, ref open, ref obstacles } = self;
+        let mut remarks = found.unreadable.clone();
+        let Some(first) = open.first().or_else(|| found.before_tool(wiring).next()) else {
+            let state = if found.unreadable.is_empty() { State::Missing } else { State::Silent };
+            remarks.push(format!("`tollgate init --host {}` wires it", program.name()));
+            return Finding { program, state, settings: None, command: None, tools: String::new(), remarks };
+        };
+        let proofs: Vec<(&Hook, Proof)> =
+            self.tried().into_iter().enumerate().map(|(at, hook)| (hook, trial::proof(program, wiring, at, outcomes))).collect();
+        let denies = |hook: &Hook| proofs.iter().any(|(tried, proof)| tried.command == hook.command && *proof == Proof::Denied);
+        let working: Vec<&Hook> = open.iter().filter(|hook| denies(hook)).collect();
+        let shown = working.first().copied().unwrap_or(first);
+        let (tools, misses) = tools_of(program, &working);
+        let untold = untold(program, wiring, found);
+        let state = if !found.switched_off.is_empty() {
+            State::Silent
+        } else if working.is_empty() {
+            let is_unproven = |(_, proof): &(&Hook, Proof)| matches!(proof, Proof::Unproven(_));
+            if proofs.iter().any(is_unproven) { State::Unproven } else { State::Silent }
+        } else if misses || !untold.is_empty() {
+            State::Partly
+        } else {
+            State::Live
+        };
+        remarks.extend(found.switched_off.iter().cloned());
+        for (_, proof) in &proofs {
+            if let Proof::Failed(why) | Proof::Unproven(why) = proof {
+                remarks.push(why.clone());
+            }
+        }
+        // What is in the way of one hook matters less where another works.
+        if working.is_empty() {
+            remarks.extend(obstacles.iter().cloned());
+        }
+        if misses {
+            let every = wiring.every.unwrap_or("*");
+            remarks.push(format!("its matcher leaves out tools that change files; make it `{every}`"));
+        }
+        if !untold.is_empty() && !working.is_empty() {
+            remarks.push(format!(
+                "nothing is said to the gate at {}, so the ledger stays incomplete; `tollgate init --host {}` adds it",
+                untold.join(", "),
+                program.name()
+            ));
+        }
+        if matches!(state, State::Live | State::Partly) {
+            remarks.extend((0..proofs.len()).find_map(|at| trial::other_version(program, at, outcomes, digest)));
+        }
+        Finding {
+            program,
+            state,
+            settings: Some(layout.shown(&shown.file)),
+            command: Some(shown.command.clone()),
+            tools,
+            remarks,
+        }
+    }
+}
+
+/// Before which tools the hooks ask, and whether any that changes something is left out.
+fn tools_of(program: &Program, hooks: &[&Hook]) -> (String, bool) {
+    if hooks.is_empty() {
+        return (String::new(), false);
+    }
+    let changing: Vec<&str> = program.changing_tools().collect();
+    let lists: Option<Vec<Vec<&str>>> = hooks.iter().map(|hook| matcher::misses(hook.matcher.as_deref(), &changing)).collect();
+    let Some(lists) = lists else {
+        let matcher = hooks.first().and_then(|hook| hook.matcher.as_deref()).unwrap_or_default();
+        return (format!("as `{matcher}` says"), false);
+    };
+    // What one hook's matcher leaves out another's may see.
+    let missed: Vec<&str> = changing.into_iter().filter(|tool| lists.iter().all(|list| list.contains(tool))).collect();
+    match missed.as_slice() {
+        [] => ("every tool".to_owned(), false),
+        missed => {
+            let named: Vec<&str> = missed.iter().copied().take(MAX_NAMED_TOOLS).collect();
+            let more = missed.len() - named.len();
+            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+            (format!("not {}{more}", named.join(", ")), true)
+        }
+    }
+}
+
+/// The events after a tool that nobody has written a hook for.
+fn untold(program: &Program, wiring: &Wiring, found: &Found) -> Vec<&'static str> {
+    let is_after = |event: &str| {
+        let moment = program.speech.as_ref().and_then(|speech| speech.moment_of(event));
+        moment.is_some_and(|(_, moment)| moment == Moment::AfterTool)
+    };
+    let is_written = |event: &str| found.hooks.iter().any(|hook| hook.event == event && hook.source.counts);
+    wiring.events.iter().copied().filter(|event| is_after(event) && !is_written(event)).collect()
+}
+
+impl Finding {
+    /// As a host reads it.
+    pub fn to_json(&self) -> Value {
+        let text = |text: &Option<String>| text.as_deref().map_or(Value::Null, Value::from);
+        object(&mut [
+            ("host", self.program.name().into()),
+            ("title", self.program.title.into()),
+            ("state", self.state.words().into()),
+            ("tools", self.tools.as_str().into()),
+            ("settings", text(&self.settings)),
+            ("command", text(&self.command)),
+            ("remarks", self.remarks.clone().into()),
+        ])
+    }
+}

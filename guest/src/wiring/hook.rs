@@ -1,0 +1,250 @@
+//! A hook of Tollgate that is written down, and whether the program would run it.
+
+use serde_json::Value;
+
+use super::document::Document;
+use super::layout::Layout;
+use super::look::trust_file;
+use super::seen::{Content, Seen};
+use super::source::{Source, sources};
+use crate::programs::trust::{TrustState, folder_trust, hook_hash, hook_key, hook_trust, listed_trust};
+use crate::programs::wiring::{Form, Holds, Place, Trust};
+use crate::programs::{Program, Wiring};
+
+/// A hook of Tollgate that is written down.
+#[derive(Debug, Clone)]
+pub struct Hook {
+    /// The file it stands in.
+    pub file: String,
+    /// Where that file counts.
+    pub source: Source,
+    /// The event it is for.
+    pub event: &'static str,
+    /// The command, or the plugin as the program names it.
+    pub command: String,
+    /// The tools it sees.
+    pub matcher: Option<String>,
+    /// How long the program waits for it, in the program's unit.
+    pub timeout: Option<u64>,
+    /// The entry of the event's list that it is in, which entry that is, and which hook of it.
+    entry: Value,
+    group: usize,
+    place: usize,
+}
+
+/// What was found of a program's hooks.
+#[derive(Debug, Default)]
+pub struct Found {
+    /// Those of Tollgate.
+    pub hooks: Vec<Hook>,
+    /// Files that may have some and cannot be read.
+    pub unreadable: Vec<String>,
+    /// What switches all hooks of the program off.
+    pub switched_off: Vec<String>,
+}
+
+impl Found {
+    /// Looks through everything where a program would look.
+    pub fn of(program: &Program, wiring: &Wiring, layout: &Layout, seen: &Seen) -> Self {
+        let mut found = Self::default();
+        for source in sources(wiring, layout) {
+            for (path, content) in source.files(seen) {
+                found.take_in(program, wiring, &source, (path, content), layout);
+            }
+        }
+        found
+    }
+
+    /// The hooks for the event before a tool.
+    pub fn before_tool(&self, wiring: &Wiring) -> impl Iterator<Item = &Hook> {
+        let event = wiring.events.first().copied().unwrap_or_default();
+        self.hooks.iter().filter(move |hook| hook.event == event)
+    }
+
+    fn take_in(&mut self, program: &Program, wiring: &Wiring, source: &Source, file: (&str, Content<'_>), layout: &Layout) {
+        let (path, content) = file;
+        let event = wiring.events.first().copied().unwrap_or_default();
+        let known = self.hooks.iter().any(|hook| hook.file == path);
+        let plugin = |command: String| Hook {
+            file: path.to_owned(),
+            source: source.clone(),
+            event,
+            command,
+            matcher: None,
+            timeout: None,
+            entry: Value::Null,
+            group: 0,
+            place: 0,
+        };
+        let text = match (source.holds, content) {
+            _ if known => return,
+            (_, Content::Missing) => return,
+            (Holds::Plugin | Holds::Plugins, content) => {
+                // A plugin that is too long to be looked at is known by its name.
+                let text = if let Content::Text(text) = content { text } else { "" };
+                if program.is_our_plugin_file(path, text) {
+                    self.hooks.push(plugin(path.to_owned()));
+                }
+                return;
+            }
+            (_, Content::Fault(why)) => {
+                self.unreadable.push(format!("{} cannot be read: {why}", layout.shown(path)));
+                return;
+            }
+            (_, Content::Text(text)) => text,
+        };
+        let settings = match Document::parse(text) {
+            Ok(document) => document.value(),
+            Err(why) => {
+                if text.contains("tollgate") {
+                    self.unreadable.push(format!("{} cannot be read: {why}", layout.shown(path)));
+                }
+                return;
+            }
+        };
+        if source.holds == Holds::PluginList {
+            let listed = settings.get("plugin").and_then(Value::as_array).into_iter().flatten();
+            // Options stand beside the name.
+            let names = listed.filter_map(|item| item.as_str().or_else(|| item.get(0)?.as_str()));
+            self.hooks.extend(names.filter(|name| program.is_our_plugin(name)).map(|name| plugin(name.to_owned())));
+            return;
+        }
+        for (pointer, value) in wiring.switches.iter().filter(|_| source.counts) {
+            if settings.pointer(pointer) == Some(&Value::Bool(*value)) {
+                let name = pointer.trim_start_matches('/').replace('/', ".");
+                self.switched_off.push(format!("{} switches hooks off: `{name}` is {value}", layout.shown(path)));
+            }
+        }
+        for event in wiring.events.iter().copied() {
+            let entries = settings.pointer(&format!("/hooks/{event}")).and_then(Value::as_array).into_iter().flatten();
+            for (group, entry) in entries.enumerate() {
+                for (place, handler) in handlers(wiring, entry) {
+                    let Some(command) = command_of(wiring, handler, layout.windows) else { continue };
+                    if !program.is_our_command(command) {
+                        continue;
+                    }
+                    self.hooks.push(Hook {
+                        file: path.to_owned(),
+                        source: source.clone(),
+                        event,
+                        command: command.to_owned(),
+                        matcher: entry.get("matcher").and_then(Value::as_str).map(str::to_owned),
+                        timeout: ["timeout", "timeoutSec"].iter().find_map(|name| handler.get(*name)?.as_u64()),
+                        entry: entry.clone(),
+                        group,
+                        place,
+                    });
+                }
+            }
+        }
+    }
+}
+
+/// The hooks of an entry, each with its place.
+fn handlers<'a>(wiring: &Wiring, entry: &'a Value) -> Vec<(usize, &'a Value)> {
+    match wiring.form {
+        Form::Nested => entry.get("hooks").and_then(Value::as_array).into_iter().flatten().enumerate().collect(),
+        Form::Flat | Form::Shells => vec![(0, entry)],
+        Form::Plugin(_) => Vec::new(),
+    }
+}
+
+fn command_of<'a>(wiring: &Wiring, handler: &'a Value, windows: bool) -> Option<&'a str> {
+    let name = match wiring.form {
+        Form::Shells if windows => "powershell",
+        Form::Shells => "bash",
+        _ => "command",
+    };
+    handler.get(name)?.as_str()
+}
+
+impl Hook {
+    /// Why the program would not run it, and what a person can do; none where nothing that can be seen is in its way.
+    pub fn obstacle(&self, program: &Program, wiring: &Wiring, layout: &Layout, seen: &Seen) -> Option<String> {
+        if !self.source.counts {
+            let file = layout.shown(&self.file);
+            return Some(format!(
+                "it reads {file} only when it is started in `{}`, not in `{}`; `tollgate init --host {} --scope user` wires it \
+                 for every folder",
+                layout.workspace,
+                layout.start,
+                program.name()
+            ));
+        }
+        if let Some(why) = self.distrust(wiring, layout, seen) {
+            return Some(why);
+        }
+        // A unit that was mistaken makes every answer late, and a late denial is none.
+        let timeout = self.timeout.filter(|timeout| wiring.timeout.is_mistaken(*timeout))?;
+        let right = wiring.timeout.at(crate::programs::Moment::BeforeTool);
+        Some(format!("its timeout of {timeout} is in milliseconds, too short for any answer; {right} is right"))
+    }
+
+    /// Why the program does not trust it.
+    fn distrust(&self, wiring: &Wiring, layout: &Layout, seen: &Seen) -> Option<String> {
+        let path = trust_file(wiring, layout)?;
+        let said = match seen.file(&path) {
+            Content::Text(text) => text,
+            _ => "",
+        };
+        match wiring.trust? {
+            Trust::Hooks { remedy, .. } => {
+                let hash = hook_hash(self.event, &self.entry, self.place);
+                let state = |file: &str| hook_trust(said, &hook_key(file, self.event, self.group, self.place), hash.as_deref());
+                let state = match state(&self.file) {
+                    TrustState::Undecided => state(seen.real(&self.file)),
+                    decided => decided,
+                };
+                match state {
+                    TrustState::Trusted => None,
+                    TrustState::Undecided => Some(format!("it does not run the hook before you trust it: {remedy}")),
+                    TrustState::Changed => {
+                        Some(format!("it does not run the hook, because that has changed since you trusted it: {remedy}"))
+                    }
+                    TrustState::Refused => Some(format!("it does not run the hook, because that is switched off: {remedy}")),
+                }
+            }
+            // The user's own settings count whatever the folder.
+            Trust::Folders { .. } | Trust::FolderList { .. } if !self.source.of_workspace => None,
+            Trust::FolderList { remedy, .. } => {
+                let config = Document::parse(said).map(|document| document.value()).unwrap_or_default();
+                let is_trusted = listed_trust(&config, &layout.start) == TrustState::Trusted;
+                (!is_trusted && is_installed(wiring, layout, seen))
+                    .then(|| format!("it does not run the hooks of `{}` before you trust the folder: {remedy}", layout.start))
+            }
+            Trust::Folders { setting, default, remedy, .. } => {
+                let is_asked_for = user_setting(wiring, setting, layout, seen).unwrap_or(default);
+                let folders = Document::parse(said).map(|document| document.value()).unwrap_or_default();
+                match folder_trust(&folders, &layout.start) {
+                    _ if !is_asked_for => None,
+                    TrustState::Trusted => None,
+                    TrustState::Undecided | TrustState::Changed => {
+                        Some(format!("it does not read the settings of `{}` before you trust the folder: {remedy}", layout.start))
+                    }
+                    TrustState::Refused => Some(format!(
+                        "it does not read the settings of `{}`, because it is told not to trust the folder ({}): {remedy}",
+                        layout.start,
+                        layout.shown(&path)
+                    )),
+                }
+            }
+        }
+    }
+}
+
+/// Whether the program itself is installed, by its commands or by what it keeps in the user's folder.
+fn is_installed(wiring: &Wiring, layout: &Layout, seen: &Seen) -> bool {
+    let of_user = wiring.signs.iter().filter(|sign| !matches!(sign, Place::Workspace(_)));
+    wiring.commands.iter().any(|command| seen.is_on_path(command))
+        || of_user.filter_map(|sign| layout.path(*sign)).any(|path| seen.exists(&path))
+}
+
+/// What the user's own settings of a program say at a place.
+fn user_setting(wiring: &Wiring, pointer: &str, layout: &Layout, seen: &Seen) -> Option<bool> {
+    let own = sources(wiring, layout).into_iter().filter(|source| !source.of_workspace && source.holds == Holds::Hooks);
+    own.filter_map(|source| match seen.file(&source.path) {
+        Content::Text(text) => Document::parse(text).ok()?.value().pointer(pointer)?.as_bool(),
+        _ => None,
+    })
+    .next()
+}

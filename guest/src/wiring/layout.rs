@@ -1,0 +1,157 @@
+//! Where the workspace, the home folder and the programs' own folders are.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use crate::programs::wiring::Place;
+
+/// The folders that wiring is about. Paths are absolute and real.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub struct Layout {
+    /// The workspace's root.
+    pub workspace: String,
+    /// The folder that a program would be started in; the workspace's root where none below it is named.
+    pub start: String,
+    /// The user's home folder, if there is one.
+    pub home: Option<String>,
+    /// Whether somebody named the home folder: then it stands for everything that is the user's, whatever variables say.
+    pub home_is_named: bool,
+    /// The variables that [`super::look::variables`] asks for, as far as they are set.
+    pub variables: BTreeMap<String, String>,
+    /// Whether this is Windows.
+    pub windows: bool,
+}
+
+impl Layout {
+    /// The same with `/` between names everywhere, and a start that is within the workspace.
+    pub fn settled(mut self) -> Self {
+        if self.windows {
+            let texts = [&mut self.workspace, &mut self.start].into_iter().chain(&mut self.home);
+            texts.chain(self.variables.values_mut()).for_each(|text| *text = text.replace('\\', "/"));
+        }
+        if !is_within(&self.start, &self.workspace) {
+            self.start.clone_from(&self.workspace);
+        }
+        if self.home_is_named {
+            self.variables.clear();
+        }
+        self.variables.retain(|_, value| !value.is_empty());
+        self
+    }
+
+    /// Whether a program would be started below the workspace's root.
+    pub fn starts_below(&self) -> bool {
+        self.start != self.workspace
+    }
+
+    /// The path of a place; none where there is no home folder.
+    pub fn path(&self, place: Place) -> Option<String> {
+        let home = self.home.as_deref();
+        match place {
+            Place::Workspace(path) => Some(join(&self.workspace, path)),
+            Place::Home(path) => Some(join(home?, path)),
+            Place::Own { variable, folder, path } => match self.variables.get(variable) {
+                Some(own) => Some(join(own, path)),
+                None => Some(join(&join(home?, folder), path)),
+            },
+        }
+    }
+
+    /// A path as people read it: within the workspace from there, within the home folder from `~`.
+    pub fn shown(&self, path: &str) -> String {
+        if let Some(within) = within(path, &self.workspace) {
+            return within.to_owned();
+        }
+        match self.home.as_deref().and_then(|home| within(path, home)) {
+            Some(within) => format!("~/{within}"),
+            None => path.to_owned(),
+        }
+    }
+
+    /// The folders above a file, the outermost first, as far as wiring may have to make them.
+    pub fn folders_above<'a>(&self, path: &'a str) -> Vec<&'a str> {
+        let mut folders = Vec::new();
+        let mut rest = path;
+        while let Some((above, _)) = rest.rsplit_once('/') {
+            let holds_all = |folder: &str| is_within(folder, above);
+            if above.is_empty() || holds_all(&self.workspace) || self.home.as_deref().is_some_and(holds_all) {
+                break;
+            }
+            folders.push(above);
+            rest = above;
+        }
+        folders.reverse();
+        folders
+    }
+}
+
+/// A path below a folder; an empty one is the folder itself.
+pub fn join(folder: &str, path: &str) -> String {
+    let folder = folder.trim_end_matches('/');
+    if path.is_empty() { folder.to_owned() } else { format!("{folder}/{path}") }
+}
+
+/// A path counted from a folder that it is in.
+pub fn within<'a>(path: &'a str, folder: &str) -> Option<&'a str> {
+    path.strip_prefix(folder.trim_end_matches('/'))?.strip_prefix('/').filter(|within| !within.is_empty())
+}
+
+/// Whether a path is a folder or something in it.
+pub fn is_within(path: &str, folder: &str) -> bool {
+    path == folder || within(path, folder).is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn layout() -> Layout {
+        let (workspace, start) = ("/home/u/w".to_owned(), "/elsewhere".to_owned());
+        Layout { workspace, start, home: Some("/home/u".to_owned()), ..Layout::default() }.settled()
+    }
+
+    #[test]
+    fn places() {
+        let own = Place::Own { variable: "CODEX_HOME", folder: ".codex", path: "hooks.json" };
+        let mut layout = layout();
+        assert!(!layout.starts_below());
+        assert_eq!(layout.path(Place::Workspace(".a/b")).unwrap(), "/home/u/w/.a/b");
+        assert_eq!(layout.path(own).unwrap(), "/home/u/.codex/hooks.json");
+        layout.variables.insert("CODEX_HOME".to_owned(), "/x".to_owned());
+        assert_eq!(layout.path(own).unwrap(), "/x/hooks.json");
+        let named = Layout { home_is_named: true, ..layout.clone() }.settled();
+        assert_eq!(named.path(own).unwrap(), "/home/u/.codex/hooks.json");
+        let homeless = Layout { home: None, ..layout };
+        assert_eq!((homeless.path(Place::Home("a")), homeless.path(own).unwrap()), (None, "/x/hooks.json".to_owned()));
+    }
+
+    #[test]
+    fn paths_are_shown_from_where_people_count() {
+        let layout = layout();
+        for (path, shown) in [("/home/u/w/a", "a"), ("/home/u/b", "~/b"), ("/home/user", "/home/user"), ("/x", "/x")] {
+            assert_eq!(layout.shown(path), shown);
+        }
+    }
+
+    #[test]
+    fn folders_that_may_have_to_be_made() {
+        let layout = layout();
+        for (path, folders) in [
+            ("/home/u/w/.a/b/c.json", vec!["/home/u/w/.a", "/home/u/w/.a/b"]),
+            ("/home/u/w/c.json", vec![]),
+            ("/home/u/.a/c.json", vec!["/home/u/.a"]),
+            ("/x/y/c.json", vec!["/x", "/x/y"]),
+        ] {
+            assert_eq!(layout.folders_above(path), folders, "{path}");
+        }
+    }
+
+    #[test]
+    fn windows() {
+        let layout = Layout { workspace: "C:\\w".to_owned(), start: "C:\\w\\a".to_owned(), windows: true, ..Layout::default() };
+        let layout = layout.settled();
+        assert_eq!((layout.path(Place::Workspace(".a/b")).unwrap().as_str(), layout.starts_below()), ("C:/w/.a/b", true));
+    }
+}

@@ -1,0 +1,85 @@
+//! What a host should look at before it asks what to change or how things are.
+
+use std::collections::BTreeSet;
+
+use super::layout::Layout;
+use super::plan::{self, Scope};
+use super::receipt::Receipt;
+use super::source::sources;
+use crate::programs::Wiring;
+use crate::programs::wiring::{Canary, Place, Trust};
+
+/// Runtimes that can run a trial's script, the one that programs prefer first.
+pub const RUNTIMES: [&str; 2] = ["bun", "node"];
+
+/// What a host should look at.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Look {
+    /// Files to read.
+    pub files: BTreeSet<String>,
+    /// Folders whose files with one of the endings are to be read.
+    pub folders: BTreeSet<(String, &'static [&'static str])>,
+    /// Paths of which it matters whether they exist.
+    pub signs: BTreeSet<String>,
+    /// Commands of which it matters whether they are on the search path.
+    pub commands: BTreeSet<&'static str>,
+}
+
+/// The variables in which programs name folders and files of their own.
+pub fn variables<'a>(wirings: impl Iterator<Item = &'a Wiring>) -> BTreeSet<&'static str> {
+    let mut names = BTreeSet::new();
+    for wiring in wirings {
+        let settings = wiring.settings.iter().map(|settings| settings.place);
+        let others = wiring.signs.iter().copied().chain(wiring.servers).chain(wiring.trust.map(Trust::file));
+        for place in settings.chain(others) {
+            if let Place::Own { variable, .. } = place {
+                names.insert(variable);
+            }
+        }
+        names.extend(wiring.trust.and_then(Trust::variable));
+    }
+    names
+}
+
+impl Look {
+    /// What matters for these programs.
+    pub fn at<'a>(wirings: impl Iterator<Item = &'a Wiring>, layout: &Layout) -> Self {
+        let mut look = Self::default();
+        for wiring in wirings {
+            for source in sources(wiring, layout) {
+                match source.holds.endings() {
+                    Some(endings) => drop(look.folders.insert((source.path, endings))),
+                    None => drop(look.files.insert(source.path)),
+                }
+            }
+            look.files.extend(trust_file(wiring, layout));
+            for scope in [Scope::Workspace, Scope::User] {
+                look.files.extend(plan::target(wiring, scope, layout));
+            }
+            look.files.extend(wiring.servers.and_then(|place| layout.path(place)));
+            look.signs.extend(wiring.signs.iter().filter_map(|place| layout.path(*place)));
+            look.commands.extend(wiring.commands);
+            if let Canary::Script(_) = wiring.canary {
+                look.commands.extend(RUNTIMES);
+            }
+        }
+        look.files.insert(plan::intents_file(layout));
+        let above: Vec<String> = look.files.iter().flat_map(|file| layout.folders_above(file)).map(str::to_owned).collect();
+        look.signs.extend(above);
+        look
+    }
+
+    /// What matters for taking back what was done.
+    pub fn at_receipts(receipt: &Receipt, others: &[Receipt]) -> Self {
+        let files = receipt.files.iter().map(|file| file.path.clone()).collect();
+        let signs = others.iter().map(|other| other.workspace.clone()).collect();
+        Self { files, signs, ..Self::default() }
+    }
+}
+
+/// The file in which a program keeps whom it trusts.
+pub fn trust_file(wiring: &Wiring, layout: &Layout) -> Option<String> {
+    let trust = wiring.trust?;
+    let named = trust.variable().and_then(|variable| layout.variables.get(variable));
+    named.cloned().or_else(|| layout.path(trust.file()))
+}

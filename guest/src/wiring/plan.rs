@@ -1,0 +1,330 @@
+//! What `tollgate init` changes.
+
+use serde_json::{Value, json};
+
+use super::document::{Document, DocumentFault};
+use super::hook::Found;
+use super::layout::{Layout, is_within, join};
+use super::receipt::Receipt;
+use super::seen::{Content, Seen};
+use crate::programs::wiring::{Form, Place, Reach, Settings};
+use crate::programs::{Moment, Program, Wiring};
+
+/// Where the intents stand in a workspace, and what a new file says.
+const INTENTS: &str = crate::intents::file::PATH;
+const STARTER: &str = include_str!("active_intents.yaml");
+
+/// Whose settings are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    /// The workspace's, which a team can share.
+    Workspace,
+    /// The user's own, which count in every folder.
+    User,
+}
+
+/// A file that becomes another.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    /// The program it is for; none for the intents.
+    pub program: Option<&'static str>,
+    /// Where it stands.
+    pub path: String,
+    /// What it says; nothing where there is none.
+    pub before: Option<String>,
+    /// What it will say; nothing where it goes.
+    pub after: Option<String>,
+}
+
+/// What is asked for.
+#[derive(Debug, Default)]
+pub struct Request {
+    /// The program that hooks call: a name on the search path, or a path.
+    pub command: String,
+    /// The agent programs; those in use where none is named.
+    pub programs: Vec<&'static Program>,
+    /// Whose settings; the better choice for each program where nobody says.
+    pub scope: Option<Scope>,
+    /// What was done in this workspace before.
+    pub receipt: Receipt,
+    /// What was done in others.
+    pub others: Vec<Receipt>,
+}
+
+/// What is to be done.
+#[derive(Debug, Default)]
+pub struct Plan {
+    /// The programs that are wired.
+    pub programs: Vec<&'static Program>,
+    /// The files that change.
+    pub changes: Vec<Change>,
+    /// What a person should know, each line with its program's title before it.
+    pub notes: Vec<String>,
+    /// Programs that could not be wired; none stands for the intents.
+    pub problems: Vec<(Option<&'static Program>, String)>,
+    /// The receipt for all of it.
+    pub receipt: Receipt,
+}
+
+/// The file that wiring a program writes.
+pub fn target(wiring: &Wiring, scope: Scope, layout: &Layout) -> Option<String> {
+    let everywhere = |settings: &&Settings| settings.reach == Reach::Everywhere && settings.holds.written("").is_some();
+    let settings = match scope {
+        Scope::Workspace => wiring.settings.first(),
+        Scope::User => wiring.settings.iter().find(everywhere),
+    }?;
+    settings.holds.written(&layout.path(settings.place)?)
+}
+
+/// The file with the workspace's intents.
+pub fn intents_file(layout: &Layout) -> String {
+    join(&layout.workspace, INTENTS)
+}
+
+/// Whether a program is in use here, by its files or its commands.
+pub fn is_in_use(wiring: &Wiring, layout: &Layout, seen: &Seen) -> bool {
+    wiring.signs.iter().filter_map(|sign| layout.path(*sign)).any(|path| seen.exists(&path))
+        || wiring.commands.iter().any(|command| seen.is_on_path(command))
+}
+
+/// Plans what is asked for. A program that cannot be wired does not keep the others from it.
+pub fn plan(request: Request, layout: &Layout, seen: &Seen) -> Plan {
+    let Request { command, programs, scope, receipt, others } = request;
+    let mut plan = Plan { receipt, ..Plan::default() };
+    plan.receipt.workspace.clone_from(&layout.workspace);
+    let known = plan.receipt.files.clone();
+    let intents = intents_file(layout);
+    match seen.file(&intents) {
+        Content::Missing => {
+            plan.receipt.enter(None, &intents, None, STARTER, &[]);
+            plan.changes.push(Change { program: None, path: intents, before: None, after: Some(STARTER.to_owned()) });
+        }
+        Content::Text(_) => {}
+        Content::Fault(why) => plan.problems.push((None, format!("`{}` cannot be used: {why}", layout.shown(&intents)))),
+    }
+    let named = !programs.is_empty();
+    for (program, wiring) in super::wired_programs() {
+        let is_asked_for = programs.iter().any(|named| std::ptr::eq(*named, program));
+        if !if named { is_asked_for } else { is_in_use(wiring, layout, seen) } {
+            continue;
+        }
+        match wire(program, wiring, &command, scope, layout, seen) {
+            Err(why) => plan.problems.push((Some(program), why)),
+            Ok(Wired { files, notes }) => {
+                plan.programs.push(program);
+                plan.notes.extend(notes.into_iter().map(|note| format!("{}: {note}", program.title)));
+                for change in files {
+                    plan.enter(program, change, layout, &others);
+                }
+            }
+        }
+    }
+    if plan.programs.is_empty() && plan.problems.is_empty() {
+        let names: Vec<&str> = super::wired_programs().map(|(program, _)| program.name()).collect();
+        plan.notes.push(format!("no agent program is in use here; wire one with `--host` and its name: {}", names.join(", ")));
+    }
+    // Of a file that serves another workspace too, the folder may have been made for that one.
+    let is_made_by = |other: &Receipt, folder: &str| other.folders.iter().any(|made| made == folder);
+    let is_made = |folder: &&str| !seen.exists(folder) || others.iter().any(|other| is_made_by(other, folder));
+    let touched = plan.receipt.files.iter().filter(|file| !known.contains(file));
+    let folders = touched.flat_map(|file| layout.folders_above(&file.path));
+    let mut made: Vec<String> = folders.filter(is_made).map(str::to_owned).collect();
+    made.append(&mut plan.receipt.folders);
+    made.sort();
+    made.dedup();
+    plan.receipt.folders = made;
+    plan
+}
+
+impl Plan {
+    fn enter(&mut self, program: &'static Program, change: Change, layout: &Layout, others: &[Receipt]) {
+        let (before, after) = (change.before.as_deref(), change.after.as_deref().unwrap_or_default());
+        let changes = before != Some(after);
+        // What serves every folder serves this workspace too, whoever wrote it.
+        let is_shared = !is_within(&change.path, &layout.workspace);
+        if changes || (is_shared && self.receipt.file(&change.path).is_none()) {
+            self.receipt.enter(Some(program.name()), &change.path, before, after, others);
+        }
+        if changes {
+            self.changes.push(change);
+        }
+    }
+}
+
+/// A program's files, those that stay as they are among them, and what a person should know.
+struct Wired {
+    files: Vec<Change>,
+    notes: Vec<String>,
+}
+
+fn wire(
+    program: &'static Program,
+    wiring: &Wiring,
+    command: &str,
+    scope: Option<Scope>,
+    layout: &Layout,
+    seen: &Seen,
+) -> Result<Wired, String> {
+    let found = Found::of(program, wiring, layout, seen);
+    let (path, why) = choose(program, wiring, scope, &found, layout)?;
+    let mut notes = vec![why];
+    let is_wired = found.before_tool(wiring).any(|hook| hook.file == path);
+    let mut files = Vec::new();
+    if let Form::Plugin(plugin) = wiring.form {
+        if !is_wired {
+            files.push(Change { after: Some(plugin.to_owned()), ..unchanged(program, &path, layout, seen)? });
+            notes.extend(wiring.note.map(str::to_owned));
+        }
+        return Ok(Wired { files, notes });
+    }
+    notes.extend(wiring.note.map(str::to_owned));
+    let mut settings = unchanged(program, &path, layout, seen)?;
+    let document = edited(&settings, layout, |document| add_hooks(document, program, wiring, command, layout.windows))?;
+    let server = json!({"command": command, "args": ["mcp-serve"]});
+    // Servers that are listed among the settings go where these go.
+    let own = wiring.settings.first().map(|settings| settings.place);
+    match wiring.servers {
+        Some(servers) if Some(servers) == own => {
+            document.set(Some("mcpServers"), "tollgate", &server).map_err(|why| left(&settings.path, &why, layout))?;
+        }
+        Some(servers) => {
+            if let Some(servers) = layout.path(servers) {
+                let mut listed = unchanged(program, &servers, layout, seen)?;
+                let servers = edited(&listed, layout, |document| document.set(Some("mcpServers"), "tollgate", &server))?;
+                listed.after = Some(servers.text());
+                files.push(listed);
+            }
+        }
+        None => {}
+    }
+    settings.after = Some(document.text());
+    files.push(settings);
+    Ok(Wired { files, notes })
+}
+
+/// Which file is written, and why that one.
+fn choose(
+    program: &Program,
+    wiring: &Wiring,
+    scope: Option<Scope>,
+    found: &Found,
+    layout: &Layout,
+) -> Result<(String, String), String> {
+    let name = program.name();
+    let nowhere = || format!("there is no home folder to write the settings of {} to; name one with --home", program.title);
+    let first = wiring.settings.first().ok_or_else(nowhere)?;
+    if scope.is_none()
+        && let Some(hook) = found.before_tool(wiring).find(|hook| hook.source.counts)
+    {
+        return Ok((hook.file.clone(), format!("already wired in {}", layout.shown(&hook.file))));
+    }
+    let reads_here_only = first.reach == Reach::StartFolder;
+    let chosen = scope.unwrap_or(if reads_here_only && layout.starts_below() { Scope::User } else { Scope::Workspace });
+    let path = target(wiring, chosen, layout).ok_or_else(nowhere)?;
+    let shown = layout.shown(&path);
+    let is_users = !matches!(first.place, Place::Workspace(_)) || chosen == Scope::User;
+    // A plugin that is loaded already would be loaded twice.
+    if let (Form::Plugin(_), Some(hook)) =
+        (wiring.form, found.before_tool(wiring).find(|hook| hook.source.counts && hook.source.of_workspace != is_users))
+    {
+        return Ok((hook.file.clone(), format!("already wired in {}", layout.shown(&hook.file))));
+    }
+    let why = match (is_users, scope) {
+        (true, None) if reads_here_only => format!(
+            "wired in {shown}, your own settings: started in `{}`, it would not read those of the workspace; where nothing is \
+             governed the hook says nothing",
+            layout.start
+        ),
+        (true, _) => {
+            format!("wired in {shown}, your own settings, for every folder; where nothing is governed the hook says nothing")
+        }
+        (false, _) if reads_here_only => format!(
+            "wired in {shown}, which a team can commit; it is read only where the program is started in `{}` itself, and \
+             `tollgate init --host {name} --scope user` wires every folder",
+            layout.workspace
+        ),
+        (false, _) => format!("wired in {shown}, which a team can commit"),
+    };
+    Ok((path, why))
+}
+
+/// A file that stays as it is, for now.
+fn unchanged(program: &'static Program, path: &str, layout: &Layout, seen: &Seen) -> Result<Change, String> {
+    let before = match seen.file(path) {
+        Content::Missing => None,
+        Content::Text(text) => Some(text.to_owned()),
+        Content::Fault(why) => return Err(left(path, &why, layout)),
+    };
+    // A file that is a link is changed where it leads.
+    Ok(Change { program: Some(program.name()), path: seen.real(path).to_owned(), after: before.clone(), before })
+}
+
+fn edited(
+    change: &Change,
+    layout: &Layout,
+    edit: impl FnOnce(&Document) -> Result<(), DocumentFault>,
+) -> Result<Document, String> {
+    let document = Document::parse(change.before.as_deref().unwrap_or_default());
+    let document = document.and_then(|document| edit(&document).map(|()| document));
+    document.map_err(|why| left(&change.path, &why, layout))
+}
+
+fn left(path: &str, why: &dyn std::fmt::Display, layout: &Layout) -> String {
+    format!("`{}` is left as it is: {why}; mend it, or add the hooks by hand as docs/hosts.md shows", layout.shown(path))
+}
+
+/// Puts the hooks of every event in that are not there, and mends timeouts that the program does not accept.
+fn add_hooks(document: &Document, program: &Program, wiring: &Wiring, command: &str, windows: bool) -> Result<(), DocumentFault> {
+    if matches!(wiring.form, Form::Flat | Form::Shells) {
+        document.set(None, "version", &json!(1))?;
+    }
+    let command = quoted(command, windows);
+    let settings = document.value();
+    for event in wiring.events {
+        let listed = settings.get("hooks").and_then(|hooks| hooks.get(event)).and_then(Value::as_array);
+        let ours = listed.into_iter().flatten().enumerate().filter(|(_, entry)| program.is_our_entry(entry));
+        let mut is_there = false;
+        for (at, entry) in ours {
+            is_there = true;
+            mend_timeouts(document, program, wiring, event, (at, entry));
+        }
+        if !is_there {
+            document.push("hooks", event, &program.hook_entry(&command, event))?;
+        }
+    }
+    Ok(())
+}
+
+/// A timeout in the wrong unit, or longer than the program allows, is replaced.
+fn mend_timeouts(document: &Document, program: &Program, wiring: &Wiring, event: &str, entry: (usize, &Value)) {
+    let (at, entry) = entry;
+    let moment = program.speech.as_ref().and_then(|speech| speech.moment_of(event)).map_or(Moment::Other, |(_, moment)| moment);
+    let right = wiring.timeout.at(moment);
+    let is_limited = wiring.timeout.shorter.iter().any(|(limited, _)| *limited == moment);
+    let is_wrong = |timeout: u64| wiring.timeout.is_mistaken(timeout) || (is_limited && timeout > right);
+    let handlers = match wiring.form {
+        Form::Nested => entry.get("hooks").and_then(Value::as_array).map_or(&[][..], Vec::as_slice),
+        _ => std::slice::from_ref(entry),
+    };
+    for (place, handler) in handlers.iter().enumerate() {
+        let is_ours = handler.get("command").and_then(Value::as_str).is_some_and(|command| program.is_our_command(command));
+        if is_ours && handler.get("timeout").and_then(Value::as_u64).is_some_and(is_wrong) {
+            let place = place.to_string();
+            let below: &[&str] = if wiring.form == Form::Nested { &["hooks", &place, "timeout"] } else { &["timeout"] };
+            document.set_number("hooks", event, at, below, right);
+        }
+    }
+}
+
+/// A program's path as a shell reads it as one word.
+fn quoted(path: &str, windows: bool) -> String {
+    let is_plain =
+        |character: char| character.is_alphanumeric() || "/._-+:@%,=~".contains(character) || (windows && character == '\\');
+    if path.chars().all(is_plain) {
+        path.to_owned()
+    } else if windows {
+        format!("\"{path}\"")
+    } else {
+        format!("'{}'", path.replace('\'', "'\\''"))
+    }
+}

@@ -1,0 +1,209 @@
+//! A call that must be denied, to be sent as the program would send it, and what the answer means.
+//!
+//! It is made in a workspace of its own, where nobody has selected an intent: the user's workspace is not touched, and no
+//! ledger tells of it.
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::complaint;
+use super::hook::Hook;
+use super::layout::{Layout, join};
+use super::look::RUNTIMES;
+use super::seen::Seen;
+use crate::json::{self, object};
+use crate::programs::wiring::Canary;
+use crate::programs::{Program, Wiring};
+
+/// The intents of the workspace that a trial is made in.
+pub const INTENTS: &str = "active_intents:\n  - {id: CANARY, name: Canary, status: IN_PROGRESS, owned_scope: [canary/**]}\n";
+
+/// How many hooks of one program are tried.
+pub const MAX_TRIALS: usize = 4;
+
+/// How many characters of an answer are shown.
+const MAX_CHARS: usize = 200;
+
+/// Something to run. What it prints is handed back under its id.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Trial {
+    /// The program, which hook of it, and what is asked.
+    pub id: String,
+    /// A command for the shell; none where `words` say what to run.
+    pub shell: Option<String>,
+    /// A program and its arguments.
+    pub words: Vec<String>,
+    /// What it reads on standard input.
+    pub stdin: String,
+    /// Where it runs.
+    pub folder: String,
+    /// A file to write first, and what it says.
+    pub file: Option<(String, &'static str)>,
+    /// Variables to set.
+    pub variables: Vec<(&'static str, String)>,
+}
+
+/// What running a trial came to.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub struct Outcome {
+    /// The trial.
+    pub id: String,
+    /// What it printed.
+    pub stdout: String,
+    /// What it complained of.
+    pub stderr: String,
+    /// Its exit code; none where a signal ended it.
+    pub code: Option<i64>,
+    /// Why it could not be run to its end.
+    pub fault: Option<String>,
+}
+
+/// What an outcome proves.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Proof {
+    /// The call was denied.
+    Denied,
+    /// It was not; why.
+    Failed(String),
+    /// Nothing, either way; why.
+    Unproven(String),
+}
+
+/// The trials of a hook: whether it denies, and which version it runs.
+pub fn trials(
+    program: &Program,
+    wiring: &Wiring,
+    hook: &Hook,
+    number: usize,
+    trial_folder: &str,
+    layout: &Layout,
+    seen: &Seen,
+) -> Vec<Trial> {
+    let id = trial_id(program, number);
+    let folder = layout.start.clone();
+    match wiring.canary {
+        Canary::Command { payload, .. } => {
+            let variables = program.speech.as_ref().map_or(&[][..], |speech| speech.project_variables);
+            let denial = Trial {
+                id: id.clone(),
+                shell: Some(hook.command.clone()),
+                words: Vec::new(),
+                stdin: payload(trial_folder, &join(trial_folder, "canary.txt")).to_string(),
+                folder,
+                file: None,
+                variables: variables.iter().map(|name| (*name, trial_folder.to_owned())).collect(),
+            };
+            let called = hook.command.split_once(" hook ").map(|(called, _)| format!("{called} --version"));
+            let version = called.map(|called| Trial {
+                id: format!("{id}/version"),
+                shell: Some(called),
+                stdin: String::new(),
+                ..denial.clone()
+            });
+            [denial].into_iter().chain(version).collect()
+        }
+        Canary::Script(script) => {
+            let Some(runtime) = RUNTIMES.into_iter().find(|runtime| seen.is_on_path(runtime)) else { return Vec::new() };
+            let above = hook.file.rsplit_once('/').map_or("/", |(above, _)| above);
+            let file = join(trial_folder, "canary.mjs");
+            let words = [runtime, &file, &hook.command, above, trial_folder].map(str::to_owned).to_vec();
+            let variables = Vec::new();
+            vec![Trial { id, shell: None, words, stdin: String::new(), folder, file: Some((file, script)), variables }]
+        }
+    }
+}
+
+/// What a program's hook is called in outcomes.
+fn trial_id(program: &Program, number: usize) -> String {
+    format!("{}/{number}", program.name())
+}
+
+impl Trial {
+    /// As a host reads it.
+    pub fn to_json(&self) -> Value {
+        let file = self
+            .file
+            .as_ref()
+            .map_or(Value::Null, |(path, text)| object(&mut [("path", path.as_str().into()), ("text", (*text).into())]));
+        let variables = self.variables.iter().map(|(name, value)| ((*name).to_owned(), Value::from(value.as_str()))).collect();
+        object(&mut [
+            ("id", self.id.as_str().into()),
+            ("shell", self.shell.as_deref().map_or(Value::Null, Value::from)),
+            ("words", self.words.clone().into()),
+            ("stdin", self.stdin.as_str().into()),
+            ("folder", self.folder.as_str().into()),
+            ("file", file),
+            ("variables", Value::Object(variables)),
+        ])
+    }
+}
+
+/// What the outcome of a hook's trial proves.
+pub fn proof(program: &Program, wiring: &Wiring, number: usize, outcomes: &[Outcome]) -> Proof {
+    let id = trial_id(program, number);
+    match (outcomes.iter().find(|outcome| outcome.id == id), wiring.canary) {
+        (None, Canary::Script(_)) => Proof::Unproven(format!(
+            "it cannot be tried: neither {} is on the search path",
+            RUNTIMES.map(|name| format!("`{name}`")).join(" nor ")
+        )),
+        (None, Canary::Command { .. }) => Proof::Unproven("it was not tried".to_owned()),
+        (Some(Outcome { fault: Some(fault), .. }), _) => Proof::Failed(fault.clone()),
+        (Some(outcome), Canary::Command { denial, .. }) => of_command(outcome, denial),
+        (Some(outcome), Canary::Script(_)) => of_script(outcome, program, wiring.note),
+    }
+}
+
+fn of_command(outcome: &Outcome, (at, deny): (&str, &str)) -> Proof {
+    let complaint = outcome.complaint();
+    let said = outcome.stdout.trim();
+    match outcome.code {
+        Some(0) => {}
+        Some(127) => return Proof::Failed(format!("its program is missing: the command ended with exit status: 127{complaint}")),
+        Some(code) => return Proof::Failed(format!("the command ended with exit status: {code}{complaint}")),
+        None => return Proof::Failed(format!("the command was ended by a signal{complaint}")),
+    }
+    // A gate that fails denies too.
+    if said.contains("(gate_fault)") {
+        return Proof::Failed(format!("the hook answers, but the gate behind it fails{complaint}"));
+    }
+    let answer = json::value(said).unwrap_or_default();
+    if answer.pointer(at).and_then(Value::as_str) == Some(deny) {
+        return Proof::Denied;
+    }
+    Proof::Failed(match said {
+        "" => format!("a call that must be denied was let through{complaint}"),
+        said => {
+            let said: String = said.chars().take(MAX_CHARS).collect();
+            format!("the answer to a call that must be denied is no denial: {said}")
+        }
+    })
+}
+
+fn of_script(outcome: &Outcome, program: &Program, note: Option<&str>) -> Proof {
+    let complaint = outcome.complaint();
+    match outcome.stdout.trim().rsplit('\n').next().unwrap_or_default() {
+        "denied" => Proof::Denied,
+        "allowed" => Proof::Failed("a call that must be denied was let through".to_owned()),
+        "failing" => Proof::Failed(format!("the plugin answers, but the gate behind it fails{complaint}")),
+        "absent" => Proof::Unproven(format!("it is installed when {} next starts; look again then", program.title)),
+        _ => {
+            let remedy = note.filter(|_| complaint.contains("Cannot find package")).map(|note| format!("; {note}"));
+            Proof::Failed(format!("the plugin does not load{complaint}{}", remedy.unwrap_or_default()))
+        }
+    }
+}
+
+/// A remark where another version than the one with this digest answers.
+pub fn other_version(program: &Program, number: usize, outcomes: &[Outcome], digest: &str) -> Option<String> {
+    let id = format!("{}/version", trial_id(program, number));
+    let outcome = outcomes.iter().find(|outcome| outcome.id == id && outcome.code == Some(0))?;
+    let said: String = outcome.stdout.trim().chars().take(MAX_CHARS).collect();
+    (!digest.is_empty() && !outcome.stdout.contains(digest)).then(|| format!("it runs another version than this one: {said}"))
+}
+
+impl Outcome {
+    fn complaint(&self) -> String {
+        complaint::reason(&self.stderr).map(|reason| format!(": {reason}")).unwrap_or_default()
+    }
+}

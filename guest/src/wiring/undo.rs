@@ -1,0 +1,123 @@
+//! What `tollgate init --undo` changes: what was done in one workspace is taken back, and stays where others use it.
+
+use serde_json::{Value, json};
+
+use super::document::Document;
+use super::layout::Layout;
+use super::plan::Change;
+use super::receipt::{Receipt, Written};
+use super::seen::{Content, Seen};
+use crate::digest::Digest;
+use crate::programs::{Program, named};
+
+/// What becomes of a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Step {
+    /// In a few words.
+    pub words: &'static str,
+    /// The file.
+    pub path: String,
+    /// The change; none where it stays as it is.
+    pub change: Option<Change>,
+}
+
+/// What is to be done.
+#[derive(Debug, Default)]
+pub struct Undo {
+    /// The files, the last one written first.
+    pub steps: Vec<Step>,
+    /// Folders that go where nothing is left in them, the innermost first.
+    pub folders: Vec<String>,
+    /// What a person should know.
+    pub notes: Vec<String>,
+}
+
+/// Plans how a workspace's wiring is taken back.
+pub fn undo(receipt: &Receipt, others: &[Receipt], layout: &Layout, seen: &Seen) -> Undo {
+    let mut undo = Undo { folders: receipt.folders.iter().rev().cloned().collect(), ..Undo::default() };
+    // A workspace that is gone needs nothing any more.
+    let others: Vec<&Receipt> =
+        others.iter().filter(|other| other.workspace != receipt.workspace && seen.exists(&other.workspace)).collect();
+    for file in receipt.files.iter().rev() {
+        let users: Vec<&str> =
+            others.iter().filter(|other| other.file(&file.path).is_some()).map(|other| other.workspace.as_str()).collect();
+        let step = |words: &'static str, change: Option<Change>| Step { words, path: file.path.clone(), change };
+        let shown = layout.shown(&file.path);
+        let done = if !users.is_empty() {
+            undo.notes.push(format!("{shown} stays, because {} uses it too", users.join(", ")));
+            step("used by another workspace, stays", None)
+        } else {
+            match seen.file(&file.path) {
+                Content::Missing => step("gone already", None),
+                Content::Fault(why) => {
+                    undo.notes.push(format!("{shown} was left alone: {why}"));
+                    step("cannot be read, left alone", None)
+                }
+                Content::Text(now) => match taken_back(file, now) {
+                    Some((words, after)) => {
+                        let program = file.program.as_deref().and_then(named).map(|program| program.name());
+                        step(words, Some(Change { program, path: file.path.clone(), before: Some(now.to_owned()), after }))
+                    }
+                    None => {
+                        undo.notes.push(format!("{shown} was left alone, because it was changed since"));
+                        step("changed since, left alone", None)
+                    }
+                },
+            }
+        };
+        undo.steps.push(done);
+    }
+    undo
+}
+
+/// What a file becomes, in a few words and in full; none where it stays.
+fn taken_back(file: &Written, now: &str) -> Option<(&'static str, Option<String>)> {
+    let program = file.program.as_deref().and_then(named);
+    if Digest::of(now.as_bytes()).to_string() == file.digest {
+        let Some(before) = &file.before else { return Some(("remove", None)) };
+        // An earlier run may have been before what is remembered.
+        let before = program.and_then(|program| without_ours(program, before)).unwrap_or_else(|| before.clone());
+        return Some(("restore", Some(before)));
+    }
+    let after = without_ours(program?, now)?;
+    if file.before.is_none() && is_hollow(&after) {
+        return Some(("remove", None));
+    }
+    Some(("changed since; only Tollgate's entries go from", Some(after)))
+}
+
+/// A settings file without what is Tollgate's; none where nothing of it is, or where it cannot be read.
+fn without_ours(program: &Program, text: &str) -> Option<String> {
+    let document = Document::parse(text).ok()?;
+    // An entry may have hooks of others beside ours.
+    document.take_items("hooks", |entry| {
+        let Some(value) = entry.to_serde_value() else { return false };
+        let commands = program.hook_commands(&value);
+        let ours = commands.iter().filter(|command| program.is_our_command(command)).count();
+        if ours == 0 || ours == commands.len() {
+            return ours > 0;
+        }
+        let handlers = entry.as_object().and_then(|entry| entry.array_value("hooks")).map(|hooks| hooks.elements());
+        for handler in handlers.into_iter().flatten() {
+            let command = handler.to_serde_value().and_then(|handler| Some(handler.get("command")?.as_str()?.to_owned()));
+            if command.is_some_and(|command| program.is_our_command(&command)) {
+                handler.remove();
+            }
+        }
+        false
+    });
+    document.take_members("mcpServers", |server| {
+        let ours = server.get("command").and_then(Value::as_str).is_some_and(|command| command.contains("tollgate"));
+        ours && server.get("args") == Some(&json!(["mcp-serve"]))
+    });
+    Some(document.text()).filter(|after| after != text)
+}
+
+/// Whether nothing is left in a settings file that anybody would miss.
+fn is_hollow(text: &str) -> bool {
+    let Ok(document) = Document::parse(text) else { return false };
+    let has_comments = text.contains("//") || text.contains("/*");
+    let value = document.value();
+    let only_version = |(name, value): (&String, &Value)| name == "version" && *value == json!(1);
+    !has_comments && value.as_object().is_some_and(|fields| fields.iter().all(only_version))
+}

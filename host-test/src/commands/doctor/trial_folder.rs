@@ -1,0 +1,131 @@
+//! A governed workspace for a moment, in which the gate's trials are run.
+
+use std::fs;
+use std::io::{self, Read as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::super::ask::{list, text, texts};
+use super::super::look::told;
+use super::super::place::Folders;
+
+/// How long a trial may take. A program would wait longer; a person should not.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// A folder that is taken away again, with what the gate remembers of it.
+pub(super) struct TrialFolder {
+    root: PathBuf,
+    state: Option<PathBuf>,
+}
+
+impl TrialFolder {
+    pub(super) fn new(folders: &Folders) -> io::Result<Self> {
+        let mut bytes = [0; 8];
+        getrandom::fill(&mut bytes).map_err(|why| io::Error::other(why.to_string()))?;
+        let name = format!("tollgate-doctor-{:016x}", u64::from_le_bytes(bytes));
+        let root = std::env::temp_dir().canonicalize()?.join(name);
+        fs::create_dir(&root)?;
+        // The hooks are run as a program would, and so with the user's own state folder.
+        let state = tollgate::state_of(&root, folders.home_named.as_deref(), None).ok();
+        Ok(Self { root, state })
+    }
+
+    /// The folder as the gate is told it.
+    pub(super) fn path(&self) -> String {
+        told(&self.root)
+    }
+
+    /// Writes what the gate wants to stand there.
+    pub(super) fn fill(&self, examined: &Value) -> io::Result<()> {
+        let files = list(examined, "files").iter().chain(list(examined, "trials").iter().filter_map(|trial| trial.get("file")));
+        for file in files.filter(|file| !file.is_null()) {
+            let path = Path::new(text(file, "/path"));
+            // Nothing is written elsewhere.
+            if !path.starts_with(&self.root) && !told(path).starts_with(&self.path()) {
+                return Err(io::Error::other(format!("`{}` is not in the folder for trials", path.display())));
+            }
+            path.parent().map_or(Ok(()), fs::create_dir_all)?;
+            fs::write(path, text(file, "/text"))?;
+        }
+        Ok(())
+    }
+
+    /// Runs a trial, and says what came of it.
+    pub(super) fn run(&self, trial: &Value) -> Value {
+        let id = text(trial, "/id");
+        match ran(trial) {
+            Ok(said) => json!({"id": id, "stdout": said.out, "stderr": said.err, "code": said.code}),
+            Err(fault) => json!({"id": id, "fault": fault}),
+        }
+    }
+}
+
+impl Drop for TrialFolder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.root);
+        if let Some(state) = &self.state {
+            let _ = fs::remove_dir_all(state);
+        }
+    }
+}
+
+/// What a command said.
+struct Said {
+    code: Option<i32>,
+    out: String,
+    err: String,
+}
+
+fn ran(trial: &Value) -> Result<Said, String> {
+    let mut command = match (trial.get("shell").and_then(Value::as_str), texts(trial, "words").split_first()) {
+        (Some(line), _) => {
+            let (shell, flag) = if cfg!(windows) { ("cmd", "/C") } else { ("sh", "-c") };
+            let mut shell = Command::new(shell);
+            shell.args([flag, line]);
+            shell
+        }
+        (None, Some((program, rest))) => {
+            let mut words = Command::new(program);
+            words.args(rest);
+            words
+        }
+        (None, None) => return Err("there is nothing to run".to_owned()),
+    };
+    let variables = trial.get("variables").and_then(Value::as_object).into_iter().flatten();
+    command.envs(variables.filter_map(|(name, value)| Some((name, value.as_str()?))));
+    command.current_dir(text(trial, "/folder"));
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().map_err(|why| format!("the command cannot be started: {why}"))?;
+    if let Some(mut stdin) = child.stdin.take() {
+        // A command that reads nothing closes its end.
+        let _ = stdin.write_all(text(trial, "/stdin").as_bytes());
+    }
+    let (out, err) = (collected(child.stdout.take()), collected(child.stderr.take()));
+    let Ok(out) = out.recv_timeout(PATIENCE) else { return Err(stopped(child)) };
+    let err = err.recv_timeout(PATIENCE).unwrap_or_default();
+    let status = child.wait().map_err(|why| format!("the command cannot be waited for: {why}"))?;
+    Ok(Said { code: status.code(), out, err })
+}
+
+fn collected(pipe: Option<impl io::Read + Send + 'static>) -> mpsc::Receiver<String> {
+    let (sender, receiver) = mpsc::channel();
+    thread::spawn(move || {
+        let mut bytes = Vec::new();
+        if let Some(pipe) = pipe {
+            let _ = pipe.take(1 << 20).read_to_end(&mut bytes);
+        }
+        let _ = sender.send(String::from_utf8_lossy(&bytes).into_owned());
+    });
+    receiver
+}
+
+fn stopped(mut child: Child) -> String {
+    let _ = child.kill();
+    let _ = child.wait();
+    format!("the command did not answer within {} seconds", PATIENCE.as_secs())
+}

@@ -1,0 +1,138 @@
+//! `tollgate init` and `tollgate doctor` of this host and of the npm package: the same words, the same files.
+//!
+//! `cargo xtask test` builds the package first and says so in `TOLLGATE_NODE`; without it there is nothing to compare with.
+
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
+#![cfg(unix)]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::json;
+
+/// What is run, and where in the repository.
+const STEPS: &[(&str, &[&str])] = &[
+    ("", &["doctor"]),
+    ("", &["init", "--host", "qwen"]),
+    ("", &["init", "--yes"]),
+    ("", &["init", "--yes", "--json"]),
+    ("", &["doctor"]),
+    ("", &["doctor", "--json"]),
+    ("src", &["doctor", "--json"]),
+    ("src", &["init", "--yes", "--host", "claude-code", "--host", "gemini"]),
+    ("src", &["doctor"]),
+    ("", &["init", "--yes", "--host", "opencode", "--scope", "user", "--json"]),
+    ("", &["init", "--yes", "--host", "codex", "--workspace", "../other"]),
+    ("", &["init", "--undo"]),
+    ("", &["init", "--undo", "--yes", "--json"]),
+    ("", &["init", "--undo", "--yes"]),
+    ("../other", &["init", "--undo", "--yes"]),
+];
+
+/// What a command said at every step, and the files afterwards.
+#[derive(Debug, PartialEq)]
+struct Run {
+    said: Vec<(Vec<&'static str>, i32, String, String)>,
+    files: Vec<BTreeMap<PathBuf, String>>,
+}
+
+/// A machine with a repository of a user of several programs.
+fn machine(tollgate: &Path) -> tempfile::TempDir {
+    let machine = tempfile::tempdir().unwrap();
+    let top = machine.path().canonicalize().unwrap();
+    for folder in ["repo/.git", "repo/src", "other/.git", "home", "tools", "tmp"] {
+        fs::create_dir_all(top.join(folder)).unwrap();
+    }
+    for (path, text) in [
+        ("repo/.claude/settings.json", "{\n  // mine\n  \"model\": \"opus\", // the best\n}\n"),
+        ("repo/.gemini/settings.json", "{\r\n\t\"theme\": \"dark\"\r\n}\r\n"),
+        ("repo/.cursor/hooks.json", "{\"hooks\": []}"),
+        ("repo/opencode.json", "{\"plugin\": [\"other\"]}\n"),
+        ("repo/.tollgate/hooks.json", "{\"hooks\": [{\"id\": \"lint\", \"trigger\": \"after_tool\", \"command\": [\"true\"]}]}"),
+        ("home/.codex/config.toml", "model = \"x\"\n"),
+        ("home/.copilot/config.json", "// made by Copilot\n{\"trustedFolders\": []}\n"),
+    ] {
+        fs::create_dir_all(top.join(path).parent().unwrap()).unwrap();
+        fs::write(top.join(path), text).unwrap();
+    }
+    let trusted = json!({top.join("repo").to_str().unwrap(): "TRUST_FOLDER"}).to_string();
+    fs::create_dir_all(top.join("home/.gemini")).unwrap();
+    fs::write(top.join("home/.gemini/trustedFolders.json"), trusted).unwrap();
+    symlink(tollgate, top.join("tools/tollgate")).unwrap();
+    let search = std::env::var_os("PATH").unwrap();
+    for name in ["node", "sh", "env"] {
+        let found = std::env::split_paths(&search).map(|folder| folder.join(name)).find(|path| path.exists());
+        symlink(found.unwrap().canonicalize().unwrap(), top.join("tools").join(name)).unwrap();
+    }
+    machine
+}
+
+/// Goes through the steps. The machine's own path is left out of everything.
+fn run(tollgate: &Path) -> Run {
+    let machine = machine(tollgate);
+    let top = machine.path().canonicalize().unwrap();
+    let bare = |text: &str| text.replace(top.to_str().unwrap(), "{top}");
+    let mut run = Run { said: Vec::new(), files: Vec::new() };
+    for (folder, words) in STEPS {
+        let mut command = Command::new(top.join("tools/tollgate"));
+        command.args(*words).current_dir(top.join("repo").join(folder)).stdin(Stdio::null()).env_clear();
+        command.env("HOME", top.join("home")).env("PATH", top.join("tools")).env("TMPDIR", top.join("tmp"));
+        let output = command.output().unwrap();
+        let [out, err] = [output.stdout, output.stderr].map(|bytes| bare(&String::from_utf8(bytes).unwrap()));
+        run.said.push((words.to_vec(), output.status.code().unwrap(), without_trial_folders(&out), err));
+        run.files.push(files(&top, &bare));
+    }
+    run
+}
+
+/// Folders for trials have names of their own every time.
+fn without_trial_folders(text: &str) -> String {
+    let mut pieces = text.split("tollgate-doctor-");
+    let first = pieces.next().unwrap_or_default().to_owned();
+    let is_name = |character: char| character.is_ascii_alphanumeric() || character == '_' || character == '-';
+    pieces.fold(first, |text, piece| format!("{text}tollgate-doctor{}", piece.trim_start_matches(is_name)))
+}
+
+/// Every file there is; of what the gate remembers, only what was set up.
+fn files(top: &Path, bare: &impl Fn(&str) -> String) -> BTreeMap<PathBuf, String> {
+    let mut files = BTreeMap::new();
+    let mut folders = vec![top.join("repo"), top.join("other"), top.join("home"), top.join("tmp")];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+            let is_state = entry.starts_with(top.join("home/.local"));
+            if entry.is_dir() {
+                folders.push(entry);
+            } else if !is_state {
+                files.insert(entry.strip_prefix(top).unwrap().to_owned(), bare(&fs::read_to_string(&entry).unwrap()));
+            } else if entry.ends_with("init.json") {
+                let receipt = bare(&fs::read_to_string(&entry).unwrap());
+                let workspace = if receipt.contains("\"workspace\": \"{top}/other\"") { "other" } else { "repo" };
+                files.insert(PathBuf::from(format!("the receipt of {workspace}")), receipt);
+            }
+        }
+    }
+    files
+}
+
+#[test]
+fn both_commands_do_the_same() {
+    let Ok(node) = std::env::var("TOLLGATE_NODE") else {
+        eprintln!("`cargo xtask test` compares this host with the npm package");
+        return;
+    };
+    assert!(Command::new(node).arg("--version").output().unwrap().status.success());
+    let ours = run(Path::new(env!("CARGO_BIN_EXE_tollgate")));
+    let theirs = run(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../npm-wrapper/bin/tollgate.js").canonicalize().unwrap());
+    for (at, ((ours_said, theirs_said), (ours_files, theirs_files))) in
+        ours.said.iter().zip(&theirs.said).zip(ours.files.iter().zip(&theirs.files)).enumerate()
+    {
+        assert_eq!(ours_said, theirs_said, "step {at}");
+        assert_eq!(ours_files, theirs_files, "step {at}: {:?}", ours_said.0);
+    }
+    // The steps do something, and the last leaves nothing behind.
+    let codes: Vec<i32> = ours.said.iter().map(|(_, code, ..)| *code).collect();
+    assert_eq!(codes, [1, 2, 2, 2, 1, 1, 1, 0, 1, 0, 0, 2, 0, 0, 0], "{:#?}", ours.said);
+}

@@ -1,0 +1,105 @@
+// A file that is to become another: written together with others or not at all.
+import * as fs from 'node:fs';
+import * as path from 'node:path';
+import { codeOf } from './look.js';
+import { Stop } from './workspace.js';
+
+/** A file that is to become another. */
+export interface Change {
+  program: string | null;
+  path: string;
+  /** The path as people read it. */
+  shown: string;
+  /** What stands there; nothing where there is no file. */
+  before: string | null;
+  /** What will; nothing where the file goes. */
+  after: string | null;
+  /** The difference, a line each. */
+  diff?: string[];
+}
+
+/** Why a file cannot be written; none where nothing speaks against it. */
+export function obstacleOf({ path: file, before }: Change): string | undefined {
+  try {
+    let folder = path.dirname(file);
+    while (!fs.existsSync(folder) && folder !== path.dirname(folder)) folder = path.dirname(folder);
+    fs.rmdirSync(fs.mkdtempSync(path.join(folder, '.tollgate-')));
+    // A folder that may be written in does not make a file one that may be written.
+    if (before !== null) fs.closeSync(fs.openSync(file, 'a'));
+    return undefined;
+  } catch (error) {
+    return told(error);
+  }
+}
+
+/** What a file says; nothing where there is none. */
+export function textOf(file: string): string | null {
+  try {
+    return fs.readFileSync(file, 'utf8');
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return null;
+    throw error;
+  }
+}
+
+/** Writes everything, or nothing: whatever can fail is tried before the first file changes. */
+export function writeAll(changes: Change[]): void {
+  const made: string[] = [];
+  let current: Change | undefined;
+  try {
+    for (current of changes) prepare(current, made);
+    replaceAll(changes, (change) => (current = change));
+  } catch (error) {
+    for (const { path: file } of changes) fs.rmSync(beside(file), { force: true });
+    for (const folder of made.reverse()) {
+      try {
+        fs.rmdirSync(folder);
+      } catch {
+        // Somebody else has put something there.
+      }
+    }
+    throw new Stop(`\`${current?.path}\` cannot be written: ${told(error)}; nothing was changed`);
+  }
+}
+
+/** Puts the new content beside the file. */
+function prepare({ path: file, before, after }: Change, made: string[]): void {
+  if (textOf(file) !== before) throw new Error('it has changed since it was shown');
+  if (after === null) return;
+  const missing: string[] = [];
+  for (let folder = path.dirname(file); !fs.existsSync(folder); folder = path.dirname(folder)) missing.push(folder);
+  for (const folder of missing.reverse()) {
+    fs.mkdirSync(folder);
+    made.push(folder);
+  }
+  fs.writeFileSync(beside(file), after);
+  if (before === null) return;
+  fs.closeSync(fs.openSync(file, 'a'));
+  fs.chmodSync(beside(file), fs.statSync(file).mode);
+}
+
+function replaceAll(changes: Change[], begin: (change: Change) => void): void {
+  const done: Change[] = [];
+  try {
+    for (const change of changes) {
+      begin(change);
+      if (change.after === null) fs.rmSync(change.path);
+      else fs.renameSync(beside(change.path), change.path);
+      done.push(change);
+    }
+  } catch (error) {
+    for (const { path: file, before } of done) {
+      if (before === null) fs.rmSync(file, { force: true });
+      else fs.writeFileSync(file, before);
+    }
+    throw error;
+  }
+}
+
+function beside(file: string): string {
+  return `${file}.tollgate-new`;
+}
+
+function told(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
