@@ -14,6 +14,7 @@
 //! | [`exchange`] | one event of an agent program, from its payload to the answer in the program's own words |
 //! | [`operations`] | the same gate as JSON lines, which is what `tollgate eval` speaks |
 //! | [`gate`] | the three questions: may it run, what happened, what is known |
+//! | [`person`] | what only a person may do, and who counts as one |
 //! | [`ruling`] | the verdict, its code, its reason |
 //! | [`call`] | what a tool call means: tools and arguments become paths and what is done to them |
 //! | [`config`] | the workspace's own settings |
@@ -64,6 +65,7 @@ pub mod intents;
 pub mod json;
 pub mod ledger;
 pub mod operations;
+pub mod person;
 pub mod ports;
 pub mod programs;
 pub mod redact;

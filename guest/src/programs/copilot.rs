@@ -50,7 +50,7 @@ pub(super) static PROGRAM: Program = Program {
     }),
     controls: &[Place::Workspace(".github/hooks"), Place::Home(".copilot/hooks"), Place::Home(".copilot/config.json")],
     processes: &["copilot"],
-    variables: &[],
+    variables: &["COPILOT_CLI"],
 };
 
 const SPELLING: Spelling = Spelling {
