@@ -6,7 +6,8 @@ const USAGE = `Usage: tollgate COMMAND
 
   hook PROGRAM [--event NAME]   Answer one event of an agent program: its JSON on standard input, the answer on standard output
   eval --workspace DIR          Answer JSON lines from standard input: one object in, one object out
-  intents list|check|select ID  Show, check and select what the agents work for
+  intents list|check|sessions|select ID
+                                Show, check and select what the agents work for
   trace [list]|verify|export|map
                                 Show, check and export what the agents changed
 

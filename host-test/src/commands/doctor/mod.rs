@@ -163,7 +163,7 @@ fn switched_off(settings: &Value) -> Option<&'static str> {
 fn examined(wiring: &'static Wiring, written: Vec<Written>, mut remarks: Vec<String>, folders: &Folders, cage: &Cage) -> Finding {
     let off = !remarks.is_empty();
     let Some(first) = written.first() else {
-        remarks.push(format!("run `tollgate init --host {}`", wiring.host));
+        remarks.push(format!("a person can wire it with `tollgate init --host {}`", wiring.host));
         return Finding { wiring, state: State::Missing, file: None, command: None, tools: String::new(), remarks };
     };
     let (file, command) = (Some(first.file.clone()), Some(first.command.clone()));
@@ -244,7 +244,10 @@ fn workspace(folders: &Folders) -> Result<(Value, Vec<String>), Stop> {
         let settings = heard.lock().map(|heard| heard.clone()).unwrap_or_default();
         faults.extend(settings.into_iter().filter(|message| message.contains("config.json")));
     } else {
-        faults.push("there is no .orchestration/ in the workspace, so nothing is governed; run `tollgate init`".to_owned());
+        faults.push(
+            "there is no .orchestration/ in the workspace, so nothing is governed; a person can set it up with `tollgate init`"
+                .to_owned(),
+        );
     }
     let open = list(&intents, "intents").iter().filter(|intent| is(intent, "open")).count();
     if governed && open == 0 && faults.is_empty() {
@@ -276,7 +279,7 @@ fn print(
         ]);
     }
     if findings.is_empty() {
-        screen.line("no host is in use here; `tollgate init --host NAME` wires one")?;
+        screen.line("no host is in use here; a person can wire one with `tollgate init --host NAME`")?;
     } else {
         screen.rows(&rows).iter().try_for_each(|row| screen.line(row))?;
     }

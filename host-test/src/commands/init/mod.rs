@@ -11,14 +11,18 @@ use std::process::ExitCode;
 
 use clap::Args;
 use serde_json::{Value, json};
+use tollgate::Tollgate;
 
-use super::person::{Word, ask_on_terminal};
+use super::person::{self, Person};
 use super::place::{Folders, Place};
 use super::screen::{Screen, Style, plain};
 use super::wiring::{self, WIRINGS, Wiring, on_path, shown};
-use super::{Outcome, Stop};
+use super::{Outcome, Stop, log};
 use change::{Change, backup_of, diff, digest};
 use receipt::{Receipt, Written};
+
+/// Where what was done is entered, and stays.
+const LEDGER: &str = ".orchestration/agent_trace.jsonl";
 
 /// The options of `tollgate init`.
 #[derive(Args)]
@@ -30,7 +34,7 @@ pub(crate) struct Options {
     /// Take back what an earlier run did
     #[arg(long)]
     undo: bool,
-    /// Do it without asking
+    /// Say yes beforehand; it takes a terminal even so
     #[arg(long, short)]
     yes: bool,
     #[command(flatten)]
@@ -45,7 +49,12 @@ pub(crate) fn run(options: &Options) -> ExitCode {
     )
 }
 
+fn open(folders: &Folders) -> Result<Tollgate, Stop> {
+    folders.gate().log(log).open().map_err(Stop::fault)
+}
+
 fn init(folders: &Folders, options: &Options, screen: &mut Screen<'_>) -> Result<Outcome, Stop> {
+    let person = Person::require(&mut open(folders)?, &folders.root, &["init"], options.yes)?;
     let program = program();
     let chosen: Vec<&Wiring> = match options.host.as_slice() {
         [] => WIRINGS.iter().filter(|wiring| wiring.is_in_use(folders)).collect(),
@@ -69,7 +78,7 @@ fn init(folders: &Folders, options: &Options, screen: &mut Screen<'_>) -> Result
     for (_, change) in &changes {
         show(change, folders, json, screen)?;
     }
-    if let Some(outcome) = refused(options, &count(&changes, "write"), screen)? {
+    if let Some(outcome) = person.ask(&count(&changes, "write")).refusal(screen)? {
         return Ok(outcome);
     }
     let state = folders.state_folder()?;
@@ -90,6 +99,9 @@ fn init(folders: &Folders, options: &Options, screen: &mut Screen<'_>) -> Result
     folders.make_state_folder()?;
     written.push(receipt.change(&folders.root, &state)?);
     change::write_all(&written)?;
+    let changed: Vec<String> = changes.iter().map(|(_, change)| shown(&change.path, folders)).collect();
+    // Another gate: this one has not seen the folder that governs from now on.
+    person.record_with(&mut open(folders)?, &changed, &person::own_program())?;
     tell(
         json,
         screen,
@@ -151,21 +163,6 @@ fn count(changes: &[(Option<&str>, Change)], verb: &str) -> String {
     format!("{verb} {}?", files.trim_start_matches("1 "))
 }
 
-/// Asks, and says what it comes to where the answer is not yes.
-fn refused(options: &Options, question: &str, screen: &mut Screen<'_>) -> Result<Option<Outcome>, Stop> {
-    match if options.yes { Word::Yes } else { ask_on_terminal(question) } {
-        Word::Yes => Ok(None),
-        Word::No => {
-            screen.note("nothing was changed");
-            Ok(Some(Outcome::No))
-        }
-        Word::Nobody => {
-            let why = "nothing was changed: there is no terminal to ask on; say yes with `--yes`";
-            Err(Stop::Fault(why.to_owned()))
-        }
-    }
-}
-
 fn tell(
     json: bool,
     screen: &mut Screen<'_>,
@@ -201,6 +198,8 @@ enum Return {
 }
 
 fn undo(folders: &Folders, options: &Options, screen: &mut Screen<'_>) -> Result<Outcome, Stop> {
+    let mut gate = open(folders)?;
+    let person = Person::require(&mut gate, &folders.root, &["init", "--undo"], options.yes)?;
     let state = folders.state_folder()?;
     let receipt = Receipt::read(&folders.root, &state)?;
     if receipt.files.is_empty() {
@@ -223,7 +222,7 @@ fn undo(folders: &Folders, options: &Options, screen: &mut Screen<'_>) -> Result
         returns.push((file, word, what));
     }
     screen.out.flush()?;
-    if let Some(outcome) = refused(options, "take this back?", screen)? {
+    if let Some(outcome) = person.ask("take this back?").refusal(screen)? {
         return Ok(outcome);
     }
     let mut rewritten = Vec::new();
@@ -239,6 +238,8 @@ fn undo(folders: &Folders, options: &Options, screen: &mut Screen<'_>) -> Result
                 .map_err(|fault| Stop::Fault(format!("`{}` cannot be removed: {fault}", file.path.display())))?;
         }
     }
+    let changed: Vec<String> = returns.iter().map(|(file, ..)| shown(&file.path, folders)).collect();
+    person.record(&mut gate, &changed)?;
     receipt.forget(&folders.root, &state);
     for (_, _, what) in &returns {
         if let Return::Leave(why) = what
@@ -252,7 +253,8 @@ fn undo(folders: &Folders, options: &Options, screen: &mut Screen<'_>) -> Result
             returns.iter().map(|(file, word, _)| json!({"path": shown(&file.path, folders), "what": word})).collect();
         screen.json(&json!({"files": files}))?;
     } else {
-        screen.line("taken back")?;
+        let ledger = folders.root.join(LEDGER).exists();
+        screen.line(&if ledger { format!("taken back; the ledger stays: {LEDGER}") } else { "taken back".to_owned() })?;
     }
     Ok(Outcome::Done)
 }
