@@ -10,6 +10,7 @@
 //!   "programs": "allow",
 //!   "unknown": "ask",
 //!   "strict": false,
+//!   "select": "explicit",
 //!   "record": {"failed": true, "rejected": false},
 //!   "augment": {"sources": ["notes"]},
 //!   "hooks": {"timeout": 30000},
@@ -23,12 +24,13 @@
 //! | `programs` | a program whose effects cannot be seen: `allow` (under an active intent), `ask` or `deny` |
 //! | `unknown` | a call whose effects cannot be known: `allow`, `ask` or `deny` |
 //! | `strict` | whether intents that cannot be used deny changes, and a ledger that cannot be written makes the gate ask |
+//! | `select` | which intent a session works for that has selected none: `explicit` (none), or `single` (the only one that is open) |
 //! | `record` | whether calls that failed, and calls that the gate rejected, are entered in the ledger |
 //! | `hooks` | limits of hooks, see [`HookSettings`] |
 //! | `secretPatterns` | what is hidden, besides common secrets, in everything the gate says and writes down |
 //! | `augment` | who is asked about the concepts that a call names, see [`settings`](crate::augment::settings) |
 //!
-//! `on_fault` is the user's alone and does not count here. Other keys are left to others. A file that cannot be used leaves the last good settings in force.
+//! `on_fault` and `unattended` are the user's alone and do not count here. Other keys are left to others. A file that cannot be used leaves the last good settings in force.
 
 use std::rc::Rc;
 
@@ -64,6 +66,17 @@ pub enum Policy {
     Ask,
     /// It does not run.
     Deny,
+}
+
+/// Which intent a session works for that has selected none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Select {
+    /// None.
+    #[default]
+    Explicit,
+    /// The only one that is open.
+    Single,
 }
 
 /// What a tool does, as the workspace says.
@@ -104,6 +117,8 @@ pub struct Config {
     pub unknown: Policy,
     /// Whether intents that cannot be used and a ledger that cannot be written stop changes.
     pub strict: bool,
+    /// Which intent a session works for that has selected none.
+    pub select: Select,
     /// Whether a call that failed is entered though it changed nothing.
     pub record_failed: bool,
     /// Whether a call that was rejected is entered.
@@ -114,8 +129,8 @@ pub struct Config {
     pub hooks: HookSettings,
     /// What is hidden besides common secrets.
     pub secrets: Rc<[Pattern]>,
-    /// Whether they say something that only the user's own can say.
-    oversteps: bool,
+    /// What they say that only the user's own can say.
+    oversteps: Option<&'static str>,
 }
 
 impl Default for Config {
@@ -125,12 +140,13 @@ impl Default for Config {
             programs: Policy::Allow,
             unknown: Policy::Ask,
             strict: false,
+            select: Select::Explicit,
             record_failed: true,
             record_rejected: false,
             augment: Settings::default(),
             hooks: HookSettings::default(),
             secrets: Rc::default(),
-            oversteps: false,
+            oversteps: None,
         }
     }
 }
@@ -166,12 +182,15 @@ struct Written {
     #[serde(default)]
     strict: bool,
     #[serde(default)]
+    select: Select,
+    #[serde(default)]
     record: WrittenRecord,
     augment: Option<Value>,
     hooks: Option<Value>,
     #[serde(default, rename = "secretPatterns")]
     secret_patterns: Value,
     on_fault: Option<Value>,
+    unattended: Option<Value>,
 }
 
 #[derive(Default, Deserialize)]
@@ -179,6 +198,9 @@ struct WrittenRecord {
     failed: Option<bool>,
     rejected: Option<bool>,
 }
+
+/// What a tool's entry may be, without the arguments.
+pub const EFFECTS: &[&str] = &["read", "write", "delete", "move", "execute", "shell", "unknown"];
 
 /// What a tool's entry may be.
 const ENTRY: &str =
@@ -219,7 +241,9 @@ impl Config {
     /// Reads the JSON text.
     pub fn parse(text: &[u8]) -> Result<Self, ConfigFault> {
         let written: Written = serde_json::from_slice(text)?;
-        let mut config = Self { strict: written.strict, oversteps: written.on_fault.is_some(), ..Self::default() };
+        let users = [("on_fault", &written.on_fault), ("unattended", &written.unattended)];
+        let oversteps = users.iter().find(|(_, value)| value.is_some()).map(|(key, _)| *key);
+        let mut config = Self { strict: written.strict, select: written.select, oversteps, ..Self::default() };
         config.programs = written.programs.unwrap_or(config.programs);
         config.unknown = written.unknown.unwrap_or(config.unknown);
         config.record_failed = written.record.failed.unwrap_or(config.record_failed);
@@ -282,8 +306,8 @@ impl Cache {
         let text = ports.workspace.read(Root::Project, PATH, MOST_BYTES);
         match text.as_deref().map_err(|fault| ConfigFault::Unreadable(*fault)).and_then(Config::parse) {
             Ok(config) => {
-                if config.oversteps {
-                    ports.warn(&format!("`on_fault` in `{PATH}` does not count: only `~/{PATH}`, the user's own, can say it"));
+                if let Some(key) = config.oversteps {
+                    ports.warn(&format!("`{key}` in `{PATH}` does not count: only `~/{PATH}`, the user's own, can say it"));
                 }
                 self.put_in_force(config, ports);
                 state::keep_good(COPY, text.as_deref().unwrap_or_default(), ports);

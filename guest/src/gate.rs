@@ -1,5 +1,6 @@
 //! The gate: rules on calls, settles them, and keeps who works for what.
 
+mod adopting;
 mod check;
 mod entering;
 mod events;
@@ -67,6 +68,8 @@ pub struct Gate {
     remarks: Vec<String>,
     /// What the gate itself has to say about events that hooks have not answered yet.
     owed: Vec<events::Owed>,
+    /// The agent program above whoever asks, where the host has told of one.
+    pub(crate) agent_above: Option<String>,
     /// Work that takes longer than one answer.
     pub(crate) errands: Errands,
     knowledge: Knowledge,
@@ -130,6 +133,7 @@ impl Gate {
             here: Vec::new(),
             remarks: Vec::new(),
             owed: Vec::new(),
+            agent_above: None,
             errands: Errands::default(),
             knowledge: Knowledge::default(),
             hooks: Hooks::default(),
@@ -144,9 +148,13 @@ impl Gate {
     /// Makes an intent the session's only active one. Calls under way stay with the one they were ruled under.
     pub fn select(&mut self, session: &str, intent: &str) -> Result<Intent, Refusal> {
         let found = self.selectable(intent)?;
-        self.change(session, |selection| selection.intent = Some(found.id.clone())).map_err(Refusal::NotKept)?;
-        // A session begins here, and there is a moment to clear away what others left.
         let now = self.ports.clock.now();
+        let select = |selection: &mut Selection| {
+            selection.intent = Some(found.id.clone());
+            (selection.by, selection.since) = (None, Some(now.to_string()));
+        };
+        self.change(session, select).map_err(Refusal::NotKept)?;
+        // A session begins here, and there is a moment to clear away what others left.
         self.settle_left_behind(Over::Nothing, now);
         if self.look(&[watch::question()]).first().is_some_and(watch::is_open) {
             self.compare_late(Moment::Call);
@@ -172,7 +180,10 @@ impl Gate {
             Governance::By(intents) => intents,
             Governance::Unreadable(why) | Governance::Inaccessible(why) => return Err(Refusal::NotGoverned(why)),
             Governance::None => {
-                let why = format!("there are no intents here: `{}` is missing; run `tollgate init`", file::PATH);
+                let why = format!(
+                    "there are no intents here: `{}` is missing; a person can set them up with `tollgate init`",
+                    file::PATH
+                );
                 return Err(Refusal::NotGoverned(why));
             }
         };
@@ -181,15 +192,6 @@ impl Gate {
             Some(found) => Ok((found, intents)),
             None => Err(Refusal::UnknownIntent { asked: intent.to_owned(), open: intents.open_ones() }),
         }
-    }
-
-    /// Leaves the session without an intent, its parent's included.
-    pub fn clear(&mut self, session: &str) -> Result<(), FileFault> {
-        let selected = selection::read(session, &self.ports);
-        if selected.intent.is_none() && selected.parent.is_none() {
-            return Ok(());
-        }
-        self.change(session, |selection| (selection.intent, selection.parent) = (None, None))
     }
 
     /// Lets a sub-agent's session work for its parent's intent until it selects one of its own.
@@ -290,17 +292,16 @@ impl Gate {
         (self.governance(), self.intents.diagnoses())
     }
 
+    /// Looks at the settings again, so that what is entered is redacted by them.
+    pub(crate) fn refresh_settings(&mut self) {
+        self.settings();
+    }
+
     fn settings(&mut self) -> Rc<Config> {
         if let Some(file) = self.look(&[Question::project(config::PATH)]).first() {
             self.config.refresh(file, &self.ports);
         }
         self.config.last()
-    }
-
-    fn selected(&mut self, session: &str, intents: &Rc<Intents>) -> Option<Intent> {
-        let stamp = self.look(&[selection::question(session)]).first().map_or(0, |facts| facts.stamp);
-        let id = self.selections.current(session, stamp, &self.ports)?;
-        intents.find(&id).cloned()
     }
 
     fn change(&mut self, session: &str, change: impl FnOnce(&mut Selection)) -> Result<(), FileFault> {

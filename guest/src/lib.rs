@@ -15,6 +15,7 @@
 //! | [`operations`] | the same gate as JSON lines, which is what `tollgate eval` speaks |
 //! | [`wiring`] | how agent programs are wired to the gate: what `tollgate init` writes, what `tollgate doctor` finds |
 //! | [`gate`] | the three questions: may it run, what happened, what is known |
+//! | [`person`] | what only a person may do, and who counts as one |
 //! | [`ruling`] | the verdict, its code, its reason |
 //! | [`call`] | what a tool call means: tools and arguments become paths and what is done to them |
 //! | [`config`] | the workspace's own settings |
@@ -65,6 +66,7 @@ pub mod intents;
 pub mod json;
 pub mod ledger;
 pub mod operations;
+pub mod person;
 pub mod ports;
 pub mod programs;
 pub mod redact;

@@ -14,11 +14,17 @@
 //! | `rulings/` | how a session's latest calls ended, those that were denied included |
 //! | `good/` | the last intents, settings and hooks that could be used |
 //! | `notes/` | an index of the notes |
+//! | `program.json` | the digest of Tollgate's own program, by which a copy is known |
+//! | `default.json` | the intent that new sessions work for |
 //! | `ledger.json` | how far the ledger went when this machine last wrote to it |
+
+mod own_program;
 
 use crate::call::path::Location;
 use crate::digest::Digest;
 use crate::ports::{Expectation, FileFault, Listing, Ports, Question, Reach, Root};
+
+pub use own_program::OwnProgram;
 
 /// No file of the state is longer.
 pub const MOST_BYTES: u64 = 4 << 20;

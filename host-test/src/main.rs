@@ -24,6 +24,8 @@ enum Command {
     Eval(commands::eval::Options),
     /// Show, check and select what the agents work for
     Intents(commands::intents::Options),
+    /// Say what tools do that the gate does not know
+    Tools(commands::tools::Options),
     /// Show what would be added to a call about the concepts it names, and from where
     Augment(commands::augment::Options),
     /// List and search the notes about concepts
@@ -60,6 +62,7 @@ fn main() -> ExitCode {
         Command::Init(options) => commands::init::run(&options),
         Command::Doctor(options) => commands::doctor::run(&options),
         Command::Intents(options) => commands::intents::run(&options),
+        Command::Tools(options) => commands::tools::run(&options),
         Command::McpServe(options) => commands::mcp_serve::run(&options),
         Command::Trace(options) => commands::trace::run(&options),
     }

@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+mod terminal;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -24,8 +26,12 @@ fn home() -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join("home")
 }
 
-/// The exit code, standard output and standard error of a run in a folder, with that home.
+/// The exit code, standard output and standard error of a run in a folder, with that home; with `--yes`, of a person's at a
+/// terminal.
 fn run(folder: &Path, arguments: &[&str]) -> (i32, String, String) {
+    if terminal::says_yes(arguments) {
+        return terminal::Given::new(folder, arguments).variable("HOME", home()).at_terminal();
+    }
     let mut command = Command::new(env!("CARGO_BIN_EXE_tollgate"));
     command.current_dir(folder).args(arguments).env("HOME", home()).env_remove("XDG_STATE_HOME").stdin(Stdio::null());
     let output = command.output().unwrap();
@@ -39,10 +45,12 @@ fn every_command_explains_itself() {
         (vec![], &["eval", "intents", "trace", "hook", "init", "doctor", "Exit codes"] as &[_]),
         (vec!["init"], &["--host", "--undo", "--yes", "claude-code"]),
         (vec!["doctor"], &["--json"]),
-        (vec!["intents"], &["list", "check", "select"]),
+        (vec!["intents"], &["list", "check", "select", "sessions"]),
         (vec!["intents", "list"], &["--json"]),
         (vec!["intents", "check"], &["exits with 1"]),
-        (vec!["intents", "select"], &["<ID>", "--session"]),
+        (vec!["intents", "select"], &["[ID]", "--session", "--none", "terminal"]),
+        (vec!["tools"], &["allow"]),
+        (vec!["tools", "allow"], &["<PATTERN>", "<KIND>", "mcp__github__*"]),
         (vec!["trace"], &["list", "verify", "export", "map", "archive", "revert", "--intent", "FAIL"]),
         (vec!["trace", "list"], &["--intent", "--file", "--session", "--since", "--until", "--limit", "FAIL"]),
         (vec!["trace", "verify"], &["--expect"]),
@@ -79,7 +87,7 @@ fn what_is_misspelt_is_exit_2_and_named() {
         (vec!["trace", "export", "--limit", "3"], "'--limit'"),
         (vec!["trace", "verify", "--expect", &hash], "64 hex digits"),
         (vec!["trace", "revert"], "<ENTRY>"),
-        (vec!["trace", "revert", "abc"], "at least 4 characters"),
+        (vec!["trace", "revert", "abc", "--yes"], "at least 4 characters"),
         (vec!["trace", "--intent", "INT-1", "verify"], "tollgate trace verify …"),
         (vec!["trace", "--file", "../x"], "`../x` is not in the workspace"),
         (vec!["trace", "export", "--file", "/etc/hosts"], "`/etc/hosts` is not in the workspace"),
@@ -109,9 +117,9 @@ fn the_workspace_is_found_from_below_and_named_from_anywhere() {
     let folder = workspace();
     let named = folder.path().to_str().unwrap();
     for (here, arguments) in [
-        (folder.path().join("src/auth"), vec!["intents", "select", "INT-1", "--session", "s"]),
-        ("/".into(), vec!["intents", "select", "INT-1", "--session", "s", "--workspace", named]),
-        ("/".into(), vec!["intents", "--workspace", named, "select", "--session", "s", "INT-1"]),
+        (folder.path().join("src/auth"), vec!["intents", "select", "INT-1", "--session", "s", "--yes"]),
+        ("/".into(), vec!["intents", "select", "INT-1", "--session", "s", "--yes", "--workspace", named]),
+        ("/".into(), vec!["intents", "--workspace", named, "select", "--session", "s", "INT-1", "--yes"]),
     ] {
         let (code, out, err) = run(&here, &arguments);
         assert_eq!((code, out.as_str(), err.as_str()), (0, "session s now works for INT-1 (Login)\n", ""), "{arguments:?}");
@@ -126,7 +134,7 @@ fn the_workspace_is_found_from_below_and_named_from_anywhere() {
 fn a_refusal_is_exit_2_and_the_gates_own_words() {
     let folder = workspace();
     for (intent, code, says) in [("INT-9", "unknown_intent", "INT-9"), ("INT-2", "intent_closed", "INT-2")] {
-        let arguments = ["intents", "select", intent, "--session", "s"];
+        let arguments = ["intents", "select", intent, "--session", "s", "--yes"];
         let (exit, out, err) = run(folder.path(), &arguments);
         assert_eq!((exit, out.as_str()), (2, ""));
         assert!(err.starts_with("tollgate: ") && err.contains(says), "{err}");
@@ -139,7 +147,7 @@ fn a_refusal_is_exit_2_and_the_gates_own_words() {
 #[test]
 fn programs_get_the_gates_answer() {
     let folder = workspace();
-    let (code, out, err) = run(folder.path(), &["intents", "select", "INT-1", "--session", "s", "--json"]);
+    let (code, out, err) = run(folder.path(), &["intents", "select", "INT-1", "--session", "s", "--yes", "--json"]);
     let expected = "{\"intent\":{\"id\":\"INT-1\",\"name\":\"Login\",\"status\":\"IN_PROGRESS\"}}\n";
     assert_eq!((code, out.as_str(), err.as_str()), (0, expected, ""));
 }
@@ -147,7 +155,7 @@ fn programs_get_the_gates_answer() {
 #[test]
 fn a_home_that_is_not_there_is_mentioned() {
     let folder = workspace();
-    let words = ["intents", "select", "INT-1", "--session", "s", "--home", "no/such", "--state", "state"];
+    let words = ["intents", "select", "INT-1", "--session", "s", "--yes", "--home", "no/such", "--state", "state"];
     let (code, _, err) = run(folder.path(), &words);
     assert!(code == 0 && err.contains("`no/such`"), "{err}");
     assert!(folder.path().join("state").is_dir() && !folder.path().join("no").exists());
@@ -159,8 +167,8 @@ fn a_reader_that_has_gone_is_no_error() {
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
     let mut command = Command::new(env!("CARGO_BIN_EXE_tollgate"));
-    command.current_dir(folder.path()).args(["intents", "select", "INT-1", "--session", "s", "--state", "state"]);
+    command.current_dir(folder.path()).args(["trace", "map", "--state", "state"]);
     let output = command.stdout(writer).stderr(Stdio::piped()).spawn().unwrap().wait_with_output().unwrap();
     assert_eq!((output.status.code(), String::from_utf8(output.stderr).unwrap().as_str()), (Some(0), ""));
-    assert!(folder.path().join("state").is_dir());
+    assert!(folder.path().join(".orchestration/intent_map.md").is_file());
 }

@@ -3,6 +3,8 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 #![cfg(unix)]
 
+mod terminal;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -68,6 +70,10 @@ impl Place {
                 let _ = std::os::unix::fs::symlink(from.join(name), tools.join(name));
             }
         }
+        if terminal::says_yes(words) {
+            let given = terminal::Given::new(&self.root(), words).variable("PATH", format!("{folder}:{}", tools.display()));
+            return given.variable("HOME", self.home()).variable("TMPDIR", self.temporary()).at_terminal();
+        }
         let mut command = Command::new(env!("CARGO_BIN_EXE_tollgate"));
         command.args(words).current_dir(here).env_clear().env("HOME", self.home()).env("TMPDIR", self.temporary());
         command.env("PATH", format!("{folder}:{}", tools.display()));
@@ -110,7 +116,9 @@ fn hooks_that_work_are_live_and_leave_nothing_behind() {
         json!(["claude-code", "codex", "gemini", "cursor", "copilot", "qwen"].map(|host| (host, "live", "every tool")))
     );
     assert!(said["digest"].as_str().unwrap().starts_with("sha256:"));
-    assert!(!place.root().join(".orchestration/agent_trace.jsonl").exists());
+    // What a person set up is entered, and nothing else.
+    let ledger = fs::read_to_string(place.root().join(".orchestration/agent_trace.jsonl")).unwrap();
+    assert_eq!(ledger.lines().count(), 1, "{ledger}");
     assert!(!place.root().join("canary.txt").exists());
     assert_eq!(fs::read_dir(place.temporary()).unwrap().count(), 0);
     let (code, out, _) = place.run(&["doctor"]);

@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
 
+mod terminal;
+
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
@@ -57,7 +59,13 @@ impl House {
         self.ask(&line("post-tool"))
     }
 
+    /// What `tollgate trace` says; with `--yes`, to a person who says so at a terminal.
     fn trace(&self, words: &[&str]) -> (i32, String, String) {
+        if terminal::says_yes(words) {
+            let home = self.root().join("home");
+            let words = [&["trace"], words, &["--home", home.to_str().unwrap()]].concat();
+            return terminal::Given::new(&self.root().join("src"), &words).at_terminal();
+        }
         let mut command = Command::new(env!("CARGO_BIN_EXE_tollgate"));
         command.arg("trace").args(words).current_dir(self.root().join("src")).stdin(Stdio::null());
         command.arg("--home").arg(self.root().join("home"));
@@ -147,6 +155,7 @@ fn changes_are_taken_back_from_git_and_from_the_kept_content() {
     let reverts: Vec<_> = entries["entries"].as_array().unwrap().iter().filter(|entry| entry["reverts"].is_string()).collect();
     assert_eq!(reverts.len(), 3);
     assert!(reverts.iter().all(|entry| entry["scope_validation"] == "EXEMPT" && entry["success"] == true));
+    assert!(reverts.iter().all(|entry| entry["person"]["command"][1] == "revert"));
     let (code, _, err) = house.trace(&["revert", "--yes", id_of(&settled, "README.md")]);
     assert!(code == 2 && err.contains("already"), "{err}");
     assert_eq!(house.trace(&["verify"]).0, 0);
@@ -156,16 +165,16 @@ fn changes_are_taken_back_from_git_and_from_the_kept_content() {
 fn a_ledger_is_put_aside_and_goes_on() {
     let mut house = House::new();
     house.program("1", |root| fs::write(root.join("src/auth/a.ts"), "two\n").unwrap());
-    let (code, out, _) = house.trace(&["archive"]);
+    let (code, out, _) = house.trace(&["archive", "--yes"]);
     assert!(code == 0 && out.contains(".orchestration/archive/agent_trace-0001.jsonl"), "{out}");
     house.program("2", |root| fs::write(root.join("src/auth/a.ts"), "three\n").unwrap());
     let (code, out, _) = house.trace(&["verify"]);
     assert!(code == 0 && out.starts_with("ok: 2 files"), "{out}");
     // Stopped between moving and tying: the next run ties.
     fs::rename(house.root().join(LEDGER), house.root().join(".orchestration/archive/agent_trace-0002.jsonl")).unwrap();
-    assert_eq!(house.trace(&["archive"]).0, 0);
+    assert_eq!(house.trace(&["archive", "--yes"]).0, 0);
     let (_, out, err) = house.trace(&["verify"]);
-    assert!(out.starts_with("ok: 3 files") && !err.contains("ties it in"), "{out}{err}");
+    assert!(out.starts_with("ok: 3 files") && !err.contains("tie it in"), "{out}{err}");
     let (_, out, _) = house.trace(&["map"]);
     assert!(out.contains("1 intent, 1 file"), "{out}");
 }

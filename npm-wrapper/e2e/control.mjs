@@ -53,7 +53,7 @@ function attempts(entry) {
     'claude mcp remove tollgate',
     'codex mcp remove tollgate',
     'npm uninstall tollgate',
-    ...(process.env.TOLLGATE_E2E_HIDDEN ? HIDDEN : []),
+    ...HIDDEN,
   ];
 }
 

@@ -4,6 +4,7 @@ import { execFileSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
+import { atTerminal } from '../test/terminal.js';
 import { RECORDER } from './recorder.mjs';
 
 export const INTENTS = `active_intents:
@@ -38,9 +39,9 @@ export function makeWorkspace(name, files) {
   const env = { PATH: search, HOME: home, TMPDIR: tmp, TERM: 'dumb' };
   const tollgate = (...words) => execFileSync(process.env.TOLLGATE, words, { cwd: workspace, env, encoding: 'utf8' });
   const person = (...words) => {
-    const typed = [process.env.TOLLGATE, ...words].map((word) => `'${word}'`).join(' ');
-    const options = { cwd: workspace, env, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] };
-    return execFileSync('script', ['--quiet', '--return', '--command', typed, '/dev/null'], options);
+    const { status, stdout, stderr } = atTerminal([process.env.TOLLGATE, ...words], { cwd: workspace, env });
+    assert.equal(status, 0, `${words.join(' ')}: ${stdout}${stderr}`);
+    return stdout;
   };
   const discard = () => fs.rmSync(top, { recursive: true, force: true, maxRetries: 5 });
   return { top, workspace, home, tmp, env: { ...env }, tollgate, person, discard };

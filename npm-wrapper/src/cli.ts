@@ -9,7 +9,8 @@ const USAGE = `Usage: tollgate COMMAND
   init [--host NAME] [--undo]   Wire the agent programs in use to the gate, once you have seen how; or take it back
   doctor                        Prove that each of them really asks the gate
   mcp-serve                     Offer intents and ledger as tools of an MCP server, on standard input and output
-  intents list|check|select ID  Show, check and select what the agents work for
+  intents list|check|sessions|select ID
+                                Show, check and select what the agents work for
   trace [list]|verify|export|map
                                 Show, check and export what the agents changed
 

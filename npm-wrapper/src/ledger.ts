@@ -29,6 +29,8 @@ export interface LedgerEntry {
   late?: { call_id: string; began: string; others?: number };
   /** The entry whose change this one takes back. */
   reverts?: string;
+  /** The person who gave a command that only a person may give: their account, the words of the command, and what it changed. */
+  person?: { user: string; command: string[]; changed: string[] };
   /** The heads of the ledger that the first line of a write saw. */
   saw?: string[];
   /** The line before, of every other line of a write. */

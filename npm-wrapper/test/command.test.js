@@ -70,16 +70,24 @@ test('what is not governed is answered with silence', () => {
   }
 });
 
-test('intents are listed, checked and selected', () => {
+test('intents are listed and checked', () => {
   const listed = run(['intents', 'list']);
   assert.deepEqual(listed, { status: 0, stdout: 'ID       STATUS       NAME             SCOPE\nINT-001  IN_PROGRESS  Login hardening  src/auth/**\n', stderr: '' });
   assert.deepEqual(run(['intents', 'check', '--workspace', workspace]).stdout, '1 intent, 0 errors, 0 warnings\n');
   assert.equal(JSON.parse(run(['intents', 'list', '--json']).stdout).intents[0].id, 'INT-001');
-  assert.match(run(['intents', 'select', 'INT-001']).stderr, /^tollgate: no session is known yet/);
-  assert.equal(run(['intents', 'select', 'INT-001', '--session', 's1']).stdout, 'session s1 now works for INT-001 (Login hardening)\n');
-  assert.equal(run(['intents', 'select', 'INT-001']).stdout, 'session s1 now works for INT-001 (Login hardening)\n');
-  const refused = run(['intents', 'select', 'INT-9', '--json']);
-  assert.deepEqual([refused.status, JSON.parse(refused.stdout).error.code], [2, 'unknown_intent']);
+});
+
+test('sessions are listed with what they did last', () => {
+  const place = governed();
+  after(place.discard);
+  const at = { cwd: place.workspace, env: { HOME: place.home, PATH: process.env.PATH } };
+  assert.match(run(['intents', 'sessions'], at).stderr, /^tollgate: no session has selected an intent or changed anything yet/);
+  const gate = createTollgate({ workspace: place.workspace, state: path.join(place.home, '.local/state/tollgate'), home: place.home });
+  gate.selectIntent('s1', 'INT-001');
+  gate.preTool({ session: 's2', call: 'c1', tool: 'write', args: { path: 'README.md', content: 'x' }, host: 'opencode' });
+  const table = /^SESSION  INTENT   PROGRAM   LAST ACTIVE {15}LAST CALL\ns2 {7}- {8}opencode  \S+Z  write, denied\ns1 {7}INT-001  - {9}\S+Z  -\n$/;
+  assert.match(run(['intents', 'sessions'], at).stdout, table);
+  assert.equal(JSON.parse(run(['intents', 'sessions', '--json'], at).stdout).default, null);
 });
 
 test('what was changed is listed, verified, exported and mapped', () => {

@@ -124,6 +124,9 @@ pub struct Footprint {
     pub placements: Vec<Placement>,
     /// Why some of it cannot be known at all. Empty means that the rest is complete.
     pub unknowns: Vec<String>,
+    /// Commands among it that change the gate, its approvals, its wiring or its ledger, for a message. Only a person may give
+    /// them, whatever an intent owns.
+    pub controls: Vec<String>,
     /// Whether some of it may not happen, as in a shell command that can take several ways.
     pub conditional: bool,
     /// Whether some of it may happen after the call has ended.
@@ -161,6 +164,7 @@ impl Footprint {
             self.place(placement.at, placement.origin);
         }
         self.unknowns.extend(other.unknowns);
+        self.controls.extend(other.controls);
         self.conditional |= other.conditional;
         self.persistence = self.persistence.max(other.persistence);
     }

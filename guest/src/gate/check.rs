@@ -5,7 +5,7 @@ use super::late::Moment;
 use super::on_fault::OnFault;
 use super::scratch::Scratch;
 use super::settle::{Remembered, join};
-use super::unrecorded::may_change;
+use super::unrecorded::{may_change, named};
 use super::{Gate, bearings, ledger_questions};
 use crate::call::effect::{Effect, Extent, Footprint, Operation, Persistence};
 use crate::call::path::{Location, WorkspacePath};
@@ -32,8 +32,8 @@ impl Gate {
         let mut questions: Vec<Question> = bearings().into();
         questions.extend(ledger_questions());
         questions.extend(guarded::questions());
-        questions.push(late::question());
-        questions.push(selection::question(&call.session));
+        let whose = questions.len();
+        questions.extend([late::question(), selection::question(&call.session), selection::default_question()]);
         let own = questions.len();
         // What the call does is worked out beforehand, so that one look answers everything, unless nobody will ask.
         let mut config = self.config.last();
@@ -56,14 +56,19 @@ impl Gate {
                 facts.extend(self.look(&questions));
             }
         }
-        if facts.get(own - 2).is_some_and(late::is_open) {
+        if facts.get(whose).is_some_and(late::is_open) {
             self.compare_late(Moment::Call);
         }
         if footprint.as_ref().is_some_and(|footprint| footprint.as_ref().is_ok_and(may_change)) {
             self.guarded.refresh(facts.get(5..7).unwrap_or_default(), &self.ports);
         }
-        let stamp = facts.get(own - 1).map_or(0, |facts| facts.stamp);
-        let selected = self.selections.current(&call.session, stamp, &self.ports);
+        let selected = match (&governance, facts.get(whose + 1..own)) {
+            (Governance::By(intents), Some([selection, default])) => {
+                self.intent_of(&call.session, (selection, default), intents, &config)
+            }
+            (_, Some([selection, _])) => self.selections.current(&call.session, selection.stamp, &self.ports),
+            _ => None,
+        };
         let facts = facts.get(own..).unwrap_or_default();
         let footprint = footprint.unwrap_or_else(|| Ok(Footprint::default()));
         let scope = match (&governance, selected.as_ref()) {
@@ -79,6 +84,9 @@ impl Gate {
         let is_ruled = matches!(governance, Governance::By(_));
         let changes = effects.as_ref().map_or(true, is_change);
         let mut ruling = match (governance, effects) {
+            (_, effects) if let Some(command) = footprint.as_ref().ok().and_then(|footprint| footprint.controls.first()) => {
+                persons_command(command, effects)
+            }
             (Governance::By(intents), Ok(effects)) => {
                 let persistence = footprint.as_ref().map_or(Persistence::Ends, |footprint| footprint.persistence);
                 self.rule(call, &intents, selected.as_ref(), (effects, persistence), &config)
@@ -97,7 +105,7 @@ impl Gate {
                 self.enter_rejection(call, selected.as_ref(), &ruling);
             }
         } else if changes && !is_ruled {
-            rulings::note(&call.session, &call.call, Past::Passed, &self.ports);
+            rulings::note(named(call), Past::Passed, self.ports.clock.now(), &self.ports);
         }
         ruling.effects.truncate(MOST_REPORTED);
         told(ruling, notice.into_iter().chain(std::mem::take(&mut self.remarks)).reduce(join))
@@ -191,6 +199,16 @@ fn refusal(fault: &CallFault) -> Ruling {
         CallFault::NoObject { .. } | CallFault::Argument { .. } | CallFault::NoPath { .. } => Code::InvalidArguments,
     };
     Ruling::deny(code, fault.to_string(), Vec::new())
+}
+
+/// A command that changes the gate, its approvals, its wiring or its ledger is denied, whatever an intent owns and whether the
+/// intents can be read or not. The reason is read by an agent, and must not sound as if it should run the command.
+fn persons_command(command: &str, effects: Result<Effects, CallFault>) -> Ruling {
+    let reason = format!(
+        "`{command}` changes what governs this session, which is for a person to do and not for an agent; it was not run, and \
+         there is no way around that. Go on without it; if the work cannot go on, say so to the person you work for"
+    );
+    Ruling::deny(Code::ControlFile, reason, effects.map(|effects| effects.known).unwrap_or_default())
 }
 
 /// Without intents that can be used nothing is governed, unless the settings are strict.

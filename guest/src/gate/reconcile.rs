@@ -202,7 +202,7 @@ fn notice(work: &Work<'_>, entries: &[Entry], unentered: usize) -> Option<String
     }
     let (tool, intent) = (&work.call.tool, &work.pending.intent);
     Some(format!(
-        "files outside the scope of {intent} changed while `{tool}` ran: {}; they are entered as FAIL; put them back, or have a person run `tollgate trace revert {}`",
+        "files outside the scope of {intent} changed while `{tool}` ran: {}; they are entered as FAIL, and a person can take them back with `tollgate trace revert {}`",
         names.join(", "),
         first.id
     ))

@@ -193,7 +193,7 @@ impl Gate {
         match outcome {
             Outcome::Refused(_) => self.note_refusal(call, &pending),
             Outcome::Unknown if !is_heard && !is_watched => self.note_unheard(call, &pending),
-            _ => rulings::note(&call.session, &call.call, Past::Settled, &self.ports),
+            _ => rulings::note(super::unrecorded::named(call), Past::Settled, now, &self.ports),
         }
         let lines = match self.enter(Some(key), entries) {
             Ok(Entered { lines, notice: about_ledger }) => {
@@ -347,6 +347,7 @@ impl Gate {
             concurrent: None,
             late: None,
             reverts: None,
+            person: None,
             saw: None,
             follows: None,
         }

@@ -15,7 +15,7 @@ use crate::ledger::entry::{Entry, FileChange, ScopeValidation};
 use crate::ledger::late;
 use crate::ledger::mutation::MutationClass;
 use crate::ledger::pending::{Change, Pending};
-use crate::ledger::rulings::{self, Denial, Past, Unheard};
+use crate::ledger::rulings::{self, Denial, Named, Past, Unheard};
 use crate::ports::{Facts, Kind, Question};
 
 /// Entries for one call.
@@ -60,7 +60,7 @@ impl Gate {
     pub(super) fn note_denial(&self, call: &ToolCall, intent: Option<&IntentId>, code: &str, effects: &[Effect]) {
         let effects: Vec<Effect> = effects.iter().filter(|effect| effect.mutates()).take(MAX_ENTRIES).cloned().collect();
         let denial = Denial { code: code.to_owned(), intent: intent.cloned(), changes: self.changes(&effects) };
-        rulings::note(&call.session, &call.call, Past::Denied(denial), &self.ports);
+        rulings::note(named(call), Past::Denied(denial), self.ports.clock.now(), &self.ports);
     }
 
     /// The same for a call that was allowed, or asked about, and that somebody else kept from running.
@@ -68,7 +68,7 @@ impl Gate {
         let mut changes: Vec<Change> = pending.changes.iter().take(MAX_ENTRIES).cloned().collect();
         changes.iter_mut().for_each(|change| change.before = None);
         let denial = Denial { code: "refused".to_owned(), intent: Some(pending.intent.clone()), changes };
-        rulings::note(&call.session, &call.call, Past::Denied(denial), &self.ports);
+        rulings::note(named(call), Past::Denied(denial), self.ports.clock.now(), &self.ports);
     }
 
     /// Remembers a call that was allowed and of which nothing was heard, in case it ends after all.
@@ -76,7 +76,8 @@ impl Gate {
         let mut changes: Vec<Change> = pending.changes.iter().take(MAX_ENTRIES).cloned().collect();
         changes.iter_mut().for_each(|change| change.before = None);
         let (intent, open_ended) = (pending.intent.clone(), pending.open_ended.is_some());
-        rulings::note(&call.session, &call.call, Past::Unheard(Unheard { intent, changes, open_ended }), &self.ports);
+        let past = Past::Unheard(Unheard { intent, changes, open_ended });
+        rulings::note(named(call), past, self.ports.clock.now(), &self.ports);
     }
 
     /// Enters a call that nobody remembers, where it should not have run.
@@ -115,7 +116,7 @@ impl Gate {
                 (why, entries)
             }
         };
-        rulings::note(&call.session, &call.call, Past::Settled, &self.ports);
+        rulings::note(named(call), Past::Settled, self.ports.clock.now(), &self.ports);
         let notice = notice(&call.tool, &why, &entries);
         self.ports.warn(&notice);
         match self.enter(None, entries) {
@@ -130,7 +131,7 @@ impl Gate {
     /// Enters a call that had been taken for refused.
     fn settle_unheard(&mut self, call: &ToolCall, outcome: &Outcome, unheard: &Unheard) -> Settlement {
         let now = self.ports.clock.now();
-        rulings::note(&call.session, &call.call, Past::Settled, &self.ports);
+        rulings::note(named(call), Past::Settled, self.ports.clock.now(), &self.ports);
         let mut notice = None;
         let changed = self.changed_since(&unheard.changes);
         let (success, error) = match outcome {
@@ -214,6 +215,11 @@ impl Gate {
         };
         changed.into_iter().map(of_file).collect()
     }
+}
+
+/// A call, as the journal of rulings names it.
+pub(super) fn named(call: &ToolCall) -> Named<'_> {
+    Named { session: &call.session, call: &call.call, program: call.host.as_deref(), tool: &call.tool }
 }
 
 /// Whether a call may leave anything different, as its arguments say.

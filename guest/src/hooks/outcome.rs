@@ -44,7 +44,9 @@ impl Outcome {
         let (code, printed, complained, is_cut) = match ending {
             Ending::Exited { code, stdout, stderr, truncated } => (*code, stdout.as_str(), stderr.as_str(), *truncated),
             Ending::Changed(path) => {
-                let why = format!("`{path}` is no longer what was approved; look at it, then `tollgate hooks approve`");
+                let why = format!(
+                    "`{path}` is no longer what was approved; a person can look at it and let it run: `tollgate hooks approve`"
+                );
                 return Self::of(Status::Skipped, &clean(&why));
             }
             Ending::Missing => {

@@ -7,7 +7,7 @@
 //! | `.git`, at any depth, a worktree's file included | yes | | git: its hooks run programs, its configuration too |
 //! | `.gitconfig`, `.config/git/` | | yes | the same |
 //! | what each agent program's [record](crate::programs) lists as its controls | yes | yes | that program |
-//! | `.vscode/settings.json` | yes | | VS Code, where a setting switches an extension off |
+//! | `.vscode/settings.json`, `.vscode/mcp.json` | yes | | VS Code, where a setting switches an extension off |
 //! | `.config/Code/User/settings.json` and its counterparts on other systems | | yes | the same |
 //!
 //! What is the user's counts wherever the home folder is, see [`guarded`](super::guarded).
@@ -41,6 +41,7 @@ const CONTROLS: &[(Whose, &str)] = &[
     (Users, ".gitconfig"),
     (Users, ".config/git"),
     (Workspaces, ".vscode/settings.json"),
+    (Workspaces, ".vscode/mcp.json"),
     (Users, ".config/Code/User/settings.json"),
     (Users, "Library/Application Support/Code/User/settings.json"),
     (Users, "AppData/Roaming/Code/User/settings.json"),

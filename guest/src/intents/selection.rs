@@ -2,16 +2,22 @@
 //!
 //! Selections are files of their own in the state, because a command hook is a new process for every call, and
 //! because an instance that failed is replaced by a fresh one.
+//!
+//! A session that has never selected one takes the workspace's default, which a person sets, or else the only one that is open,
+//! where the settings say so. It then keeps what it took: another default is for other sessions.
 
 use serde::{Deserialize, Serialize};
 
 use super::intent::IntentId;
 use crate::json;
-use crate::ports::{Expectation, FileFault, Ports, Question};
+use crate::ports::{Expectation, FileFault, Kind, Ports, Question};
 use crate::state;
 
 /// Where they stand in the state.
 const FOLDER: &str = "sessions";
+
+/// The default of the workspace.
+const DEFAULT: &str = "default.json";
 
 /// How many parents are followed upwards before a line of sub-agents counts as a circle.
 const MOST_PARENTS: usize = 8;
@@ -29,6 +35,27 @@ pub struct Selection {
     /// The session it is a sub-agent of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<String>,
+    /// How it came to its intent, where nobody selected it for this session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<By>,
+    /// Since when, RFC 3339.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since: Option<String>,
+}
+
+/// How a session comes to an intent that nobody selected for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum By {
+    /// It is the workspace's default.
+    Default,
+    /// It is the only one that is open.
+    Single,
+}
+
+#[derive(Serialize, Deserialize)]
+struct DefaultFile {
+    intent: IntentId,
 }
 
 /// The last selection that was read, kept until its file changes.
@@ -78,6 +105,54 @@ pub fn read(session: &str, ports: &Ports) -> Selection {
             ports.warn(&format!("`{path}` cannot be read and counts as empty: {fault}"));
             nothing()
         }
+    }
+}
+
+/// Whose selection counts for a session that has none of its own: its own, or that of the topmost parent.
+pub fn root(session: &str, ports: &Ports) -> String {
+    let mut session = session.to_owned();
+    for _ in 0..MOST_PARENTS {
+        match read(&session, ports).parent {
+            Some(parent) => session = parent,
+            None => break,
+        }
+    }
+    session
+}
+
+/// Whether anything is kept about a session.
+pub fn is_known(session: &str, ports: &Ports) -> bool {
+    ports.workspace.inspect(&[question(session)]).first().is_some_and(|facts| facts.kind != Kind::Missing)
+}
+
+/// What to ask the host about the workspace's default.
+pub fn default_question() -> Question {
+    state::question(DEFAULT)
+}
+
+/// The intent that new sessions work for. A file that cannot be used counts as none, and is spoken of.
+pub fn default_intent(ports: &Ports) -> Option<IntentId> {
+    let text = state::read(DEFAULT, state::MOST_BYTES, ports).ok()?;
+    match json::parse::<DefaultFile>(&text) {
+        Ok(file) => Some(file.intent),
+        Err(fault) => {
+            ports.warn(&format!("`{DEFAULT}` in the state folder cannot be parsed and counts as missing: {fault}"));
+            None
+        }
+    }
+}
+
+/// Sets the intent that new sessions work for, or takes it away.
+pub fn keep_default(intent: Option<&IntentId>, ports: &Ports) -> Result<(), FileFault> {
+    match intent {
+        Some(intent) => {
+            let text = json::line(&DefaultFile { intent: intent.clone() });
+            state::replace(DEFAULT, text.as_bytes(), Expectation::Anything, ports)
+        }
+        None => match state::remove(DEFAULT, ports) {
+            Err(FileFault::Missing) => Ok(()),
+            removed => removed,
+        },
     }
 }
 

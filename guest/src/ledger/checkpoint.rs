@@ -263,6 +263,7 @@ fn enter(complaint: String, ports: &Ports) -> String {
         concurrent: None,
         late: None,
         reverts: None,
+        person: None,
         saw: None,
         follows: None,
     };

@@ -79,6 +79,31 @@ fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
+/// A person who gave a command.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Person {
+    /// The account's name.
+    pub user: String,
+    /// The command's words, without the program's name.
+    pub command: Vec<String>,
+    /// The files that it changed, and what else.
+    pub changed: Vec<String>,
+}
+
+impl Person {
+    fn read(value: &mut Value) -> Option<Self> {
+        let texts = |value: &Value, key: &str| {
+            let list = value.get(key)?.as_array()?;
+            list.iter().map(|text| text.as_str().map(str::to_owned)).collect::<Option<Vec<_>>>()
+        };
+        Some(Self {
+            command: texts(value, "command")?,
+            changed: texts(value, "changed")?,
+            user: json::taken_text(value, "user")?,
+        })
+    }
+}
+
 /// One line of the ledger.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Entry {
@@ -119,6 +144,9 @@ pub struct Entry {
     /// The entry whose change this one takes back.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reverts: Option<String>,
+    /// Set where a person gave a command that changes the gate, its approvals, its wiring or its ledger.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub person: Option<Person>,
     /// The tie of a write's first line; see [`chain`](super::chain).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub saw: Option<Vec<Digest>>,
@@ -164,6 +192,7 @@ impl Entry {
                 })
             })?,
             reverts: json::optional_text(line, "reverts")?,
+            person: json::optional(line, "person", Person::read)?,
             saw: json::optional(line, "saw", |heads| heads.as_array_mut()?.iter_mut().map(digest).collect())?,
             follows: json::optional(line, "follows", digest)?,
         })
@@ -171,7 +200,11 @@ impl Entry {
 
     /// On one line, for people and models.
     pub fn summary(&self) -> String {
-        let mut text = format!("{} {} {}", self.timestamp, self.tool_name, self.path().unwrap_or("no file"));
+        let what = match &self.person {
+            Some(person) if self.file.is_none() => format!("by {}", person.user),
+            _ => self.path().unwrap_or("no file").to_owned(),
+        };
+        let mut text = format!("{} {} {what}", self.timestamp, self.tool_name);
         for range in self.file.iter().flat_map(|file| &file.line_ranges).take(5) {
             text.push_str(&format!(" {}-{}", range.start, range.end));
         }

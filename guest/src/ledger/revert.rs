@@ -1,6 +1,6 @@
 //! Taking a change back: what to put where. A host does it, after a person has said yes.
 
-use super::entry::{self, Entry, FileChange, ScopeValidation};
+use super::entry::{self, Entry, FileChange, Person, ScopeValidation};
 use super::images;
 use super::mutation::MutationClass;
 use super::reading::{self, Filter};
@@ -104,7 +104,7 @@ pub fn plan(id: &str, ports: &Ports) -> Result<Plan, RevertFault> {
 }
 
 /// The entry for a change that was taken back, and whether it worked.
-pub fn record(id: &str, ports: &Ports) -> Result<Entry, RevertFault> {
+pub fn record(id: &str, person: Option<Person>, ports: &Ports) -> Result<Entry, RevertFault> {
     let undone = find(id, ports)?.ok_or_else(|| RevertFault::Unknown(id.to_owned()))?;
     let Some(file) = undone.file else { return Err(RevertFault::NoFile(id.to_owned())) };
     let now = ports.workspace.inspect(&[hashed(&file.relative_path)]).pop().and_then(|facts| facts.digest);
@@ -135,6 +135,7 @@ pub fn record(id: &str, ports: &Ports) -> Result<Entry, RevertFault> {
         concurrent: None,
         late: None,
         reverts: Some(undone.id),
+        person,
         saw: None,
         follows: None,
     })

@@ -258,7 +258,11 @@ impl Verification {
             let path = format!("{ARCHIVE}/{name}");
             let known = |remark: &Remark| remark.file == path;
             if !self.report.files.contains(&path) && !self.report.faults.iter().any(known) {
-                self.note(&path, None, "no line of the ledger names this part; `tollgate trace archive` ties it in");
+                self.note(
+                    &path,
+                    None,
+                    "no line of the ledger names this part; a person can tie it in with `tollgate trace archive`",
+                );
             }
         }
         let mut report = std::mem::take(&mut self.report);

@@ -1,25 +1,58 @@
-//! The operations behind `tollgate intents`.
+//! The operations behind `tollgate intents` and `tollgate tools`.
 //!
 //! | op | answer |
 //! | --- | --- |
 //! | `list-intents` | `{governed, intents, diagnostics}`: those in force, and what is wrong with the file as it stands |
-//! | `list-sessions` | `{"sessions":[{session, intent, parent}]}`: those that ever selected or inherited one |
+//! | `list-sessions` | `{default, sessions}`, each `{session, intent, parent, by, since, program, last}`: those that selected or inherited an intent, or changed something, the one that was active last first |
+//! | `select-default` `{intent}` | `{"intent":…}`: the one that new sessions work for; null takes it away |
+//! | `allow-tool` `{pattern, kind, settings?}` | `{path, pattern, kind, settings}`: the workspace's settings as they are, and as they have to be for that; the host writes them |
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
+use super::{Fault, checked, summary};
+use crate::config::{self, Config, EFFECTS};
 use crate::gate::Gate;
+use crate::glob::Glob;
 use crate::intents::diagnosis::{Diagnosis, Severity};
 use crate::intents::file::Governance;
 use crate::intents::intent::Intent;
-use crate::intents::selection;
+use crate::intents::selection::{self, Selection};
+use crate::ledger::rulings::{self, Latest};
 
 /// Answers one of the ops above; none where it is another.
-pub(super) fn answer(gate: &mut Gate, op: &str) -> Option<Value> {
+pub(super) fn answer(gate: &mut Gate, op: &str, fields: &Map<String, Value>) -> Option<Result<Value, Fault>> {
+    let text = |key: &str| fields.get(key).and_then(Value::as_str);
     match op {
-        "list-intents" => Some(list_intents(gate)),
-        "list-sessions" => Some(list_sessions(gate)),
+        "list-intents" => Some(Ok(list_intents(gate))),
+        "list-sessions" => Some(Ok(list_sessions(gate))),
+        "select-default" => Some(checked(op, &[], fields).and_then(|()| {
+            let selected = gate.select_default(text("intent"))?;
+            Ok(json!({"intent": selected.as_ref().map(summary)}))
+        })),
+        "allow-tool" => Some(checked(op, &["pattern", "kind"], fields).and_then(|()| {
+            let [pattern, kind, settings] = ["pattern", "kind", "settings"].map(|key| text(key).unwrap_or_default());
+            allow_tool(pattern, kind, settings)
+        })),
         _ => None,
     }
+}
+
+/// The settings in which a tool, or every tool of a pattern, has a kind.
+fn allow_tool(pattern: &str, kind: &str, settings: &str) -> Result<Value, Fault> {
+    let invalid = |field, why| Fault::InvalidValue { op: "allow-tool".to_owned(), field, why };
+    if !EFFECTS.contains(&kind) {
+        return Err(invalid("kind", format!("`{kind}` is not a kind; use one of: {}", EFFECTS.join(", "))));
+    }
+    Glob::compile(pattern).map_err(|why| invalid("pattern", why.to_string()))?;
+    let settings = if settings.trim().is_empty() { "{}" } else { settings };
+    Config::parse(settings.as_bytes()).map_err(|why| invalid("settings", why.to_string()))?;
+    let mut all: Map<String, Value> = serde_json::from_str(settings).map_err(|why| invalid("settings", why.to_string()))?;
+    let tools = all.entry("tools").or_insert_with(|| json!({}));
+    let tools = tools.as_object_mut().ok_or_else(|| invalid("settings", "`tools` is not an object".to_owned()))?;
+    tools.insert(pattern.to_owned(), kind.into());
+    let after = format!("{:#}\n", Value::Object(all));
+    Config::parse(after.as_bytes()).map_err(|why| invalid("settings", why.to_string()))?;
+    Ok(json!({"path": config::PATH, "pattern": pattern, "kind": kind, "settings": after}))
 }
 
 fn list_intents(gate: &mut Gate) -> Value {
@@ -57,15 +90,29 @@ fn told(diagnosis: &Diagnosis) -> Value {
 }
 
 fn list_sessions(gate: &Gate) -> Value {
-    let sessions: Vec<Value> = selection::all(gate.ports())
-        .iter()
-        .map(|selection| {
-            json!({
-                "session": selection.session,
-                "intent": selection.intent.as_ref().map(|intent| intent.as_str()),
-                "parent": selection.parent,
-            })
-        })
-        .collect();
-    json!({"sessions": sessions})
+    let mut selections = selection::all(gate.ports());
+    let mut sessions = Vec::new();
+    for latest in rulings::latest(gate.ports()) {
+        let at = selections.iter().position(|selection| selection.session == latest.session);
+        let selection = match at {
+            Some(at) => selections.remove(at),
+            None => Selection { session: latest.session.clone(), ..Selection::default() },
+        };
+        sessions.push(session(&selection, Some(&latest)));
+    }
+    sessions.extend(selections.iter().map(|selection| session(selection, None)));
+    json!({"default": gate.default_intent().as_ref().map(|intent| intent.as_str()), "sessions": sessions})
+}
+
+fn session(selection: &Selection, latest: Option<&Latest>) -> Value {
+    let last = |latest: &Latest| json!({"tool": latest.tool, "at": latest.at, "denied": latest.denied});
+    json!({
+        "session": selection.session,
+        "intent": selection.intent.as_ref().map(|intent| intent.as_str()),
+        "parent": selection.parent,
+        "by": selection.by,
+        "since": selection.since,
+        "program": latest.and_then(|latest| latest.program.as_deref()),
+        "last": latest.map(last),
+    })
 }

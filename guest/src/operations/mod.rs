@@ -12,13 +12,14 @@
 //! | `step` `{now_ms, inputs}` | `{commands, next_deadline_ms}`: `engine.step` as JSON, see [`crate::engine`] |
 //!
 //! `augment.rs` has those behind `tollgate augment` and `tollgate concepts`, `hooks.rs` those behind `tollgate hooks`, `intents.rs` those behind `tollgate intents`,
-//! `own_tools.rs` those behind Tollgate's own tools, `trace.rs` those behind `tollgate trace`, `wiring.rs` those behind `tollgate init` and
-//! `tollgate doctor`.
+//! `own_tools.rs` those behind Tollgate's own tools, `person.rs` those behind commands that only a person may give, `trace.rs` those
+//! behind `tollgate trace`, `wiring.rs` those behind `tollgate init` and `tollgate doctor`.
 
 mod augment;
 mod hooks;
 mod intents;
 mod own_tools;
+mod person;
 mod trace;
 mod wiring;
 
@@ -68,6 +69,8 @@ enum Fault {
     UnknownHook { asked: String, known: String },
     #[error("{0}")]
     NotDone(String),
+    #[error("only a person may do that, and this line comes from below {0}; nothing was changed")]
+    NeedsPerson(String),
     #[error(transparent)]
     NotReverted(#[from] crate::ledger::revert::RevertFault),
 }
@@ -84,6 +87,7 @@ impl Fault {
             Self::Workspace(_) => "workspace_fault",
             Self::UnknownHook { .. } => "unknown_hook",
             Self::NotDone(_) => "not_done",
+            Self::NeedsPerson(_) => "needs_person",
             Self::NotReverted(_) => "not_reverted",
         }
     }
@@ -95,6 +99,8 @@ const OPS: &[&str] = &[
     "inherit-intent",
     "list-intents",
     "list-sessions",
+    "select-default",
+    "allow-tool",
     "pre-tool",
     "post-tool",
     "context",
@@ -113,6 +119,7 @@ const OPS: &[&str] = &[
     "archive",
     "revert",
     "wiring",
+    "person",
 ];
 
 /// A field, what it must be, and whether a value is that.
@@ -154,6 +161,17 @@ const FIELDS: &[Field] = &[
     ("prompt", "a string", Value::is_string),
     ("if_new", "true or false", Value::is_boolean),
     ("again", "true or false", Value::is_boolean),
+    ("pattern", "a string", Value::is_string),
+    ("kind", "a string", Value::is_string),
+    ("settings", "a string", Value::is_string),
+    ("above", "a list", Value::is_array),
+    ("variables", "a list", Value::is_array),
+    ("command", "a list", Value::is_array),
+    ("changed", "a list", Value::is_array),
+    ("user", "a string", Value::is_string),
+    ("terminal", "true or false", Value::is_boolean),
+    ("unattended", "true or false", Value::is_boolean),
+    ("program", "an object", Value::is_object),
 ];
 
 /// Answers one line. What cannot be understood is answered with `{"error":{"code","message"}}`.
@@ -185,6 +203,9 @@ fn parse(line: &[u8]) -> Result<(String, Map<String, Value>), Fault> {
 }
 
 fn answer(gate: &mut Gate, op: &str, fields: Map<String, Value>) -> Result<Value, Fault> {
+    if let Some(agent) = gate.agent_above.as_ref().filter(|_| person::is_persons(op, &fields)) {
+        return Err(Fault::NeedsPerson(agent.clone()));
+    }
     match op {
         "select-intent" => {
             let asked: SelectIntent = read(op, &["session", "intent"], fields)?;
@@ -242,7 +263,8 @@ fn answer(gate: &mut Gate, op: &str, fields: Map<String, Value>) -> Result<Value
         "augment" | "plan-lookups" | "concepts" => augment::answer(gate, op, fields),
         "event" | "hooks" => hooks::answer(gate, op, fields),
         "wiring" => wiring::answer(gate, op, fields),
-        _ => match intents::answer(gate, op).map(Ok).or_else(|| own_tools::answer(gate, op, &fields)) {
+        "person" => person::answer(gate, fields),
+        _ => match intents::answer(gate, op, &fields).or_else(|| own_tools::answer(gate, op, &fields)) {
             Some(answer) => answer,
             None => trace::answer(gate, op, fields).unwrap_or_else(|| Err(Fault::UnknownOp(op.to_owned()))),
         },

@@ -63,7 +63,7 @@ fn call(gate: &mut Gate, fields: &Map<String, Value>) -> Result<Value, Fault> {
             said(context)
         }
         own_tools::LIST => {
-            let mut listed = intents::answer(gate, "list-intents").unwrap_or_default();
+            let mut listed = intents::answer(gate, "list-intents", &Map::new()).transpose()?.unwrap_or_default();
             if let Some(listed) = listed.as_object_mut() {
                 listed.insert("active".to_owned(), gate.current(session).map(|intent| intent.id.to_string()).into());
             }

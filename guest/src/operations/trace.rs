@@ -9,7 +9,7 @@
 //! | `archive` `{step: "plan"}` | `{"rename":{from, to}, bytes}`, or `{"rename":null, why}` |
 //! | `archive` `{step: "tie"}` | `{"done":true, tied}`, once the host has renamed, or has nothing to rename |
 //! | `revert` `{step: "plan", entry}` | `{path, action, now, want, image, entry}` |
-//! | `revert` `{step: "record", entry}` | `{entries}`, once the host has put the content back |
+//! | `revert` `{step: "record", entry, user?, command?, changed?}` | `{entries}`, once the host has put the content back |
 //!
 //! What takes long answers `{"done":false}` and goes on when it is asked again with `"more":true`.
 
@@ -191,7 +191,7 @@ fn take_back(gate: &mut Gate, asked: &Asked) -> Result<Value, Fault> {
             }))
         }
         Some("record") => {
-            let entry = revert::record(id, ports)?;
+            let entry = revert::record(id, super::person::by(&asked.0, ports), ports)?;
             let mut lines = Vec::new();
             writing::enter(std::slice::from_ref(&entry), &mut lines, ports)?;
             map::update(&[entry], ports);

@@ -14,7 +14,7 @@ pub(super) static PROGRAM: Program = Program {
     wiring: None,
     controls: &[],
     processes: &["cline"],
-    variables: &[],
+    variables: &["CLINE_ACTIVE"],
 };
 
 static TOOLS: &[Tool] = &[

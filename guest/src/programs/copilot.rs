@@ -53,7 +53,7 @@ pub(super) static PROGRAM: Program = Program {
     }),
     controls: &[Place::Workspace(".github/hooks"), Place::Home(".copilot/hooks"), Place::Home(".copilot/config.json")],
     processes: &["copilot"],
-    variables: &[],
+    variables: &["COPILOT_CLI"],
 };
 
 /// A path in the folder that Copilot keeps for itself.

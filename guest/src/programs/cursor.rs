@@ -50,10 +50,12 @@ pub(super) static PROGRAM: Program = Program {
     controls: &[
         Place::Workspace(".cursor/hooks.json"),
         Place::Workspace(".cursor/hooks"),
+        Place::Workspace(".cursor/mcp.json"),
         Place::Home(".cursor/hooks.json"),
         Place::Home(".cursor/hooks"),
+        Place::Home(".cursor/mcp.json"),
     ],
-    processes: &["cursor", "cursor-agent"],
+    processes: &["cursor-agent"],
     variables: &["CURSOR_AGENT"],
 };
 

@@ -54,8 +54,10 @@ pub(super) static PROGRAM: Program = Program {
     controls: &[
         Place::Workspace(".gemini/settings.json"),
         Place::Workspace(".gemini/hooks"),
+        Place::Workspace(".gemini/extensions"),
         Place::Home(".gemini/settings.json"),
         Place::Home(".gemini/hooks"),
+        Place::Home(".gemini/extensions"),
         Place::Home(".gemini/trustedFolders.json"),
     ],
     processes: &["gemini", "gemini-cli"],

@@ -1,30 +1,56 @@
-//! Recognising a program by its process: the words of its command line, or the variables that it sets for its children.
+//! Recognising an agent program by its process: its name, the words of its command line, or the variables that it sets for its
+//! children.
+//!
+//! Editors are not among them. A person works in an editor's terminal too, so `code` and `cursor` say nothing about who typed.
 
-use super::{PROGRAMS, Program};
+use super::PROGRAMS;
+
+/// What gives away an agent program that there is no record of, because it is not wired to the gate.
+struct Unwired {
+    title: &'static str,
+    processes: &'static [&'static str],
+    variables: &'static [&'static str],
+}
+
+const UNWIRED: &[Unwired] = &[
+    Unwired { title: "Amp", processes: &["amp"], variables: &[] },
+    Unwired { title: "Auggie", processes: &["auggie"], variables: &["AUGMENT_AGENT"] },
+    Unwired { title: "Goose", processes: &["goose"], variables: &["GOOSE_TERMINAL"] },
+    Unwired { title: "Aider", processes: &["aider"], variables: &[] },
+    Unwired { title: "Crush", processes: &["crush"], variables: &[] },
+    Unwired { title: "Droid", processes: &["droid"], variables: &[] },
+    Unwired { title: "an agent program", processes: &[], variables: &["AI_AGENT"] },
+];
 
 /// Programs that run a script which is named behind them.
-const INTERPRETERS: [&str; 4] = ["node", "bun", "deno", "nodejs"];
+const INTERPRETERS: &[&str] = &["node", "nodejs", "bun", "deno", "python", "electron"];
 
 /// How many words of a command line are looked at.
 const MAX_WORDS: usize = 16;
 
-/// The program whose process has these words: the path of what runs, then its arguments.
-pub fn of_process(words: &[&str]) -> Option<&'static Program> {
-    let (first, rest) = words.split_first()?;
-    let name = base(first);
-    if INTERPRETERS.contains(&name.as_str()) {
-        return rest.iter().take(MAX_WORDS).find(|word| !word.starts_with('-')).and_then(|script| of_script(script));
+/// The title of the agent program that a process belongs to, by the name of the process and by the words that it was started
+/// with: the path of what runs, then its arguments.
+pub fn of_process(name: &str, words: &[String]) -> Option<&'static str> {
+    let first = words.first().map(String::as_str).unwrap_or_default();
+    let names = [base(name), base(first)];
+    if let Some(title) = names.iter().find_map(|name| with_process(name)).or_else(|| of_script(first)) {
+        return Some(title);
     }
-    with_process(&name).or_else(|| of_script(first))
+    let is_interpreter = |name: &String| INTERPRETERS.contains(&name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.'));
+    let script = words.iter().take(MAX_WORDS).skip(1).find(|word| !word.starts_with('-'));
+    script.filter(|_| names.iter().any(is_interpreter)).and_then(|script| of_script(script))
 }
 
-/// The program that set one of these variables for what it runs.
-pub fn of_variables<'a>(names: impl IntoIterator<Item = &'a str>) -> Option<&'static Program> {
-    names.into_iter().find_map(|name| PROGRAMS.iter().copied().find(|program| program.variables.contains(&name)))
+/// The title of the agent program that set one of these variables for what it runs, and that variable.
+pub fn of_variables(set: &[String]) -> Option<(&'static str, &'static str)> {
+    known().find_map(|(title, _, variables)| {
+        let variable = variables.iter().find(|name| set.iter().any(|set| set == *name))?;
+        Some((title, *variable))
+    })
 }
 
 /// A script by its own name, or by the npm package that it is in.
-fn of_script(script: &str) -> Option<&'static Program> {
+fn of_script(script: &str) -> Option<&'static str> {
     let script = script.replace('\\', "/");
     let package = script.rsplit_once("node_modules/").and_then(|(_, within)| {
         let mut names = within.split('/');
@@ -33,54 +59,75 @@ fn of_script(script: &str) -> Option<&'static Program> {
     with_process(&base(&script)).or_else(|| with_process(package?))
 }
 
-fn with_process(name: &str) -> Option<&'static Program> {
-    PROGRAMS.iter().copied().find(|program| program.processes.iter().any(|known| known.eq_ignore_ascii_case(name)))
+fn with_process(name: &str) -> Option<&'static str> {
+    known().find(|(_, processes, _)| processes.contains(&name)).map(|(title, ..)| title)
 }
 
-/// The last name of a path, without the endings of programs and scripts.
+type Known = (&'static str, &'static [&'static str], &'static [&'static str]);
+
+/// Titles, processes and variables of every agent program that is known.
+fn known() -> impl Iterator<Item = Known> {
+    let wired = PROGRAMS.iter().map(|program| (program.title, program.processes, program.variables));
+    wired.chain(UNWIRED.iter().map(|program| (program.title, program.processes, program.variables)))
+}
+
+/// The last name of a path in lower case, without the endings of programs and scripts.
 fn base(path: &str) -> String {
-    let name = path.rsplit(['/', '\\']).next().unwrap_or_default();
-    let endings = [".exe", ".cmd", ".js", ".mjs", ".cjs"];
-    endings.iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(name).to_owned()
+    let name = path.rsplit(['/', '\\']).next().unwrap_or_default().to_ascii_lowercase();
+    let endings = [".exe", ".cmd", ".js", ".mjs", ".cjs", ".py"];
+    endings.iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(&name).to_owned()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn words(line: &str) -> Vec<String> {
+        line.split(' ').filter(|word| !word.is_empty()).map(str::to_owned).collect()
+    }
+
     #[test]
     fn processes() {
-        for (line, expected) in [
-            ("claude", Some("claude-code")),
-            ("/usr/local/bin/claude --resume", Some("claude-code")),
-            ("node /usr/local/bin/gemini", Some("gemini")),
-            ("/usr/bin/node --no-warnings /usr/lib/node_modules/@google/gemini-cli/bundle/gemini.js", Some("gemini")),
-            ("node /usr/lib/node_modules/@qwen-code/qwen-code/cli.js", Some("qwen")),
-            ("node C:\\npm\\node_modules\\@github\\copilot\\index.js", Some("copilot")),
-            ("C:\\tools\\codex.exe exec", Some("codex")),
-            ("opencode run x", Some("opencode")),
-            ("cursor-agent", Some("cursor")),
-            ("bash -c claude", None),
-            ("vim codex", None),
-            ("node /home/u/codex/build/serve.js", None),
-            ("node", None),
+        for (name, line, expected) in [
+            ("claude", "claude", Some("Claude Code")),
+            ("claude", "", Some("Claude Code")),
+            ("Claude.exe", "C:\\Users\\u\\claude.exe", Some("Claude Code")),
+            ("", "/usr/local/bin/claude --resume", Some("Claude Code")),
+            ("sh", "/tmp/x/claude -c x", Some("Claude Code")),
+            ("node", "node --no-warnings /usr/bin/gemini -p x", Some("Gemini CLI")),
+            ("MainThread", "/usr/bin/node /usr/lib/node_modules/@google/gemini-cli/bundle/index.js", Some("Gemini CLI")),
+            ("node", "node /usr/lib/node_modules/@qwen-code/qwen-code/cli.js", Some("Qwen Code")),
+            ("node", "node C:\\npm\\node_modules\\@github\\copilot\\index.js", Some("Copilot")),
+            ("node", "/usr/bin/node /x/node_modules/@openai/codex/bin/codex.js", Some("Codex")),
+            ("codex.exe", "C:\\tools\\codex.exe exec", Some("Codex")),
+            ("opencode", "opencode run x", Some("OpenCode")),
+            ("cursor-agent", "cursor-agent", Some("Cursor")),
+            ("python3.12", "python3.12 /home/u/.local/bin/aider", Some("Aider")),
+            ("bash", "bash -c claude", None),
+            ("vim", "vim codex", None),
+            ("node", "node /home/u/codex/build/serve.js", None),
+            ("node", "node server.js claude", None),
+            ("node", "node", None),
+            ("code", "/usr/share/code/code", None),
+            ("cursor", "/opt/cursor/cursor", None),
+            ("gnome-terminal-", "/usr/libexec/gnome-terminal-server", None),
+            ("", "", None),
         ] {
-            let words: Vec<&str> = line.split(' ').collect();
-            assert_eq!(of_process(&words).map(Program::name), expected, "{line}");
+            assert_eq!(of_process(name, &words(line)), expected, "{name} {line}");
         }
-        assert!(of_process(&[]).is_none());
     }
 
     #[test]
     fn variables() {
         for (names, expected) in [
-            (["HOME", "CLAUDECODE"], Some("claude-code")),
-            (["GEMINI_CLI", "PATH"], Some("gemini")),
-            (["PATH", "CODEX_THREAD_ID"], Some("codex")),
-            (["PATH", "QWEN_CODE"], Some("qwen")),
-            (["PATH", "GEMINI_API_KEY"], None),
+            ("HOME CLAUDECODE", Some(("Claude Code", "CLAUDECODE"))),
+            ("GEMINI_CLI PATH", Some(("Gemini CLI", "GEMINI_CLI"))),
+            ("PATH CODEX_THREAD_ID", Some(("Codex", "CODEX_THREAD_ID"))),
+            ("PATH QWEN_CODE", Some(("Qwen Code", "QWEN_CODE"))),
+            ("PATH AI_AGENT", Some(("an agent program", "AI_AGENT"))),
+            ("PATH GEMINI_API_KEY CODEX_HOME CLAUDE_CONFIG_DIR", None),
         ] {
-            assert_eq!(of_variables(names).map(Program::name), expected, "{names:?}");
+            assert_eq!(of_variables(&words(names)), expected, "{names}");
         }
     }
 }

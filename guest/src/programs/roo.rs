@@ -34,8 +34,8 @@ pub(super) static PROGRAM: Program = Program {
     }),
     wiring: None,
     controls: &[],
-    processes: &[],
-    variables: &[],
+    processes: &["roo"],
+    variables: &["ROO_ACTIVE"],
 };
 
 const SPELLING: Spelling = Spelling {

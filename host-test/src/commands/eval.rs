@@ -16,6 +16,7 @@ use tollgate::hooks::{Hooks, Options as HookOptions, Remote};
 use tollgate::{Error, Tollgate};
 
 use super::interrupt::on_interrupt;
+use super::person;
 use super::place::open;
 use super::{failed, say};
 
@@ -46,6 +47,10 @@ pub(crate) fn run(options: &Options) -> ExitCode {
         Ok(gate) => gate,
         Err(stop) => return stop.exit(),
     };
+    // A protocol for hosts, without anybody to ask; but an agent can write to it as well.
+    if let Err(stop) = person::look(&mut gate) {
+        return stop.exit();
+    }
     let mut eval = Eval { hooks: Hooks::new(&mut gate, HookOptions::new()), interrupted: None };
     match eval.answer_all(BufWriter::new(io::stdout().lock())) {
         Ok(()) if eval.is_interrupted() => ExitCode::from(INTERRUPTED),
@@ -79,6 +84,10 @@ impl Eval<'_> {
                 Err(fault) => {
                     say(&format!("error: {fault}"));
                     output.write_all(TRAPPED.as_bytes())?;
+                    // The new instance does not know who stands above.
+                    if person::look(self.hooks.gate()).is_err() {
+                        return Err(io::Error::other("the gate does not answer any more"));
+                    }
                 }
             }
             output.write_all(b"\n")?;

@@ -20,6 +20,7 @@ pub(crate) mod mcp_serve;
 mod person;
 mod place;
 mod screen;
+pub(crate) mod tools;
 pub(crate) mod trace;
 pub(crate) mod watch;
 

@@ -2,6 +2,9 @@
 
 #![allow(dead_code, unreachable_pub, missing_docs, clippy::unwrap_used)]
 
+#[path = "../terminal/mod.rs"]
+mod terminal;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -94,8 +97,14 @@ impl Place {
         command
     }
 
-    /// The exit code, standard output and standard error of the command.
+    /// The exit code, standard output and standard error of the command; with `--yes`, of a person who says so at a terminal.
     pub fn run(&self, arguments: &[&str]) -> (i32, String, String) {
+        if terminal::says_yes(arguments) {
+            let (root, home) = (self.root(), self.home());
+            let words = [arguments, &["--workspace", root.to_str().unwrap(), "--home", home.to_str().unwrap()]].concat();
+            let path = std::env::var("PATH").unwrap_or_default();
+            return terminal::Given::new(&root, &words).variable("PATH", path).at_terminal();
+        }
         let output = self.tollgate(arguments).output().unwrap();
         let text = |bytes| String::from_utf8(bytes).unwrap();
         (output.status.code().unwrap(), text(output.stdout), text(output.stderr))

@@ -3,6 +3,7 @@ import { parseArgs } from 'node:util';
 import { createTollgate, digest, type Tollgate, TollgateError, type TollgateOptions, version } from '../index.js';
 import { FAILED } from './command.js';
 import { isBlank, Lines } from './lines.js';
+import { lookAround } from './person.js';
 
 const USAGE = 'usage: tollgate eval --workspace DIR [--home DIR] [--state DIR]   or: tollgate eval --version';
 
@@ -47,6 +48,8 @@ async function answer(gate: Tollgate, line: Uint8Array): Promise<string> {
   } catch (error) {
     if (!(error instanceof TollgateError) || error.code !== 'guest_trap') throw error;
     complain(`error: ${error.message}`);
+    // The new instance does not know who stands above.
+    lookAround(gate);
     return TRAPPED;
   }
 }
@@ -78,6 +81,8 @@ export async function main(args: string[]): Promise<number> {
   }
   const gate = open(values.workspace ?? '', values.home, values.state);
   if (gate === undefined) return FAILED;
+  // A protocol for hosts, without anybody to ask; but an agent can write to it as well.
+  lookAround(gate);
   await converse(gate);
   return 0;
 }

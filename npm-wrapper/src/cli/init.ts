@@ -3,10 +3,10 @@
 // The gate plans; here files are read, a person is asked, and files are written.
 import * as fs from 'node:fs';
 import * as path from 'node:path';
-import { createInterface } from 'node:readline/promises';
 import { makeState, stateFolder, stateOf } from '../state.js';
 import { look, onPath, placeOf, realOf, type Seen } from './look.js';
 import { type Change, obstacleOf, textOf, writeAll } from './change.js';
+import { requirePerson } from './person.js';
 import { plain, say } from './screen.js';
 import { type Answer, ask, onGate, type Opened, Stop, strange } from './workspace.js';
 
@@ -16,10 +16,12 @@ const USAGE = `Usage: tollgate init [--host NAME]… [--scope workspace|user] [-
   --host NAME   Wire this program; may be repeated; those in use where none is named
   --scope       Whose settings to write: the workspace's, which a team can commit, or the user's own, which count in every folder
   --undo        Take back what an earlier run did in this workspace
-  --yes         Do it without asking`;
+  --yes         Say yes beforehand; it takes a terminal even so`;
 
 /** How often a plan is made anew because a file turned out not to be writable. */
 const MAX_PLANS = 20;
+
+const LEDGER = '.orchestration/agent_trace.jsonl';
 
 /** What was done in a workspace, in its state folder. */
 const RECEIPT = 'init.json';
@@ -70,7 +72,8 @@ export function main(args: string[]): Promise<number> {
   );
 }
 
-async function init(opened: Opened, values: Values): Promise<boolean> {
+function init(opened: Opened, values: Values): boolean {
+  const person = requirePerson(opened, ['init'], values.yes === true);
   const receipts = new Receipts(opened.root, values);
   const command = commandOf();
   const question = { op: 'wiring', place: placeOf(opened, values.home), programs: values.host ?? [] };
@@ -86,9 +89,11 @@ async function init(opened: Opened, values: Values): Promise<boolean> {
   if (plan.changes.length > 0) {
     for (const change of plan.changes) show(opened, change);
     const these = plan.changes.length === 1 ? 'this file' : `these ${plan.changes.length} files`;
-    if (!(await agrees(values, `write ${these}?`))) return false;
+    if (!person.agrees(`write ${these}?`)) return false;
   }
   receipts.keep(plan.receipt, plan.changes);
+  // Another gate: this one has not seen the folder that governs from now on.
+  if (plan.changes.length > 0) person.record(plan.changes.map(({ shown }) => shown), opened.again());
   tell(opened, plan);
   if (plan.problems.length > 0) throw new Stop(`not everything was set up: ${plan.problems.map(({ message }) => message).join('; ')}`);
   return true;
@@ -138,21 +143,8 @@ function tell({ json, screen }: Opened, { programs, changes, notes, problems }: 
   else screen.line(problems.length === 0 ? 'everything is set up already' : 'nothing else is to do');
 }
 
-/** Whether a person says yes. */
-async function agrees({ yes }: Values, question: string): Promise<boolean> {
-  if (yes === true) return true;
-  if (!process.stdin.isTTY || !process.stderr.isTTY) {
-    throw new Stop('nothing was changed: there is no terminal to ask on; say yes with `--yes`');
-  }
-  const terminal = createInterface({ input: process.stdin, output: process.stderr });
-  const said = await terminal.question(`${question} [y/N] `);
-  terminal.close();
-  if (['y', 'yes'].includes(said.trim().toLowerCase())) return true;
-  say('nothing was changed');
-  return false;
-}
-
-async function undo(opened: Opened, values: Values): Promise<boolean> {
+function undo(opened: Opened, values: Values): boolean {
+  const person = requirePerson(opened, ['init', '--undo'], values.yes === true);
   const receipts = new Receipts(opened.root, values);
   if (receipts.own === undefined) {
     say('there is nothing to take back: `tollgate init` has not been run here');
@@ -166,8 +158,9 @@ async function undo(opened: Opened, values: Values): Promise<boolean> {
     if (opened.json) process.stderr.write(`${line}\n`);
     else opened.screen.line(line);
   }
-  if (!(await agrees(values, 'take this back?'))) return false;
+  if (!person.agrees('take this back?')) return false;
   writeAll(steps.flatMap(({ change }) => (change === null ? [] : [change])));
+  person.record(steps.map(({ shown }) => shown));
   receipts.forget();
   // Only empty ones go.
   for (const folder of folders) {
@@ -179,8 +172,13 @@ async function undo(opened: Opened, values: Values): Promise<boolean> {
   }
   notes.forEach(say);
   const files = steps.map(({ words, shown }) => ({ path: shown, what: words }));
-  opened.screen.line(opened.json ? JSON.stringify({ files, notes }) : 'taken back');
+  opened.screen.line(opened.json ? JSON.stringify({ files, notes }) : takenBack(opened.root));
   return true;
+}
+
+/** What is said at the end: the ledger has both commands, so it stays. */
+function takenBack(root: string): string {
+  return fs.existsSync(path.join(root, LEDGER)) ? `taken back; the ledger stays: ${LEDGER}` : 'taken back';
 }
 
 /** What was done in this workspace and in others. */

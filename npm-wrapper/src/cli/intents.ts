@@ -1,5 +1,6 @@
 // `tollgate intents`: what the agents work for.
-import { count, plain, say } from './screen.js';
+import { requirePerson } from './person.js';
+import { type Cell, count, plain, say } from './screen.js';
 import { type Answer, ask, onGate, type Opened, Stop } from './workspace.js';
 
 /** Where the intents stand in a workspace. */
@@ -7,11 +8,13 @@ const FILE = '.orchestration/active_intents.yaml';
 
 const UNGOVERNED = 'there is no .orchestration/ in the workspace, so nothing is governed';
 
-const USAGE = `Usage: tollgate intents list|check|select ID [--session SESSION] [--workspace DIR] [--home DIR] [--state DIR] [--json]
+const USAGE = `Usage: tollgate intents list|check|sessions|select ID [OPTIONS] [--workspace DIR] [--home DIR] [--state DIR] [--json]
 
   list       List the intents: their status, their names, what they own
   check      Check ${FILE}; exits with 1 if it has an error
-  select ID  Make an intent the one that a session works for; the session is needed unless exactly one is known`;
+  sessions   List the sessions: their intents, their programs, when they were last active and with what
+  select ID  Make an intent the one that new sessions work for; for a person at a terminal
+             [--session SESSION] the one that a session works for; [--none] instead of ID, leave it without; [--yes] do not ask`;
 
 interface Diagnosis {
   severity: string;
@@ -26,11 +29,22 @@ interface Listed {
   diagnostics: Diagnosis[];
 }
 
+interface Values {
+  session?: string;
+  none?: boolean;
+  yes?: boolean;
+}
+
+const OPTIONS = { session: { type: 'string' }, none: { type: 'boolean' }, yes: { type: 'boolean', short: 'y' } } as const;
+
 export function main(args: string[]): Promise<number> {
-  return onGate(args, { session: { type: 'string' } }, USAGE, (opened, [command, ...words], { session }) => {
-    if (command === 'list' && words.length === 0) return show(opened);
-    if (command === 'check' && words.length === 0) return check(opened);
-    if (command === 'select' && words[0] !== undefined && words.length === 1) return select(opened, words[0], session);
+  return onGate(args, OPTIONS, USAGE, (opened, [command, ...words], given) => {
+    const values = given as unknown as Values;
+    const isAlone = words.length === 0 && Object.keys(OPTIONS).every((name) => values[name as keyof Values] === undefined);
+    if (command === 'list' && isAlone) return show(opened);
+    if (command === 'check' && isAlone) return check(opened);
+    if (command === 'sessions' && isAlone) return listSessions(opened);
+    if (command === 'select' && words.length === (values.none === true ? 0 : 1)) return select(opened, words[0], values);
     throw new Stop(`that cannot be understood\n${USAGE}`);
   });
 }
@@ -82,20 +96,52 @@ function severities(answer: Answer): [errors: number, warnings: number] {
   return [errors, diagnostics.length - errors];
 }
 
-function select({ gate, json, screen }: Opened, intent: string, named: string | undefined): boolean {
-  const session = named ?? onlySession(ask(gate, { op: 'list-sessions' }));
-  const answer = ask(gate, { op: 'select-intent', session, intent });
-  const { id, name } = answer.intent as { id: string; name: string };
-  screen.line(json ? JSON.stringify(answer) : `session ${plain(session)} now works for ${plain(id)} (${plain(name)})`);
+function select(opened: Opened, intent: string | undefined, { session, yes }: Values): boolean {
+  const { gate, json, screen } = opened;
+  const words = ['intents', 'select', intent ?? '--none', ...(session === undefined ? [] : ['--session', session])];
+  const person = requirePerson(opened, words, yes === true);
+  const who = session === undefined ? 'every new session' : `session ${plain(session)}`;
+  if (!person.agrees(intent === undefined ? `leave ${who} without an intent?` : `let ${who} work for ${plain(intent)}?`)) return false;
+  const answer = ask(gate, questionOf(session, intent));
+  const selected = answer.intent as { id: string; name: string } | null;
+  const told = selected === null ? `${who} now has no intent` : `${who} now works for ${plain(selected.id)} (${plain(selected.name)})`;
+  screen.line(json ? JSON.stringify(answer) : told);
+  person.record([`the intent of ${who}`]);
   return true;
 }
 
-/** The session that is meant where none is named. */
-function onlySession(answer: Answer): string {
-  const known = answer.sessions as { session: string; intent: string | null }[];
-  const [only] = known;
-  if (only === undefined) throw new Stop('no session is known yet; name the one to come with --session SESSION');
-  if (known.length === 1) return only.session;
-  const all = known.map(({ session, intent }) => `\`${session}\` (${intent === null ? 'no intent' : `works for ${intent}`})`);
-  throw new Stop(`several sessions are known: ${all.join(', ')}; name one with --session SESSION`);
+function questionOf(session: string | undefined, intent: string | undefined): Answer {
+  if (session === undefined) return { op: 'select-default', intent: intent ?? null };
+  return intent === undefined ? { op: 'clear-intent', session } : { op: 'select-intent', session, intent };
+}
+
+interface Session {
+  session: string;
+  intent: string | null;
+  parent: string | null;
+  by: string | null;
+  since: string | null;
+  program: string | null;
+  last: { tool: string; at: string; denied: boolean } | null;
+}
+
+/** Who works for what, the one that was active last first. */
+function listSessions({ gate, json, screen }: Opened): boolean {
+  const answer = ask(gate, { op: 'list-sessions' });
+  const { default: usual, sessions } = answer as unknown as { default: string | null; sessions: Session[] };
+  if (json) {
+    screen.line(JSON.stringify(answer));
+    return true;
+  }
+  const titles = ['SESSION', 'INTENT', 'PROGRAM', 'LAST ACTIVE', 'LAST CALL'].map((title): Cell => [title, 'bold']);
+  if (sessions.length > 0) screen.rows([titles, ...sessions.map(rowOf)]).forEach(screen.line);
+  if (usual !== null) say(`new sessions work for ${plain(usual)}`);
+  else if (sessions.length === 0) say('no session has selected an intent or changed anything yet');
+  return true;
+}
+
+function rowOf({ session, intent, parent, by, since, program, last }: Session): Cell[] {
+  const own = intent !== null && by !== null ? `${intent} (${by})` : intent;
+  const call: Cell = last?.denied === true ? [`${last.tool}, denied`, 'yellow'] : [last?.tool ?? '-'];
+  return [[session], [own ?? (parent === null ? '-' : `that of ${parent}`)], [program ?? '-'], [last?.at ?? since ?? '-'], call];
 }

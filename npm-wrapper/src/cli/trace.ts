@@ -72,7 +72,7 @@ function list({ gate, root, json, screen }: Opened, values: Values): boolean {
   else if (limit === undefined && answer.entries.length >= USUAL_LIMIT && answer.before !== null) {
     say(`these are the latest ${USUAL_LIMIT}; --limit N shows more`);
   }
-  if (answer.archive_suggested) say(`the ledger has grown to ${megabytes(answer.bytes)}; \`tollgate trace archive\` moves it aside`);
+  if (answer.archive_suggested) say(`the ledger has grown to ${megabytes(answer.bytes)}; a person can move it aside with \`tollgate trace archive\``);
   return true;
 }
 
@@ -124,7 +124,8 @@ function entryLines(entries: LedgerEntry[], screen: Screen): string[] {
   });
 }
 
-function rowOf({ id, timestamp, intent_id, session_id, tool_name, mutation_class, file, scope_validation, success, concurrent, late }: LedgerEntry): Cell[] {
+function rowOf(entry: LedgerEntry): Cell[] {
+  const { id, timestamp, intent_id, session_id, tool_name, mutation_class, file, scope_validation, success, concurrent, late, person } = entry;
   const hash = (digest: string | null) => (digest === null ? '-' : short(digest));
   const ranges = (file?.line_ranges ?? []).map(({ start, end }) => (start === end ? `${start}` : `${start}-${end}`));
   const shown = ranges.length === 0 ? '' : `:${ranges.slice(0, MAX_RANGES).join(',')}${ranges.length > MAX_RANGES ? ',…' : ''}`;
@@ -135,13 +136,18 @@ function rowOf({ id, timestamp, intent_id, session_id, tool_name, mutation_class
     [session_id],
     [tool_name],
     [mutation_class],
-    [file === null ? '-' : `${file.relative_path}${shown}`, 'bold'],
+    [file === null ? commandOf(person) : `${file.relative_path}${shown}`, 'bold'],
     [file === null ? '' : `${hash(file.pre_hash)}→${hash(file.post_hash)}`, 'dim'],
     [scope_validation === 'FAIL' ? 'FAIL' : '', 'red'],
     [success ? '' : 'failed', 'yellow'],
     [concurrent == null ? '' : `concurrent with ${short(concurrent.entry_id)} of ${concurrent.session_id}`, 'yellow'],
     [late == null ? '' : `late, of the call at ${late.began}${late.others ? `, or ${late.others} others` : ''}`, 'yellow'],
   ];
+}
+
+/** Who gave a command, and which. */
+function commandOf(person: LedgerEntry['person']): string {
+  return person == null ? '-' : `by ${person.user}: ${person.command.join(' ')}`;
 }
 
 /** What the tool said: its first line, and a sign where there is more. */

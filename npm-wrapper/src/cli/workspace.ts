@@ -16,6 +16,8 @@ export type Answer = Record<string, unknown>;
 /** What a command works on. */
 export interface Opened {
   gate: Tollgate;
+  /** Another gate of the same workspace, which has seen nothing yet. */
+  again(): Tollgate;
   /** The workspace, every link followed. */
   root: string;
   json: boolean;
@@ -86,9 +88,10 @@ function open(values: Record<string, string | boolean | undefined>, json: boolea
     if (level === 'warn' || level === 'error') say(`${level}: ${message}`);
   };
   try {
-    const gate = createTollgate({ workspace, home, state, log });
+    const again = () => createTollgate({ workspace, home, state, log });
+    const gate = again();
     if (home !== undefined && !fs.existsSync(home)) say(`warn: there is no folder \`${home}\`, so --home adds nothing`);
-    return { gate, root: gate.workspace, json, screen: screenOn(process.stdout, json) };
+    return { gate, again, root: gate.workspace, json, screen: screenOn(process.stdout, json) };
   } catch (error) {
     if (error instanceof TollgateError && error.code === 'workspace_missing') throw new Stop(`${error.message} with --workspace`);
     throw error;

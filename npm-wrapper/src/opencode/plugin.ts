@@ -114,5 +114,5 @@ function unanswered(error: unknown, hook: string, workspace: string, home: strin
 
 function wanting({ hook, why, notice }: HookApproval): string {
   const stands = notice === undefined ? `is ${why} and does not run` : `does not run: ${notice}`;
-  return `the hook \`${hook}\` ${stands}; look at it with \`tollgate hooks show ${hook}\`, then approve it`;
+  return `the hook \`${hook}\` ${stands}; a person can look at it and let it run: \`tollgate hooks approve ${hook}\``;
 }

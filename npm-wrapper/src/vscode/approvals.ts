@@ -5,6 +5,9 @@ import type { HookDetails } from './answers.js';
 import type { Folder } from './folder.js';
 import type { Pages } from './pages.js';
 
+/** Where approvals are kept, for the ledger. */
+export const APPROVALS = '~/.tollgate/trusted-hooks.json';
+
 /** A dialog that is taller than the window shows no buttons. */
 const LONGEST = 2_000;
 
@@ -28,6 +31,7 @@ export class Approvals {
     switch (await asked) {
       case 'approve':
         await folder.perform({ op: 'hooks', do: 'approve', id: hook, digest });
+        await folder.record(['hooks', 'approve', hook], APPROVALS);
         return true;
       case 'look': {
         await this.#show(hook, shows);

@@ -1,6 +1,7 @@
 import * as vscode from 'vscode';
 import type { HookRecord } from '../hook_types.js';
 import type { HookDetails, IntentDetails, KeptRecord, Verification } from './answers.js';
+import { APPROVALS } from './approvals.js';
 import { INTENTS } from './diagnostics.js';
 import type { Editor } from './editor.js';
 import type { Folder } from './folder.js';
@@ -41,7 +42,7 @@ export function commands(editor: Editor): Record<string, (on?: OnIntent) => Prom
   return {
     selectIntent: (on) =>
       inFolder(on, async (folder) => {
-        const intent = on?.intent?.id ?? (await pickIntent(folder));
+        const intent = on?.intent?.id ?? (await pickIntent(folder, 'Tollgate: what is the work for?'));
         if (intent === undefined) return;
         if (intent === '') await folder.call('clearIntent', folder.session);
         else await folder.call('selectIntent', folder.session, intent);
@@ -50,6 +51,14 @@ export function commands(editor: Editor): Record<string, (on?: OnIntent) => Prom
     clearIntent: (on) =>
       inFolder(on, async (folder) => {
         await folder.call('clearIntent', folder.session);
+        await editor.refresh(folder);
+      }),
+    selectDefault: (on) =>
+      inFolder(on, async (folder) => {
+        const intent = on?.intent?.id ?? (await pickIntent(folder, 'Tollgate: what do new sessions work for?'));
+        if (intent === undefined) return;
+        await folder.perform({ op: 'select-default', intent: intent === '' ? null : intent });
+        await folder.record(['intents', 'select', intent === '' ? '--none' : intent], 'the intent of every new session');
         await editor.refresh(folder);
       }),
     listIntents: (on) =>
@@ -106,7 +115,10 @@ export function commands(editor: Editor): Record<string, (on?: OnIntent) => Prom
       onHook(
         'revoke',
         ({ trust }) => trust === 'approved',
-        (folder, id) => folder.perform({ op: 'hooks', do: 'revoke', id }),
+        async (folder, id) => {
+          await folder.perform({ op: 'hooks', do: 'revoke', id });
+          await folder.record(['hooks', 'revoke', id], APPROVALS);
+        },
       ),
     'hooks.run': () =>
       onHook(
@@ -140,7 +152,7 @@ async function pickFolder(editor: Editor): Promise<Folder | undefined> {
 }
 
 /** @returns the id, nothing for none, or undefined where nothing was picked */
-async function pickIntent(folder: Folder): Promise<string | undefined> {
+async function pickIntent(folder: Folder, title: string): Promise<string | undefined> {
   await folder.refresh();
   const { current, intents } = folder;
   const open = intents.intents.filter((intent) => intent.open);
@@ -157,7 +169,7 @@ async function pickIntent(folder: Folder): Promise<string | undefined> {
   }));
   const none = { label: '$(circle-slash) None', description: 'work for no intent', detail: '', id: '' };
   const picked = await vscode.window.showQuickPick([...items, none], {
-    title: 'Tollgate: what is the work for?',
+    title,
     placeHolder: current === undefined ? 'No intent is selected' : `${current.id} is selected`,
     matchOnDescription: true,
     matchOnDetail: true,

@@ -1,3 +1,4 @@
+import * as os from 'node:os';
 import * as path from 'node:path';
 import * as vscode from 'vscode';
 import type { Intent, Ruling, ToolCall } from '../calls.js';
@@ -60,6 +61,11 @@ export class Folder {
     const answer = await this.call<T & { error?: { code: string; message: string } }>('perform', line);
     if (answer.error !== undefined) throw new TollgateError(answer.error.code as ErrorCode, answer.error.message);
     return answer;
+  }
+
+  /** Has what a person did here, and only a person may do, entered in the ledger. `command` is how the command line would say it. */
+  async record(command: string[], changed: string): Promise<void> {
+    await this.perform({ op: 'person', step: 'record', command, user: os.userInfo().username, changed: [changed] });
   }
 
   /** Asks again for everything that is shown. */

@@ -39,13 +39,29 @@ use reader::state::State;
 pub fn footprint(command: &str, cwd: &str, workspace: &dyn Workspace) -> Footprint {
     let mut reader = Reader::new(workspace);
     reader.script(command, &State::new(cwd), &Input::Inherited);
+    search_for_controls(&mut reader, command);
     reader.footprint()
 }
 
 /// What a command given as a list of arguments does. `["bash", "-lc", "…"]` leads into the shell.
 pub fn footprint_of_words(argv: &[String], cwd: &str, workspace: &dyn Workspace) -> Footprint {
     let mut reader = Reader::new(workspace);
-    let argv: Vec<Arg> = argv.iter().map(Arg::known).collect();
-    reader.run_program(&argv, &State::new(cwd), &Input::Inherited);
+    let words: Vec<Arg> = argv.iter().map(Arg::known).collect();
+    reader.run_program(&words, &State::new(cwd), &Input::Inherited);
+    search_for_controls(&mut reader, &argv.join(" "));
     reader.footprint()
+}
+
+/// The command of a person's that a text spells out, in whatever language it is written.
+pub fn control_in(text: &str) -> Option<String> {
+    programs::control_in(text)
+}
+
+/// What cannot be read for certain is at least searched for commands that only a person may give.
+fn search_for_controls(reader: &mut Reader<'_>, text: &str) {
+    if reader.is_uncertain()
+        && let Some(command) = programs::control_in(text)
+    {
+        reader.control(command);
+    }
 }

@@ -102,7 +102,11 @@ impl Meaning<'_> {
                 let words = words.filter(|words| !words.is_empty()).ok_or_else(invalid)?;
                 match kind {
                     Kind::Words => self.of_words(words, cwd),
-                    _ => Ok(Footprint::unknown(mixed("one text"))),
+                    _ => {
+                        let mut found = Footprint::unknown(mixed("one text"));
+                        found.controls.extend(shell::control_in(&words.join(" ")));
+                        Ok(found)
+                    }
                 }
             }
             _ => Err(invalid()),
@@ -121,7 +125,12 @@ impl Meaning<'_> {
                 Some(Value::String(shell)) if is_posix(shell) && !shell.ends_with("zsh") => {}
                 Some(Value::String(shell)) => {
                     let powershell = powershell::of_words(&[shell, "-Command", command].map(str::to_owned));
-                    let other = || Footprint::unknown(format!("`{shell}` is not a shell that is known to be what it is called"));
+                    let other = || {
+                        let mut found =
+                            Footprint::unknown(format!("`{shell}` is not a shell that is known to be what it is called"));
+                        found.controls.extend(shell::control_in(command));
+                        found
+                    };
                     return Ok(powershell.unwrap_or_else(other));
                 }
                 Some(_) => return Err(CallFault::Argument { name: name.to_owned(), expected: "a string" }),

@@ -138,6 +138,7 @@ impl<'a> Meaning<'a> {
             for placement in found.placements {
                 self.found.place(placement.at, placement.origin);
             }
+            self.found.controls.extend(found.controls);
             for why in found.unknowns {
                 if !self.found.unknowns.contains(&why) {
                     self.found.unknowns.push(why);
@@ -210,6 +211,8 @@ impl<'a> Meaning<'a> {
             return Ok(());
         }
         self.found.persistence = Persistence::Session;
+        let controls: Vec<String> = typed().filter_map(Value::as_str).filter_map(super::shell::control_in).collect();
+        self.found.controls.extend(controls);
         self.unknown(format!("`{}` types into a program that runs, and what that does cannot be seen", self.tool))
     }
 

@@ -2,6 +2,7 @@
 //! else is unknown.
 
 use super::super::effect::{Footprint, Persistence};
+use super::super::shell;
 
 /// Commands that only look, whatever plain words follow them.
 const LOOKS: &[&str] = &[
@@ -41,7 +42,9 @@ pub(super) fn footprint(command: &str) -> Footprint {
         || lower.trim_end().ends_with('&');
     let persistence = if outlasts { Persistence::Detached } else { Persistence::Ends };
     let why = "a PowerShell command is not read, but for a few that only look, so what it does is not known";
-    Footprint { persistence, ..Footprint::unknown(why) }
+    let mut found = Footprint { persistence, ..Footprint::unknown(why) };
+    found.controls.extend(shell::control_in(command));
+    found
 }
 
 /// What a list of words does, where PowerShell or `cmd` is what it starts; nothing where it starts something else.
@@ -62,7 +65,9 @@ pub(super) fn of_words(words: &[String]) -> Option<Footprint> {
         }
         ("cmd", ["/c" | "/C", command]) if is_bare && looks(command, CMD_LOOKS, &[]) => Some(Footprint::default()),
         ("powershell" | "pwsh" | "cmd", _) => {
-            Some(Footprint::unknown(format!("what `{name}` is told to do is not read, so it is not known")))
+            let mut found = Footprint::unknown(format!("what `{name}` is told to do is not read, so it is not known"));
+            found.controls.extend(shell::control_in(&rest.join(" ")));
+            Some(found)
         }
         _ => None,
     }

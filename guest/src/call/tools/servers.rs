@@ -63,7 +63,7 @@ enum Role {
 impl Meaning<'_> {
     /// What a tool does that no record knows.
     pub(super) fn by_words(&mut self) -> Result<(), CallFault> {
-        let unclear = format!("what the tool `{}` does is not known; `{}` can say so", self.tool, crate::config::PATH);
+        let unclear = format!("what the tool `{}` does is not known; {}", self.tool, self.remedy());
         match verbs::verb(self.tool) {
             Verb::Reads => self.look(),
             Verb::Runs => self.run(unclear),
@@ -116,11 +116,17 @@ impl Meaning<'_> {
     }
 
     fn doubt(&mut self, argument: &str) -> Result<(), CallFault> {
-        self.unknown(format!(
-            "what `{}` does with `{argument}` is not known; `{}` can say what the tool does",
-            self.tool,
-            crate::config::PATH
-        ))
+        self.unknown(format!("what `{}` does with `{argument}` is not known; {}", self.tool, self.remedy()))
+    }
+
+    /// How a person says what a tool does: the very line, where its name can stand in one.
+    fn remedy(&self) -> String {
+        let is_plain = self.tool.chars().all(|c| c.is_ascii_alphanumeric() || "_-.:/".contains(c));
+        if is_plain && !self.tool.starts_with('-') {
+            format!("a person can say what it does, for instance `tollgate tools allow '{}' read`", self.tool)
+        } else {
+            format!("a person can say what it does in `{}`", crate::config::PATH)
+        }
     }
 
     fn role(&self, argument: &str, value: &Value) -> Role {

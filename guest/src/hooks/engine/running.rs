@@ -64,7 +64,7 @@ impl Hooks {
         }
         let id = &hook.id;
         let skipped = |why: &str| {
-            let remedy = format!("look at it with `tollgate hooks show {id}`, then `tollgate hooks approve {id}`");
+            let remedy = format!("a person can look at it and let it run: `tollgate hooks approve {id}`");
             Outcome::boxed(Status::Skipped, &format!("{why}; {remedy}"))
         };
         // Those do not run whatever they are, so a flood of them need not be looked at, and takes nobody else's turn.

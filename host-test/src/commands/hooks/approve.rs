@@ -1,21 +1,23 @@
 //! `tollgate hooks show`, `approve` and `revoke`: a person's word.
 
+use std::path::Path;
+
 use clap::Args;
 use serde_json::{Value, json};
 
 use super::super::ask::{Gate, ask, is, text};
-use super::super::person::{Word, ask_on_terminal};
+use super::super::person::{Person, Word};
 use super::super::screen::{Screen, plain};
 use super::super::{Outcome, Stop};
 use super::deed;
 
-/// The options of `tollgate hooks approve`.
+/// The options of `tollgate hooks approve` and `revoke`.
 #[derive(Args)]
 pub(super) struct Options {
     /// The hook, as `tollgate hooks list` shows it
     #[arg(value_name = "ID")]
     id: String,
-    /// Do it without asking
+    /// Say yes beforehand; it takes a terminal even so
     #[arg(long, short)]
     yes: bool,
 }
@@ -30,9 +32,40 @@ pub(super) fn show(gate: &mut dyn Gate, id: &str, json: bool, screen: &mut Scree
     Ok(Outcome::Done)
 }
 
-pub(super) fn run(gate: &mut dyn Gate, options: &Options, json: bool, screen: &mut Screen<'_>) -> Result<Outcome, Stop> {
-    let ask_person = |question: &str| if options.yes { Word::Yes } else { ask_on_terminal(question) };
-    approve(gate, &options.id, ask_person, json, screen)
+/// Where approvals are kept, for the ledger.
+const APPROVALS: &str = "~/.tollgate/trusted-hooks.json";
+
+pub(super) fn run(
+    gate: &mut dyn Gate,
+    root: &Path,
+    options: &Options,
+    json: bool,
+    screen: &mut Screen<'_>,
+) -> Result<Outcome, Stop> {
+    let person = Person::require(gate, root, &["hooks", "approve", &options.id], options.yes)?;
+    let (outcome, changed) = approve(gate, &options.id, |question| person.ask(question), json, screen)?;
+    if !changed.is_empty() {
+        person.record(gate, &changed)?;
+    }
+    Ok(outcome)
+}
+
+pub(super) fn run_revoke(
+    gate: &mut dyn Gate,
+    root: &Path,
+    options: &Options,
+    json: bool,
+    screen: &mut Screen<'_>,
+) -> Result<Outcome, Stop> {
+    let person = Person::require(gate, root, &["hooks", "revoke", &options.id], options.yes)?;
+    if let Some(outcome) = person.ask(&format!("take back the approval of {}?", plain(&options.id))).refusal(screen)? {
+        return Ok(outcome);
+    }
+    let outcome = revoke(gate, &options.id, json, screen)?;
+    if outcome == Outcome::Done {
+        person.record(gate, &[APPROVALS.to_owned()])?;
+    }
+    Ok(outcome)
 }
 
 fn approve(
@@ -41,7 +74,7 @@ fn approve(
     ask_person: impl FnOnce(&str) -> Word,
     json: bool,
     screen: &mut Screen<'_>,
-) -> Result<Outcome, Stop> {
+) -> Result<(Outcome, Vec<String>), Stop> {
     let hook = ask(gate, &json!({"op": "hooks", "do": "show", "id": id}))?;
     let shown = deed::lines(&hook, screen);
     if json {
@@ -50,18 +83,10 @@ fn approve(
         shown.iter().try_for_each(|line| screen.line(line))?;
         screen.out.flush()?;
     }
-    if text(&hook, "/trust") != "approved" {
-        match ask_person(&format!("let {} run?", plain(id))) {
-            Word::Yes => {}
-            Word::No => {
-                screen.note("nothing was approved");
-                return Ok(Outcome::No);
-            }
-            Word::Nobody => {
-                let why = "nothing was approved: there is no terminal to ask on; say yes with `--yes`";
-                return Err(Stop::Fault(why.to_owned()));
-            }
-        }
+    if text(&hook, "/trust") != "approved"
+        && let Some(outcome) = ask_person(&format!("let {} run?", plain(id))).refusal(screen)?
+    {
+        return Ok((outcome, Vec::new()));
     }
     // Only what was shown is approved, whatever it has become meanwhile.
     let digest = hook.get("digest").unwrap_or(&Value::Null);
@@ -71,10 +96,10 @@ fn approve(
     } else {
         screen.line(&format!("{} may run as it is now", plain(id)))?;
     }
-    Ok(Outcome::Done)
+    Ok((Outcome::Done, vec![APPROVALS.to_owned(), text(&answer, "/digest").to_owned()]))
 }
 
-pub(super) fn revoke(gate: &mut dyn Gate, id: &str, json: bool, screen: &mut Screen<'_>) -> Result<Outcome, Stop> {
+fn revoke(gate: &mut dyn Gate, id: &str, json: bool, screen: &mut Screen<'_>) -> Result<Outcome, Stop> {
     let answer = ask(gate, &json!({"op": "hooks", "do": "revoke", "id": id}))?;
     if json {
         screen.json(&answer)?;
@@ -117,8 +142,8 @@ mod tests {
             gate.end();
             assert!(out.contains("  runs         /bin/true\n"), "{trust}: {out}");
             match (came_to, expected) {
-                (Ok(came_to), Ok(expected)) => {
-                    assert_eq!(came_to, expected);
+                (Ok((came_to, changed)), Ok(expected)) => {
+                    assert_eq!((came_to, changed.is_empty()), (expected, expected == Outcome::No));
                     assert_eq!(out.ends_with("a may run as it is now\n"), expected == Outcome::Done);
                 }
                 (Err(Stop::Fault(why)), Err(said)) => assert!(why.contains(said), "{why}"),

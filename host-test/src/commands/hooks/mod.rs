@@ -32,7 +32,7 @@ enum Command {
     /// Let a hook of the workspace run, once you have seen what it runs and agreed
     Approve(approve::Options),
     /// Take an approval back
-    Revoke(One),
+    Revoke(approve::Options),
     /// Run a hook now, whatever sets it off; exits with 1 if it does not succeed
     Run(run::Options),
     /// List the latest runs, the newest last
@@ -50,12 +50,13 @@ struct One {
 pub(crate) fn run(options: &Options) -> ExitCode {
     let json = options.place.json;
     options.place.run(|opened, screen| {
+        let root = opened.root.clone();
         let mut hooks = Hooks::new(&mut opened.gate, HookOptions::new());
         match &options.command {
             Command::List => list::show(&mut hooks, json, screen),
             Command::Show(one) => approve::show(&mut hooks, &one.id, json, screen),
-            Command::Approve(options) => approve::run(&mut hooks, options, json, screen),
-            Command::Revoke(one) => approve::revoke(&mut hooks, &one.id, json, screen),
+            Command::Approve(options) => approve::run(&mut hooks, &root, options, json, screen),
+            Command::Revoke(options) => approve::run_revoke(&mut hooks, &root, options, json, screen),
             Command::Run(options) => {
                 run::end_with_us(hooks.remote());
                 run::run(&mut hooks, options, json, screen)

@@ -9,15 +9,18 @@ use std::process::ExitCode;
 
 use clap::Args;
 use serde_json::{Value, json};
+use tollgate::Tollgate;
 
 use super::ask::{Gate, ask, list, strange, text, texts};
 use super::look::{self, on_path, told};
-use super::person::{Word, ask_on_terminal};
+use super::person::{self, Person};
 use super::place::{Folders, Place};
 use super::screen::{Screen, Style, plain};
 use super::{Outcome, Stop, log};
 use change::Change;
 use receipts::Receipts;
+
+const LEDGER: &str = ".orchestration/agent_trace.jsonl";
 
 /// How often a plan is made anew because a file turned out not to be writable.
 const MAX_PLANS: usize = 20;
@@ -35,7 +38,7 @@ pub(crate) struct Options {
     /// Take back what an earlier run did in this workspace
     #[arg(long, conflicts_with_all = ["host", "scope"])]
     undo: bool,
-    /// Do it without asking
+    /// Say yes beforehand; it takes a terminal even so
     #[arg(long, short)]
     yes: bool,
     #[command(flatten)]
@@ -50,8 +53,13 @@ pub(crate) fn run(options: &Options) -> ExitCode {
     )
 }
 
+fn open(folders: &Folders) -> Result<Tollgate, Stop> {
+    folders.gate().log(log).open().map_err(Stop::fault)
+}
+
 fn init(folders: &Folders, options: &Options, screen: &mut Screen<'_>) -> Result<Outcome, Stop> {
-    let mut gate = folders.gate().log(log).open().map_err(Stop::fault)?;
+    let mut gate = open(folders)?;
+    let person = Person::require(&mut gate, &folders.root, &["init"], options.yes)?;
     let receipts = Receipts::read(folders)?;
     let command = command();
     let place = look::place(&mut gate, folders)?;
@@ -80,10 +88,13 @@ fn init(folders: &Folders, options: &Options, screen: &mut Screen<'_>) -> Result
         show(change, options.place.json, screen)?;
     }
     let these = if changes.len() == 1 { "this file".to_owned() } else { format!("these {} files", changes.len()) };
-    if let Some(outcome) = refused(options, &format!("write {these}?"), screen)? {
+    if let Some(outcome) = person.ask(&format!("write {these}?")).refusal(screen)? {
         return Ok(outcome);
     }
     receipts.keep(folders, text(&plan, "/receipt"), &changes)?;
+    let changed: Vec<String> = list(&plan, "changes").iter().map(|change| text(change, "/shown").to_owned()).collect();
+    // Another gate: this one has not seen the folder that governs from now on.
+    person.record_with(&mut open(folders)?, &changed, &person::own_program())?;
     let last = "done; `tollgate doctor` proves that it works, `tollgate init --undo` takes it back";
     tell(options, screen, &plan, last)?;
     outcome(Ok(Outcome::Done))
@@ -156,21 +167,6 @@ fn print(line: &str, json: bool, screen: &mut Screen<'_>) -> Result<(), Stop> {
     Ok(())
 }
 
-/// Asks, and says what it comes to where the answer is not yes.
-fn refused(options: &Options, question: &str, screen: &mut Screen<'_>) -> Result<Option<Outcome>, Stop> {
-    match if options.yes { Word::Yes } else { ask_on_terminal(question) } {
-        Word::Yes => Ok(None),
-        Word::No => {
-            screen.note("nothing was changed");
-            Ok(Some(Outcome::No))
-        }
-        Word::Nobody => {
-            let why = "nothing was changed: there is no terminal to ask on; say yes with `--yes`";
-            Err(Stop::Fault(why.to_owned()))
-        }
-    }
-}
-
 fn tell(options: &Options, screen: &mut Screen<'_>, plan: &Value, last: &str) -> Result<(), Stop> {
     if options.place.json {
         let file = |change: &Value| json!({"host": change.get("program"), "path": text(change, "/shown"), "made": change.get("before") == Some(&Value::Null)});
@@ -187,12 +183,13 @@ fn tell(options: &Options, screen: &mut Screen<'_>, plan: &Value, last: &str) ->
 }
 
 fn undo(folders: &Folders, options: &Options, screen: &mut Screen<'_>) -> Result<Outcome, Stop> {
+    let mut gate = open(folders)?;
+    let person = Person::require(&mut gate, &folders.root, &["init", "--undo"], options.yes)?;
     let receipts = Receipts::read(folders)?;
     let Some(own) = &receipts.own else {
         screen.note("there is nothing to take back: `tollgate init` has not been run here");
         return Ok(Outcome::Done);
     };
-    let mut gate = folders.gate().log(log).open().map_err(Stop::fault)?;
     let place = look::place(&mut gate, folders)?;
     let mut question = json!({"op": "wiring", "do": "undo", "place": place, "receipt": own, "others": receipts.others});
     let seen = look::seen(&mut gate, &question)?;
@@ -200,19 +197,21 @@ fn undo(folders: &Folders, options: &Options, screen: &mut Screen<'_>) -> Result
         fields.insert("seen".to_owned(), seen);
     }
     let undo = ask(&mut gate, &question)?;
-    // The gate keeps nothing open in folders that go.
-    drop(gate);
     let json = options.place.json;
     for step in list(&undo, "steps") {
         print(&format!("{}: {}", text(step, "/words"), plain(text(step, "/shown"))), json, screen)?;
     }
     screen.out.flush()?;
-    if let Some(outcome) = refused(options, "take this back?", screen)? {
+    if let Some(outcome) = person.ask("take this back?").refusal(screen)? {
         return Ok(outcome);
     }
     let changed = list(&undo, "steps").iter().filter_map(|step| step.get("change")).filter(|change| !change.is_null());
     let changes: Option<Vec<Change>> = changed.map(Change::read).collect();
     change::write_all(&changes.ok_or_else(|| strange(&question))?)?;
+    let shown: Vec<String> = list(&undo, "steps").iter().map(|step| text(step, "/shown").to_owned()).collect();
+    person.record(&mut gate, &shown)?;
+    // It keeps nothing open in folders that go.
+    drop(gate);
     receipts.forget()?;
     // Only empty ones go.
     texts(&undo, "folders").into_iter().for_each(|folder| drop(std::fs::remove_dir(folder)));
@@ -222,7 +221,8 @@ fn undo(folders: &Folders, options: &Options, screen: &mut Screen<'_>) -> Result
         let files: Vec<Value> = list(&undo, "steps").iter().map(file).collect();
         screen.json(&json!({"files": files, "notes": undo.get("notes")}))?;
     } else {
-        screen.line("taken back")?;
+        let ledger = folders.root.join(LEDGER).exists();
+        screen.line(&if ledger { format!("taken back; the ledger stays: {LEDGER}") } else { "taken back".to_owned() })?;
     }
     Ok(Outcome::Done)
 }

@@ -5,9 +5,11 @@ use std::path::{Component, Path};
 
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
+use clap::Args;
 use serde_json::{Value, json};
 
-use super::super::ask::{Gate, ask, ask_until_done, number, strange, text};
+use super::super::ask::{Gate, ask, ask_until_done, number, strange, text, texts};
+use super::super::person::Person;
 use super::super::place::Opened;
 use super::super::screen::{Screen, count, plain};
 use super::rename::to_new_name;
@@ -16,11 +18,28 @@ use crate::commands::{Outcome, Stop};
 /// The folder that ledgers are moved in, and never out of.
 const OWN: &str = ".orchestration";
 
-pub(super) fn run(opened: &mut Opened, json: bool, screen: &mut Screen<'_>) -> Result<Outcome, Stop> {
-    archive(&mut opened.gate, &opened.root, json, screen)
+/// The options of `tollgate trace archive`.
+#[derive(Args)]
+pub(super) struct Options {
+    /// Say yes beforehand; it takes a terminal even so
+    #[arg(long, short)]
+    yes: bool,
 }
 
-fn archive(gate: &mut dyn Gate, root: &Path, json: bool, screen: &mut Screen<'_>) -> Result<Outcome, Stop> {
+pub(super) fn run(opened: &mut Opened, options: &Options, json: bool, screen: &mut Screen<'_>) -> Result<Outcome, Stop> {
+    let person = Person::require(&mut opened.gate, &opened.root, &["trace", "archive"], options.yes)?;
+    if let Some(outcome) = person.ask("move the ledger aside and begin a new one?").refusal(screen)? {
+        return Ok(outcome);
+    }
+    let changed = archive(&mut opened.gate, &opened.root, json, screen)?;
+    if !changed.is_empty() {
+        person.record(&mut opened.gate, &changed)?;
+    }
+    Ok(Outcome::Done)
+}
+
+/// Moves the ledger aside, and says which files that changed.
+fn archive(gate: &mut dyn Gate, root: &Path, json: bool, screen: &mut Screen<'_>) -> Result<Vec<String>, Stop> {
     let question = json!({"op": "archive", "step": "plan"});
     let answer = ask(gate, &question)?;
     match answer.get("rename") {
@@ -32,7 +51,7 @@ fn archive(gate: &mut dyn Gate, root: &Path, json: bool, screen: &mut Screen<'_>
             } else {
                 screen.note(&format!("nothing was moved: {}", text(&answer, "/why")));
             }
-            return Ok(Outcome::Done);
+            return Ok(texts(&tied, "tied").iter().map(|part| (*part).to_owned()).collect());
         }
         Some(Value::Object(_)) => {}
         _ => return Err(strange(&question)),
@@ -43,11 +62,11 @@ fn archive(gate: &mut dyn Gate, root: &Path, json: bool, screen: &mut Screen<'_>
     let tied = ask_until_done(gate, &json!({"op": "archive", "step": "tie"})).map_err(|stop| stop.after(&done))?;
     if json {
         screen.json(&with_tied(answer, &tied))?;
-        return Ok(Outcome::Done);
+        return Ok(vec![from, to]);
     }
     let bytes = count(number(&answer, "bytes"), "byte", "bytes");
     screen.line(&format!("moved {} to {} ({bytes}); the new ledger goes on from there", plain(&from), plain(&to)))?;
-    Ok(Outcome::Done)
+    Ok(vec![from, to])
 }
 
 fn with_tied(mut answer: Value, tied: &Value) -> Value {
@@ -105,7 +124,7 @@ mod tests {
             (json!({"op": "archive", "step": "tie", "more": true}), json!({"done": true, "tied": ["sha256:aa"]})),
         ]);
         let (came_to, out, _) = printed(|screen| archive(&mut gate, folder.path(), true, screen));
-        assert_eq!(came_to.unwrap(), Outcome::Done);
+        assert_eq!(came_to.unwrap(), [FROM, TO]);
         gate.end();
         assert_eq!(out, format!("{}\n", json!({"rename": {"from": FROM, "to": TO}, "bytes": 4, "tied": ["sha256:aa"]})));
         assert!(!folder.path().join(FROM).exists());
@@ -120,7 +139,7 @@ mod tests {
             (json!({"op": "archive", "step": "tie"}), json!({"done": true, "tied": []})),
         ]);
         let (came_to, out, err) = printed(|screen| archive(&mut gate, folder.path(), false, screen));
-        assert_eq!(came_to.unwrap(), Outcome::Done);
+        assert_eq!(came_to.unwrap(), Vec::<String>::new());
         assert_eq!((out.as_str(), err.as_str()), ("", "tollgate: nothing was moved: the ledger is empty\n"));
     }
 

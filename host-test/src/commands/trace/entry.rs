@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::super::ask::{is, list, text};
+use super::super::ask::{is, list, text, texts};
 use super::super::screen::{Cell, Screen, Style, plain};
 
 /// Ranges of lines shown behind a path.
@@ -28,13 +28,19 @@ fn row(entry: &Value) -> Vec<Cell> {
         Cell::new(text(entry, "/session_id")),
         Cell::new(text(entry, "/tool_name")),
         Cell::new(text(entry, "/mutation_class")),
-        Cell::styled(file.map_or_else(|| "-".to_owned(), path), Style::Bold),
+        Cell::styled(file.map(path).or_else(|| persons(entry)).unwrap_or_else(|| "-".to_owned()), Style::Bold),
         Cell::styled(file.map(hashes).unwrap_or_default(), Style::Dim),
         Cell::styled(if text(entry, "/scope_validation") == "FAIL" { "FAIL" } else { "" }, Style::Red),
         Cell::styled(if is(entry, "success") { "" } else { "failed" }, Style::Yellow),
         Cell::styled(concurrent(entry).unwrap_or_default(), Style::Yellow),
         Cell::styled(late(entry).unwrap_or_default(), Style::Yellow),
     ]
+}
+
+/// Who gave a command, and which.
+fn persons(entry: &Value) -> Option<String> {
+    let person = entry.get("person").filter(|person| !person.is_null())?;
+    Some(format!("by {}: {}", text(person, "/user"), texts(person, "command").join(" ")))
 }
 
 /// The path, and behind it the lines that were changed.
@@ -133,6 +139,15 @@ pub(super) mod tests {
 55555555  2026-11-16T09:30:00.000Z  INT-1  s1  write  AST_REFACTOR  dev.log:3-9,12      01234567→fedcba98                                                late, of the call at 2026-11-16T09:00:00.000Z, or 2 others
 ";
         assert_eq!(out, expected);
+    }
+
+    #[test]
+    fn a_persons_command_names_the_person() {
+        let mut entry = entry("33333333-3333-4333-8333-333333333333", "");
+        entry["file"] = Value::Null;
+        entry["person"] = json!({"user": "ana", "command": ["hooks", "approve", "lint\u{7}"], "changed": []});
+        let ((), out, _) = printed(|screen| lines(&[entry], screen).iter().for_each(|line| screen.line(line).unwrap()));
+        assert!(out.ends_with("AST_REFACTOR  by ana: hooks approve lint\\u{7}\n"), "{out}");
     }
 
     #[test]

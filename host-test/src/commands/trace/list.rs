@@ -68,7 +68,7 @@ fn show(
     }
     if is(&answer, "archive_suggested") {
         let grown = megabytes(number(&answer, "bytes"));
-        screen.note(&format!("the ledger has grown to {grown}; `tollgate trace archive` moves it aside"));
+        screen.note(&format!("the ledger has grown to {grown}; a person can move it aside with `tollgate trace archive`"));
     }
     Ok(Outcome::Done)
 }
@@ -176,7 +176,7 @@ mod tests {
         assert_eq!(
             err,
             "tollgate: line 1 is no entry: y\ntollgate: line 9 is no entry: x\n\
-             tollgate: the ledger has grown to 12.3 MB; `tollgate trace archive` moves it aside\n"
+             tollgate: the ledger has grown to 12.3 MB; a person can move it aside with `tollgate trace archive`\n"
         );
         let mut gate = Script::new(exchanges());
         let (_, out, err) = printed(|screen| show(&mut gate, &options, at, true, screen));

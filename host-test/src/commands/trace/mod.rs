@@ -44,7 +44,7 @@ enum Command {
     /// Write .orchestration/intent_map.md: which files were changed for which intent
     Map,
     /// Move the ledger aside, below .orchestration/archive/, and begin a new one
-    Archive,
+    Archive(archive::Options),
     /// Take the change of one entry back, once you have seen what that means and agreed
     Revert(revert::Options),
 }
@@ -56,7 +56,7 @@ impl Command {
             Self::Verify(_) => "verify",
             Self::Export(_) => "export",
             Self::Map => "map",
-            Self::Archive => "archive",
+            Self::Archive(_) => "archive",
             Self::Revert(_) => "revert",
         }
     }
@@ -77,7 +77,7 @@ pub(crate) fn run(options: &Options) -> ExitCode {
         Some(Command::Verify(options)) => verify::run(&mut opened.gate, options, json, screen),
         Some(Command::Export(options)) => export::run(opened, options, screen),
         Some(Command::Map) => map::run(&mut opened.gate, json, screen),
-        Some(Command::Archive) => archive::run(opened, json, screen),
+        Some(Command::Archive(options)) => archive::run(opened, options, json, screen),
         Some(Command::Revert(options)) => revert::run(opened, options, json, screen),
     })
 }

@@ -6,7 +6,7 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use super::super::ask::{Gate, ask, list, strange, text};
-use super::super::person::{Word, ask_on_terminal};
+use super::super::person::{Person, Word};
 use super::super::place::Opened;
 use super::super::screen::{Screen, Style, plain};
 use super::entry::short;
@@ -21,22 +21,32 @@ pub(super) struct Options {
     /// The entry: its id, or the beginning of it that `tollgate trace` shows
     #[arg(value_name = "ENTRY")]
     entry: String,
-    /// Do it without asking
+    /// Say yes beforehand; it takes a terminal even so
     #[arg(long, short)]
     yes: bool,
 }
 
 pub(super) fn run(opened: &mut Opened, options: &Options, json: bool, screen: &mut Screen<'_>) -> Result<Outcome, Stop> {
-    let ask_person = |question: &str| if options.yes { Word::Yes } else { ask_on_terminal(question) };
+    let person = Person::require(&mut opened.gate, &opened.root, &["trace", "revert", &options.entry], options.yes)?;
     let state = opened.gate.state_folder().map(Path::to_owned).unwrap_or_default();
-    revert(&mut opened.gate, (&opened.root, &state), &options.entry, ask_person, json, screen)
+    let consent = Consent {
+        ask: |question: &str| person.ask(question),
+        sign: |line: &mut Value, path: &str| person.sign(line, &[path.to_owned()]),
+    };
+    revert(&mut opened.gate, (&opened.root, &state), &options.entry, consent, json, screen)
+}
+
+/// A person's consent: how they are asked, and how the entry says who they are.
+struct Consent<A: FnOnce(&str) -> Word, S: FnOnce(&mut Value, &str)> {
+    ask: A,
+    sign: S,
 }
 
 fn revert(
     gate: &mut dyn Gate,
     (root, state): (&Path, &Path),
     entry: &str,
-    ask_person: impl FnOnce(&str) -> Word,
+    consent: Consent<impl FnOnce(&str) -> Word, impl FnOnce(&mut Value, &str)>,
     json: bool,
     screen: &mut Screen<'_>,
 ) -> Result<Outcome, Stop> {
@@ -55,16 +65,8 @@ fn revert(
         shown.iter().try_for_each(|line| screen.line(line))?;
         screen.out.flush()?;
     }
-    match ask_person(&question(&plan, &path)) {
-        Word::Yes => {}
-        Word::No => {
-            screen.note("nothing was changed");
-            return Ok(Outcome::No);
-        }
-        Word::Nobody => {
-            let why = "nothing was changed: there is no terminal to ask on; say yes with `--yes`";
-            return Err(Stop::Fault(why.to_owned()));
-        }
+    if let Some(outcome) = (consent.ask)(&question(&plan, &path)).refusal(screen)? {
+        return Ok(outcome);
     }
     let change = match &version {
         Some(version) => Change::Restore { bytes: &version.bytes, executable: version.executable },
@@ -73,7 +75,9 @@ fn revert(
     let now = plan.get("now").and_then(Value::as_str);
     restore::apply(root, &path, now, &change).map_err(Stop::fault)?;
     let done = format!("{} {}", if version.is_some() { "restored" } else { "removed" }, plain(&path));
-    let recorded = ask(gate, &json!({"op": "revert", "entry": id, "step": "record"}));
+    let mut record = json!({"op": "revert", "entry": id, "step": "record"});
+    (consent.sign)(&mut record, &path);
+    let recorded = ask(gate, &record);
     let recorded = recorded.map_err(|stop| stop.after(&format!("{done}, but the ledger does not know of it")))?;
     if json {
         if let (Some(plan), Some(entries)) = (plan.as_object_mut(), recorded.get("entries")) {
@@ -176,6 +180,11 @@ mod tests {
         temp
     }
 
+    /// A person who leaves no name.
+    fn by<A: FnOnce(&str) -> Word>(ask: A) -> Consent<A, fn(&mut Value, &str)> {
+        Consent { ask, sign: |_, _| {} }
+    }
+
     fn plan(action: &str, now: Option<&str>, want: Option<&str>, image: Option<&str>) -> Value {
         let hash = |content: Option<&str>| content.map(|content| restore::digest(content.as_bytes()));
         json!({"path": "a", "action": action, "now": hash(now), "want": hash(want), "image": image, "entry": entry(ID, "a")})
@@ -207,7 +216,7 @@ mod tests {
                 Word::Yes
             };
             let (came_to, out, err) =
-                printed(|screen| revert(&mut gate, (temp.path(), &temp.path().join("state")), ID, yes, false, screen));
+                printed(|screen| revert(&mut gate, (temp.path(), &temp.path().join("state")), ID, by(yes), false, screen));
             assert_eq!(came_to.unwrap(), Outcome::Done);
             gate.end();
             assert_eq!(fs::read_to_string(temp.path().join("a")).ok().as_deref(), left);
@@ -222,7 +231,7 @@ mod tests {
         let temp = workspace();
         let mut gate = Script::new([planned(&plan("restore", Some("agent's"), Some("copied"), Some(IMAGE)))]);
         let (came_to, out, err) =
-            printed(|screen| revert(&mut gate, (temp.path(), &temp.path().join("state")), ID, |_| Word::No, false, screen));
+            printed(|screen| revert(&mut gate, (temp.path(), &temp.path().join("state")), ID, by(|_| Word::No), false, screen));
         assert_eq!(came_to.unwrap(), Outcome::No);
         let expected = format!(
             "entry 11111111: write at 2026-11-16T09:30:00.000Z in session s1, for INT-1\n  file    a\n  now     {}\n  then    {}\n  \
@@ -246,7 +255,7 @@ mod tests {
             let temp = workspace();
             let mut gate = Script::new([planned(&plan)]);
             let (came_to, _, _) =
-                printed(|screen| revert(&mut gate, (temp.path(), &temp.path().join("state")), ID, |_| word, false, screen));
+                printed(|screen| revert(&mut gate, (temp.path(), &temp.path().join("state")), ID, by(|_| word), false, screen));
             let Err(Stop::Fault(why)) = came_to else { panic!("{said}: {came_to:?}") };
             assert!(why.contains(said), "{why}");
             assert_eq!(fs::read_to_string(temp.path().join("a")).unwrap(), "agent's");
@@ -259,7 +268,7 @@ mod tests {
         let plan = plan("restore", Some("agent's"), Some("committed"), None);
         let mut gate = Script::new([planned(&plan), recorded()]);
         let (came_to, out, err) =
-            printed(|screen| revert(&mut gate, (temp.path(), &temp.path().join("state")), ID, |_| Word::Yes, true, screen));
+            printed(|screen| revert(&mut gate, (temp.path(), &temp.path().join("state")), ID, by(|_| Word::Yes), true, screen));
         assert_eq!(came_to.unwrap(), Outcome::Done);
         let mut expected = plan;
         expected["source"] = "git HEAD".into();
@@ -275,7 +284,7 @@ mod tests {
         let question = json!({"op": "revert", "entry": ID, "step": "record"});
         let mut gate = Script::new([planned(&plan("remove", Some("agent's"), None, None)), (question, refused)]);
         let (came_to, _, _) =
-            printed(|screen| revert(&mut gate, (temp.path(), &temp.path().join("state")), ID, |_| Word::Yes, false, screen));
+            printed(|screen| revert(&mut gate, (temp.path(), &temp.path().join("state")), ID, by(|_| Word::Yes), false, screen));
         let Err(Stop::Refused { message, .. }) = came_to else { panic!() };
         assert_eq!(message, "removed a, but the ledger does not know of it: the disk is full");
     }

@@ -1,8 +1,9 @@
 //! Agent programs. To run one is to run a program; to change its tools, hooks or settings is to change what asks the gate.
 
 use super::super::reader::Reader;
+use super::super::reader::arg::Arg;
 use super::spec::{Call, Parsed, Program};
-use super::tollgate::change_gate;
+use super::tollgate::control;
 
 pub(super) const ROWS: &[Program] = &[
     Program { answers: &["--version", "-v", "--help", "mcp list"], rule: Some(wiring), ..Program::opaque(&["claude"]) },
@@ -20,14 +21,56 @@ pub(super) const ROWS: &[Program] = &[
 ];
 
 /// Commands that change what an agent program is connected to.
-const WIRING: &[&str] = &["config", "extension", "extensions", "hook", "hooks", "mcp", "plugin", "plugins", "settings", "skills"];
+const WIRING: &[&str] = &[
+    "config",
+    "extension",
+    "extensions",
+    "features",
+    "hook",
+    "hooks",
+    "mcp",
+    "plugin",
+    "plugins",
+    "settings",
+    "skills",
+    "trust",
+    "uninstall",
+];
 
 /// What stands behind such a command and only looks.
 const LOOK: &[&str] = &["get", "help", "list", "ls", "show"];
 
-fn wiring(reader: &mut Reader<'_>, _: &Call<'_>, parsed: &Parsed<'_>) {
+/// Options that start an agent program with other settings than its own, and so without the gate.
+const OTHER_SETTINGS: &[&str] = &[
+    "--bare",
+    "--config",
+    "--disable",
+    "--ignore-user-config",
+    "--plugin-dir",
+    "--profile",
+    "--pure",
+    "--setting-sources",
+    "--settings",
+    "-c",
+];
+
+fn wiring(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
     let mut words = parsed.operands.iter().filter_map(|arg| arg.text()).skip_while(|word| !WIRING.contains(word));
-    if words.next().is_some() && !words.next().is_some_and(|word| LOOK.contains(&word)) {
-        change_gate(reader);
+    if let Some(group) = words.next() {
+        let command = words.next();
+        if !command.is_some_and(|word| LOOK.contains(&word)) {
+            let name = format!("{} {group} {}", call.name, command.unwrap_or_default());
+            control(reader, call.state, name.trim_end().to_owned());
+        }
+        return;
+    }
+    let option = |arg: &Arg| arg.text().and_then(|text| text.split('=').next()).map(str::to_owned);
+    // `claude -c` goes on with the last conversation.
+    let is_other = |option: &String| OTHER_SETTINGS.contains(&option.as_str()) && !(option == "-c" && call.name != "codex");
+    if let Some(option) = call.args.iter().filter_map(option).find(is_other) {
+        control(reader, call.state, format!("{} {option}", call.name));
+    }
+    if let Some(variable) = &call.state.influence {
+        reader.unknown(format!("`{variable}` may change which settings `{}` obeys", call.name));
     }
 }

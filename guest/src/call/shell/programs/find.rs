@@ -216,6 +216,9 @@ fn run_for_found(reader: &mut Reader<'_>, call: &Call<'_>, search: &Search<'_>, 
     let start = root.text().map(str::to_owned).unwrap_or_default();
     let uncertain = vec![Arg::One(start); if many { 2 } else { 1 }];
     let attempt = reader.attempt(&fill(&uncertain), call.state, call.input);
+    if !attempt.controls.is_empty() {
+        return reader.adopt(attempt);
+    }
     if attempt.unknowns.is_empty() && !attempt.touches.iter().any(|touch| touch.deed.mutates()) {
         return reader.adopt(attempt);
     }

@@ -3,6 +3,7 @@
 use super::super::reader::Reader;
 use super::super::reader::arg::Arg;
 use super::super::reader::input::Input;
+use super::super::reader::script::Language;
 use super::background::read_as_it_runs;
 use super::spec::{Call, Operands, Parsed, Program, Role};
 use super::tollgate::{govern, is_script_of_tollgate};
@@ -212,7 +213,10 @@ fn script(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
         return;
     }
     match parsed.operands.first() {
-        Some(file) => run_file(reader, call, file),
+        Some(file) => {
+            run_file(reader, call, file);
+            reader.search_script(call.state, file, Language::Other);
+        }
         None => read_as_it_runs(reader, call),
     }
 }
@@ -229,9 +233,9 @@ fn node(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
         return;
     }
     if let Some((file, args)) = parsed.operands.split_first() {
-        if is_script_of_tollgate(file) {
-            let args: Vec<Arg> = args.iter().map(|arg| (*arg).clone()).collect();
-            govern(reader, &args);
+        let args: Vec<Arg> = args.iter().map(|arg| (*arg).clone()).collect();
+        if is_script_of_tollgate(reader, call.state, file, &args) {
+            govern(reader, call.state, &args);
         }
         if parsed.has(&["c", "check"]) && !parsed.has(&["experimental-loader", "import", "loader", "r", "require"]) {
             return reader.touch(call.state, call.name, file, Deed::Read);

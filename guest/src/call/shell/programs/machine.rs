@@ -1,5 +1,6 @@
 //! Programs that look at the machine, its processes and its network, or send a signal: none changes a file.
 
+use super::tollgate::control;
 use super::{Call, Operands, Parsed, Program, Role};
 use crate::call::shell::reader::Reader;
 use crate::call::shell::reader::arg::Arg;
@@ -17,7 +18,7 @@ pub(super) const ROWS: &[Program] = &[
     texts(&["ps", "pgrep", "pidof", "pstree", "uptime", "free", "vmstat", "nproc", "lscpu", "lsblk", "netstat"]),
     texts(&["printenv", "locale", "getconf", "tty", "cal", "clear", "sync", "pbpaste"]),
     // A signal ends a process and leaves files as they are.
-    texts(&["kill", "pkill", "killall", "fuser"]),
+    Program { rule: Some(ends_tollgate), ..texts(&["kill", "pkill", "killall", "killall5", "skill", "fuser", "xkill"]) },
     texts(&["ping", "ping6", "dig", "host", "nslookup", "traceroute"]),
     // The programs below can set what they show, or write it down.
     Program {
@@ -70,6 +71,15 @@ pub(super) const ROWS: &[Program] = &[
         ..Program::new(&["bc"])
     },
 ];
+
+/// `pkill tollgate`, `kill $(pidof tollgate)`.
+fn ends_tollgate(reader: &mut Reader<'_>, call: &Call<'_>, _: &Parsed<'_>) {
+    let is_named = |arg: &Arg| arg.text().is_some_and(|text| text.to_ascii_lowercase().contains("tollgate"));
+    let is_uncertain = |arg: &Arg| !arg.is_certain();
+    if call.args.iter().any(is_named) || (reader.names_tollgate && call.args.iter().any(is_uncertain)) {
+        control(reader, call.state, format!("{} of Tollgate", call.name));
+    }
+}
 
 /// `date +FORMAT` shows the time, any other operand sets it.
 fn only_formats(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {

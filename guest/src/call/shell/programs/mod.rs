@@ -43,10 +43,12 @@ mod xargs;
 use std::collections::BTreeMap;
 
 pub(super) use spec::{Call, Mode, Operands, Parsed, Program, Role, Unlisted};
+pub(super) use tollgate::control_in;
 
 use super::reader::arg::{Arg, display};
 use super::reader::input::Input;
-use super::reader::state::State;
+use super::reader::script::Language;
+use super::reader::state::{Dialect, State};
 use super::reader::{Reader, lexical};
 use crate::call::effect::Deed;
 use crate::ports::Kind;
@@ -96,20 +98,30 @@ const TELLING_NAMES: &[&str] = &[
 pub(super) fn run(reader: &mut Reader<'_>, argv: &[Arg], state: &State, input: &Input) {
     let Some((name, args)) = argv.split_first() else { return };
     let Arg::Known(written) = name else {
+        // `x=$(which tollgate); $x init`
+        if reader.names_tollgate {
+            tollgate::govern_unnamed(reader, state, args);
+        }
         return reader.unknown(format!("`{}` is a command that is only known when it runs", name.display()));
     };
     let Some(base) = base_name(written) else {
         return reader.unknown(format!("`{}` is not the name of a program", display(written)));
     };
     let call = Call { name: base, args, state, input };
-    let row = find(base);
+    let row = find(if tollgate::is_program(base) { "tollgate" } else { base });
+    reader.names_tollgate |= argv.iter().any(tollgate::is_tollgate);
     if written.contains('/') && !is_trusted(written) {
         // Whatever it is called, it is a file of its own; but a familiar name with familiar arguments is worth judging too.
         reader.touch(state, written, name, Deed::Execute);
         match row {
             Some(row) if !row.opaque => apply(reader, row, &call),
-            Some(_) => {}
+            // What it does is its own affair, but not what governs the gate.
+            Some(row) => reader.look_for_controls(|trial| apply(trial, row, &call)),
             None => look_for_programs(reader, &call),
+        }
+        if row.is_none() {
+            tollgate::govern_copy(reader, state, name, args);
+            reader.search_script(state, name, Language::FirstLine);
         }
         return;
     }
@@ -128,6 +140,9 @@ pub(super) fn run(reader: &mut Reader<'_>, argv: &[Arg], state: &State, input: &
         None => {
             reader.execute(state);
             look_for_programs(reader, &call);
+            if tollgate::is_unmistakable(args) {
+                tollgate::govern(reader, state, args);
+            }
         }
     }
 }
@@ -199,6 +214,9 @@ fn apply(reader: &mut Reader<'_>, row: &Program, call: &Call<'_>) {
     }
     if let Some(rule) = row.rule {
         rule(reader, call, &parsed);
+    }
+    if row.opaque && !row.names.contains(&"cargo") {
+        look_for_tollgate(reader, call);
     }
 }
 
@@ -348,10 +366,29 @@ fn enter_outputs(reader: &mut Reader<'_>, call: &Call<'_>) {
 fn look_for_programs(reader: &mut Reader<'_>, call: &Call<'_>) {
     background::note(reader, call);
     enter_outputs(reader, call);
+    look_for_tollgate(reader, call);
     let telling = |arg: &&Arg| arg.text().and_then(base_name).is_some_and(|name| TELLING_NAMES.contains(&name));
     if let Some(arg) = call.args.iter().find(telling) {
         reader.unknown(format!("`{}` may run `{}`", display(call.name), arg.display()));
     }
+}
+
+/// Arguments of one program that are read as commands.
+const MAX_TEXTS: usize = 16;
+
+/// A program that may run another one, or install it, may do so with Tollgate.
+fn look_for_tollgate(reader: &mut Reader<'_>, call: &Call<'_>) {
+    if let Some(command) = tollgate::control_among(call.args) {
+        tollgate::control(reader, call.state, command);
+    }
+    // `tmux new -d 'tollgate init'`
+    for text in call.args.iter().filter_map(Arg::text).filter(|text| text.contains(' ')).take(MAX_TEXTS) {
+        let first = text.split_whitespace().next().and_then(base_name);
+        if first.is_some_and(tollgate::is_program) {
+            reader.search_shell(text, &call.state.child(Dialect::Posix));
+        }
+    }
+    runners::removes_tollgate(reader, call);
 }
 
 /// The last name of a path.

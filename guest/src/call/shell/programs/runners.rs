@@ -2,9 +2,9 @@
 
 use super::super::reader::Reader;
 use super::super::reader::arg::Arg;
-use super::super::reader::state::Dialect;
+use super::super::reader::state::{Dialect, State};
 use super::spec::{Call, Parsed, Program, Role};
-use super::tollgate::{behind_name, change_gate, govern, is_tollgate};
+use super::tollgate::{behind_name, control, govern, is_script_of_tollgate, is_tollgate};
 use crate::call::effect::Deed;
 
 const RUN: Role = Role::Path(Deed::Execute);
@@ -126,8 +126,26 @@ pub(super) const ROWS: &[Program] = &[
 /// Commands behind which the name of a program stands.
 const RUN_COMMANDS: &[&str] = &["dlx", "exec", "run", "x"];
 
-/// Commands that take packages away.
-const REMOVE_COMMANDS: &[&str] = &["prune", "r", "remove", "rm", "un", "uninstall", "unlink"];
+/// Commands that take packages away, or put other versions in their place.
+const CHANGE_COMMANDS: &[&str] = &[
+    "add",
+    "autoremove",
+    "erase",
+    "i",
+    "install",
+    "link",
+    "prune",
+    "purge",
+    "r",
+    "reinstall",
+    "remove",
+    "rm",
+    "un",
+    "uninstall",
+    "unlink",
+    "update",
+    "upgrade",
+];
 
 /// Options that take nothing, or nothing that matters, before the name of a program.
 const PLAIN_OPTIONS: &[&str] = &[
@@ -153,24 +171,46 @@ const PLAIN_OPTIONS: &[&str] = &[
 const VALUED_OPTIONS: &[&str] = &["--from", "--package", "--python", "--spec", "--with", "--workspace", "-p", "-w"];
 
 fn node_packages(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
-    removes_tollgate(reader, parsed);
     // npm takes a command by any beginning that is its own (`npm exe`).
     let is_exec = |word: &str| word == "x" || (word.starts_with("ex") && "exec".starts_with(word));
     if parsed.operands.first().and_then(|first| first.text()).is_some_and(is_exec) {
         run_text(reader, call, call.args);
     }
     run_inner(reader, call, true);
+    run_script(reader, call, parsed);
 }
 
-fn python_packages(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
-    removes_tollgate(reader, parsed);
+fn python_packages(reader: &mut Reader<'_>, call: &Call<'_>, _: &Parsed<'_>) {
     run_inner(reader, call, false);
 }
 
-fn removes_tollgate(reader: &mut Reader<'_>, parsed: &Parsed<'_>) {
-    let removes = parsed.operands.iter().any(|arg| arg.text().is_some_and(|word| REMOVE_COMMANDS.contains(&word)));
-    if removes && parsed.operands.iter().any(|arg| is_tollgate(arg)) {
-        change_gate(reader);
+/// A package manager that takes Tollgate away, or puts another version in its place.
+pub(super) fn removes_tollgate(reader: &mut Reader<'_>, call: &Call<'_>) {
+    let changes = call.args.iter().filter_map(Arg::text).find(|word| CHANGE_COMMANDS.contains(word));
+    if let (Some(command), true) = (changes, call.args.iter().any(is_tollgate)) {
+        control(reader, call.state, format!("{} {command} tollgate", call.name));
+    }
+}
+
+/// `npm run NAME`, `yarn NAME`: what the package says is read for commands that only a person may give.
+fn run_script(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+    let mut words = parsed.operands.iter().filter_map(|arg| arg.text());
+    let name = match words.next() {
+        Some("run" | "run-script" | "rum" | "urn") => words.next(),
+        Some("t" | "tst") => Some("test"),
+        name => name,
+    };
+    let (Some(name), Some(folders)) = (name, reader.folders_upwards(call.state)) else { return };
+    let package = folders.iter().map(|folder| super::below(folder, "package.json")).find_map(|path| {
+        let text = reader.text_of(&State::new(""), &Arg::known(path))?;
+        serde_json::from_str::<serde_json::Value>(&text).ok()
+    });
+    let scripts = package.as_ref().and_then(|package| package.get("scripts"));
+    for name in [format!("pre{name}"), name.to_owned(), format!("post{name}")] {
+        let script = scripts.and_then(|scripts| scripts.get(&name)).and_then(serde_json::Value::as_str);
+        if let Some(script) = script {
+            reader.search_shell(script, &call.state.child(Dialect::Posix));
+        }
     }
 }
 
@@ -181,6 +221,16 @@ fn run_inner(reader: &mut Reader<'_>, call: &Call<'_>, scripts: bool) {
     let Some((first, behind)) = args.split_first() else { return };
     let runs = first.text().is_some_and(|word| RUN_COMMANDS.contains(&word));
     let args = if runs { skip_options(behind) } else { args };
+    // `bun FILE`, `corepack pnpm …`
+    if scripts
+        && let Some((file, rest)) = args.split_first()
+        && is_script_of_tollgate(reader, call.state, file, rest)
+    {
+        return govern(reader, call.state, rest);
+    }
+    if call.name == "corepack" {
+        return follow(reader, call, args);
+    }
     let is_script = scripts && (!runs || first.is("run"));
     if !(runs || scripts) || (is_script && !args.first().is_some_and(|arg| is_tollgate(arg) || is_formatter(arg))) {
         return;
@@ -202,17 +252,19 @@ fn package_program(reader: &mut Reader<'_>, call: &Call<'_>, _: &Parsed<'_>) {
             _ => return,
         }
     }
-    // Behind the name of a program, options are that program's.
     let is_option = args.first().is_some_and(|arg| matches!(arg, Arg::Known(text) | Arg::One(text) if text.starts_with('-')));
-    run_text(reader, call, if is_option { args.get(..2).unwrap_or(args) } else { &[] });
-    follow(reader, call, args);
+    if !(is_option && run_text(reader, call, args.get(..2).unwrap_or(args))) {
+        follow(reader, call, args);
+    }
 }
 
-/// `npx -c TEXT`, `npm exec --call=TEXT`: what a shell is given to run.
-fn run_text(reader: &mut Reader<'_>, call: &Call<'_>, args: &[Arg]) {
+/// `npx -c TEXT`, `npm exec --call=TEXT`: what a shell is given to run; false where there is no such text. Behind the name of a
+/// program, options are that program's.
+fn run_text(reader: &mut Reader<'_>, call: &Call<'_>, args: &[Arg]) -> bool {
+    let mut found = false;
     for (nth, arg) in args.iter().enumerate() {
         let text = match arg {
-            Arg::Known(option) if option == "--" => return,
+            Arg::Known(option) if option == "--" => break,
             Arg::Known(option) if option == "-c" || option == "--call" => args.get(nth + 1).map(Arg::text),
             Arg::Known(option) => option.strip_prefix("--call=").or_else(|| option.strip_prefix("-c")).map(Some),
             Arg::One(start) if start.starts_with("--call=") || start.starts_with("-c") => Some(None),
@@ -221,16 +273,18 @@ fn run_text(reader: &mut Reader<'_>, call: &Call<'_>, args: &[Arg]) {
         match text {
             Some(Some(text)) => reader.script(text, &call.state.child(Dialect::Posix), call.input),
             Some(None) => reader.unknown(format!("`{}` runs text that is only known when it runs", call.name)),
-            None => {}
+            None => continue,
         }
+        found = true;
     }
+    found
 }
 
 /// Reads the program that is run, without the version behind its name.
 fn follow(reader: &mut Reader<'_>, call: &Call<'_>, args: &[Arg]) {
     let Some((name, rest)) = args.split_first() else { return };
     if is_tollgate(name) {
-        return govern(reader, rest);
+        return govern(reader, call.state, rest);
     }
     let Some(text) = name.text().filter(|text| !text.starts_with('-')) else { return };
     // A scope begins with the sign that a version does.
@@ -248,7 +302,7 @@ fn skip_options(mut args: &[Arg]) -> &[Arg] {
         let Some(text) = first.text().filter(|text| text.starts_with('-')) else { break };
         if VALUED_OPTIONS.contains(&text) {
             args = rest.get(1..).unwrap_or_default();
-        } else if PLAIN_OPTIONS.contains(&text) || text.contains('=') {
+        } else if PLAIN_OPTIONS.contains(&text) || (text.contains('=') && !text.starts_with("--call=")) {
             args = rest;
         } else {
             break;
@@ -268,9 +322,9 @@ fn cargo(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
     let Some(behind) = behind_name(call) else { return };
     if has(&["run", "r"]) {
         let separator = call.args.iter().position(|arg| arg.is("--"));
-        govern(reader, separator.and_then(|at| call.args.get(at + 1..)).unwrap_or(behind));
+        govern(reader, call.state, separator.and_then(|at| call.args.get(at + 1..)).unwrap_or(behind));
     } else if has(&["uninstall", "install"]) {
-        change_gate(reader);
+        control(reader, call.state, "cargo install or uninstall of tollgate".to_owned());
     }
 }
 

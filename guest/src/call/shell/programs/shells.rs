@@ -3,6 +3,7 @@
 use super::super::reader::Reader;
 use super::super::reader::arg::{Arg, display};
 use super::super::reader::input::Input;
+use super::super::reader::script::Language;
 use super::super::reader::state::Dialect;
 use super::background::read_as_it_runs;
 use super::interpreters::run_file;
@@ -76,7 +77,11 @@ fn shell(reader: &mut Reader<'_>, call: &Call<'_>, _: &Parsed<'_>) {
             None => reader.unknown(format!("`{} -c` runs text that is only known when it runs", call.name)),
         },
         None if text => {}
-        Some(file) if !input => run_file(reader, call, file),
+        Some(file) if !input => {
+            run_file(reader, call, file);
+            let dialect = if is_bash(call.name) { Dialect::Bash } else { Dialect::Posix };
+            reader.search_script(call.state, file, Language::Shell(dialect));
+        }
         _ => match call.input {
             Input::Text(script) => read_shell(reader, call, script, &Input::Unknown),
             Input::Inherited | Input::Unknown => read_as_it_runs(reader, call),
@@ -92,8 +97,12 @@ fn unlisted(reader: &mut Reader<'_>, call: &Call<'_>, option: &Arg) {
     reader.unknown(format!("`{}` has the option `{}`, whose effect is not known", call.name, option.display()));
 }
 
+fn is_bash(name: &str) -> bool {
+    matches!(name, "bash" | "rbash" | "zsh")
+}
+
 fn read_shell(reader: &mut Reader<'_>, call: &Call<'_>, text: &str, input: &Input) {
-    let dialect = if matches!(call.name, "bash" | "rbash" | "zsh") { Dialect::Bash } else { Dialect::Posix };
+    let dialect = if is_bash(call.name) { Dialect::Bash } else { Dialect::Posix };
     if call.name == "zsh" && !means_the_same_in_zsh(text) {
         reader.unknown(format!("`{}` may mean something else in zsh than in Bash", display(text)));
     }

@@ -1,16 +1,49 @@
-//! Tollgate's own command. What asks it something is free; whatever else it does governs the gate, and is a person's to do.
+//! Tollgate's own command. What asks it something is free; whatever else it does changes the gate, its approvals, its wiring
+//! or its ledger, and only a person may tell it to.
+//!
+//! The program is known by its name, by a script of its package, by the digest of the file that is run, and, whatever it is
+//! called, by arguments that only Tollgate takes.
 
 use super::super::reader::Reader;
-use super::super::reader::arg::Arg;
+use super::super::reader::arg::{Arg, display};
+use super::super::reader::state::State;
 use super::spec::{Call, Operands, Program};
 use crate::call::effect::Deed;
+use crate::ports::{Kind, Question};
+use crate::state::OwnProgram;
 
 pub(super) const ROWS: &[Program] = &[Program {
     operands: Operands::Rule,
     lenient: true,
-    rule: Some(|reader, call, _| govern(reader, call.args)),
+    rule: Some(|reader, call, _| govern(reader, call.state, call.args)),
     ..Program::new(&["tollgate"])
 }];
+
+/// Every command that Tollgate has, by its first word.
+const COMMANDS: &[&str] = &[
+    "augment",
+    "concepts",
+    "confine",
+    "doctor",
+    "eval",
+    "extensions",
+    "help",
+    "hook",
+    "hooks",
+    "init",
+    "inspect",
+    "intents",
+    "mcp",
+    "mcp-proxy",
+    "mcp-serve",
+    "new-hook",
+    "report",
+    "skills",
+    "test-hook",
+    "tools",
+    "trace",
+    "watch",
+];
 
 /// Commands that only look, by their first words.
 const LOOK: &[&[&str]] = &[
@@ -19,97 +52,261 @@ const LOOK: &[&[&str]] = &[
     &["doctor"],
     &["extensions", "check"],
     &["extensions", "list"],
+    &["help"],
     &["hooks", "history"],
     &["hooks", "list"],
     &["hooks", "show"],
     &["inspect"],
-    &["intents"],
     &["intents", "check"],
     &["intents", "list"],
+    &["intents", "sessions"],
     &["mcp", "status"],
     &["mcp", "tools"],
+    &["report"],
     &["skills", "list"],
     &["skills", "show"],
-    &["trace"],
+    &["tools", "list"],
     &["trace", "export"],
     &["trace", "list"],
+    // It writes a page that can be rebuilt from the ledger at any time, and always says the same.
+    &["trace", "map"],
     &["trace", "verify"],
 ];
 
-/// Commands that look only where nothing follows them.
-const ALONE: &[&[&str]] = &[&["intents"], &["trace"]];
+/// Commands that look where nothing follows them.
+const LOOK_ALONE: &[&[&str]] = &[&["intents"], &["trace"]];
+
+/// Commands that no other program is likely to have, by their first words.
+const UNMISTAKABLE: &[&[&str]] = &[
+    &["extensions", "approve"],
+    &["hooks", "approve"],
+    &["hooks", "revoke"],
+    &["intents", "select"],
+    &["tools", "allow"],
+    &["trace", "archive"],
+    &["trace", "revert"],
+];
 
 /// Options that go with looking: name, and whether a value follows.
 const OPTIONS: &[(&str, bool)] = &[
     ("--all", false),
+    ("--args", true),
     ("--expect", true),
+    ("--file", true),
     ("--format", true),
     ("--help", false),
     ("--home", true),
+    ("--host", true),
     ("--intent", true),
     ("--json", false),
     ("--limit", true),
+    ("--output", true),
     ("--session", true),
     ("--since", true),
+    ("--tool", true),
+    ("--until", true),
     ("--version", false),
     ("--workspace", true),
     ("-V", false),
     ("-h", false),
+    ("-o", true),
 ];
 
+/// Options whose value is a file that is written.
+const OUTPUTS: &[&str] = &["--output", "-o"];
+
 /// Enters what Tollgate is told to do.
-pub(super) fn govern(reader: &mut Reader<'_>, args: &[Arg]) {
-    if !only_looks(args) {
-        change_gate(reader);
+pub(super) fn govern(reader: &mut Reader<'_>, state: &State, args: &[Arg]) {
+    match look(args) {
+        Some(outputs) => outputs.iter().for_each(|file| reader.touch(state, "tollgate", file, Deed::Write)),
+        None => control(reader, state, name_command(args)),
     }
 }
 
-/// Enters that the gate, or the wiring that asks it, is changed.
-pub(super) fn change_gate(reader: &mut Reader<'_>) {
-    reader.touch_path(".tollgate".to_owned(), Deed::WriteTree);
+/// Enters a command that changes the gate, or the wiring that asks it.
+pub(super) fn control(reader: &mut Reader<'_>, state: &State, command: String) {
+    reader.execute(state);
+    reader.control(command);
 }
 
-fn only_looks(args: &[Arg]) -> bool {
+/// A command as a message names it: its first words.
+fn name_command(args: &[Arg]) -> String {
+    let is_word = |word: &&str| word.chars().all(|c| c.is_ascii_alphanumeric() || c == '-') && !word.starts_with('-');
+    let words: Vec<&str> = args.iter().map_while(Arg::text).filter(is_word).take(2).collect();
+    match words.as_slice() {
+        [group @ ("extensions" | "hooks" | "intents" | "mcp" | "skills" | "tools" | "trace"), command] => {
+            format!("tollgate {group} {command}")
+        }
+        [command, ..] => format!("tollgate {command}"),
+        [] => "tollgate".to_owned(),
+    }
+}
+
+/// The files that a command writes which only looks; none for any other.
+fn look(args: &[Arg]) -> Option<Vec<Arg>> {
     let mut words = Vec::new();
-    let mut asks = args.is_empty();
+    let mut outputs = Vec::new();
+    let mut is_help = args.is_empty();
     let mut rest = args.iter();
     while let Some(arg) = rest.next() {
-        let Some(text) = arg.text() else { return false };
+        let text = arg.text()?;
         if !text.starts_with('-') {
             words.push(text);
             continue;
         }
-        let (name, value) = text.split_once('=').map_or((text, None), |(name, value)| (name, Some(value)));
-        match OPTIONS.iter().find(|(listed, _)| *listed == name) {
-            Some((_, true)) if value.is_some() || rest.next().is_some() => {}
-            Some((_, false)) if value.is_none() => asks |= matches!(name, "--help" | "--version" | "-V" | "-h"),
-            _ => return false,
+        let (name, value) = text.split_once('=').map_or((text, None), |(name, value)| (name, Some(Arg::known(value))));
+        match OPTIONS.iter().find(|(listed, _)| *listed == name)? {
+            (_, true) => {
+                let value = value.or_else(|| rest.next().cloned())?;
+                if OUTPUTS.contains(&name) {
+                    outputs.push(value);
+                }
+            }
+            (_, false) if value.is_none() => is_help |= matches!(name, "--help" | "--version" | "-V" | "-h"),
+            _ => return None,
         }
     }
-    match words.as_slice() {
-        [] => asks || args.is_empty(),
-        words if ALONE.contains(&words) => true,
-        words => LOOK.iter().any(|look| !ALONE.contains(look) && words.starts_with(look)),
+    let looks = is_help || LOOK_ALONE.contains(&words.as_slice()) || LOOK.iter().any(|look| words.starts_with(look));
+    looks.then_some(outputs)
+}
+
+/// Whether a program is called like Tollgate's, whatever stands behind the name: `tollgate.exe`, `tollgate-0.1-linux`.
+pub(super) fn is_program(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    name.strip_prefix("tollgate").is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_alphabetic()))
+}
+
+/// Enters what a program is told that may be Tollgate's, because the command has named it before.
+pub(super) fn govern_unnamed(reader: &mut Reader<'_>, state: &State, args: &[Arg]) {
+    if args.iter().filter_map(Arg::text).any(|word| COMMANDS.contains(&word)) {
+        govern(reader, state, args);
     }
 }
 
 /// Whether a name is that of Tollgate's package or program, whatever its folder, scope or version.
 pub(super) fn is_tollgate(arg: &Arg) -> bool {
     let (Arg::Known(text) | Arg::Below(_, text)) = arg else { return false };
-    let name = text.rsplit('/').next().unwrap_or_default();
-    let name = name.split('@').next().unwrap_or_default();
-    matches!(name.to_ascii_lowercase().as_str(), "tollgate" | "tollgate.exe" | "tollgate.cmd")
+    names_tollgate(text)
 }
 
-/// Whether a script is one of Tollgate's: `node …/tollgate/…/cli.js`.
-pub(super) fn is_script_of_tollgate(arg: &Arg) -> bool {
-    let (Arg::Known(text) | Arg::Below(_, text)) = arg else { return false };
-    text.split('/')
-        .any(|name| matches!(name.to_ascii_lowercase().as_str(), "tollgate" | "tollgate.js" | "tollgate.mjs" | "tollgate.cjs"))
+fn names_tollgate(text: &str) -> bool {
+    let name = text.rsplit(['/', '\\', ':']).next().unwrap_or_default();
+    let name = name.split('@').next().unwrap_or_default();
+    matches!(name.to_ascii_lowercase().as_str(), "tollgate" | "tollgate.exe" | "tollgate.cmd" | "tollgate.bat" | "tollgate.ps1")
+}
+
+/// Whether arguments are those of a command that only a person may give, and that no other program has.
+pub(super) fn is_unmistakable(args: &[Arg]) -> bool {
+    let words: Vec<&str> = args.iter().filter_map(Arg::text).filter(|word| !word.starts_with('-')).take(2).collect();
+    UNMISTAKABLE.contains(&words.as_slice()) && look(args).is_none()
+}
+
+/// The command of a person's that arguments spell out behind Tollgate's name.
+pub(super) fn control_among(args: &[Arg]) -> Option<String> {
+    let spelled = |at: usize| {
+        let behind = args.get(at + 1..).unwrap_or_default();
+        let is_command = behind.first().and_then(Arg::text).is_some_and(|word| COMMANDS.contains(&word));
+        (is_command && look(behind).is_none()).then(|| name_command(behind))
+    };
+    (0..args.len()).filter(|at| args.get(*at).is_some_and(is_tollgate)).find_map(spelled)
+}
+
+/// The same for a text in any language: words that follow one another, whatever stands between them.
+pub(in crate::call::shell) fn control_in(text: &str) -> Option<String> {
+    /// Behind the name of the program.
+    const MAX_WORDS: usize = 4;
+    let is_part = |c: char| c.is_alphanumeric() || "_-./\\@:=".contains(c);
+    let words: Vec<&str> = text.split(|c: char| !is_part(c)).filter(|word| !word.is_empty()).collect();
+    let spelled = |at: usize| {
+        let behind: Vec<Arg> = words.iter().skip(at + 1).take(MAX_WORDS).map(|word| Arg::known(*word)).collect();
+        let first = behind.iter().position(|word| word.text().is_some_and(|word| COMMANDS.contains(&word)))?;
+        // Before the command stand options and their values, but nothing else.
+        let is_option = |word: &Arg| word.text().is_some_and(|word| word.starts_with('-'));
+        if first > 0 && !behind.first().is_some_and(is_option) {
+            return None;
+        }
+        let command = behind.get(first..).unwrap_or_default();
+        let groups = command.first().and_then(Arg::text).is_some_and(|word| LOOK.iter().any(|look| look.first() == Some(&word)));
+        // Of a text in prose, only what is plainly a command counts: `tollgate hooks are …` is none.
+        let is_control = if groups { is_group_control(command) } else { look(command).is_none() };
+        is_control.then(|| name_command(command))
+    };
+    (0..words.len()).filter(|at| words.get(*at).is_some_and(|word| names_tollgate(word))).find_map(spelled)
+}
+
+/// Commands of groups that only a person may give.
+const GROUP_CONTROLS: &[&[&str]] = &[
+    &["extensions", "approve"],
+    &["extensions", "disable"],
+    &["extensions", "enable"],
+    &["extensions", "install"],
+    &["extensions", "remove"],
+    &["extensions", "set"],
+    &["hooks", "approve"],
+    &["hooks", "disable"],
+    &["hooks", "enable"],
+    &["hooks", "import"],
+    &["hooks", "register"],
+    &["hooks", "revoke"],
+    &["hooks", "run"],
+    &["hooks", "unregister"],
+    &["intents", "clear"],
+    &["intents", "select"],
+    &["mcp", "add"],
+    &["mcp", "call"],
+    &["mcp", "remove"],
+    &["tools", "allow"],
+    &["trace", "archive"],
+    &["trace", "revert"],
+];
+
+fn is_group_control(command: &[Arg]) -> bool {
+    let words: Vec<&str> = command.iter().map_while(Arg::text).take(2).collect();
+    GROUP_CONTROLS.contains(&words.as_slice())
+}
+
+/// Whether a script is one of Tollgate's: `node …/tollgate/…/cli.js`, or a copy that says so itself.
+pub(super) fn is_script_of_tollgate(reader: &mut Reader<'_>, state: &State, file: &Arg, args: &[Arg]) -> bool {
+    let (Arg::Known(text) | Arg::Below(_, text)) = file else { return false };
+    let mut names = text.split(['/', '\\']).map(str::to_ascii_lowercase);
+    if names.any(|name| matches!(name.as_str(), "tollgate" | "tollgate.js" | "tollgate.mjs" | "tollgate.cjs")) {
+        return true;
+    }
+    let mut words = args.iter().filter_map(Arg::text);
+    // `eval.js` has no command, only the folder that it is about.
+    let is_call = words.any(|word| COMMANDS.contains(&word) || word == "--workspace" || word.starts_with("--workspace="));
+    is_unmistakable(args) || (is_call && reader.mentions(state, file, "tollgate"))
 }
 
 /// The rest of a call's arguments behind Tollgate's name.
 pub(super) fn behind_name<'c>(call: &Call<'c>) -> Option<&'c [Arg]> {
     let at = call.args.iter().position(is_tollgate)?;
     call.args.get(at + 1..)
+}
+
+/// Whether a file that is run is Tollgate's program under another name: a link to it, a copy that the command itself has made,
+/// or a file with its digest.
+pub(super) fn is_copy(reader: &Reader<'_>, state: &State, file: &Arg) -> bool {
+    let Some(path) = state.locate(file) else { return false };
+    if reader.names_tollgate && reader.may_have_written(&path) {
+        return true;
+    }
+    let Some(facts) = reader.facts(state, file).filter(|facts| facts.kind == Kind::File) else { return false };
+    if facts.real_path.as_deref().and_then(super::base_name).is_some_and(is_program) {
+        return true;
+    }
+    if facts.size < OwnProgram::MIN_BYTES {
+        return false;
+    }
+    let Some(own) = OwnProgram::kept(reader.workspace()).filter(|own| own.size == facts.size) else { return false };
+    let looked = reader.workspace().inspect(&[Question { digest: true, ..Question::project(path) }]).pop();
+    looked.and_then(|facts| facts.digest) == Some(own.digest)
+}
+
+/// Enters a file that is run as what it is if it is a copy of Tollgate's program.
+pub(super) fn govern_copy(reader: &mut Reader<'_>, state: &State, file: &Arg, args: &[Arg]) {
+    if look(args).is_none() && (is_unmistakable(args) || is_copy(reader, state, file)) {
+        let command = format!("{} ({})", name_command(args), display(&file.display()));
+        control(reader, state, command);
+    }
 }

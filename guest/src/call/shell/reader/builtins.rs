@@ -2,6 +2,7 @@
 
 use super::arg::{Arg, Base, display};
 use super::input::Input;
+use super::script::Language;
 use super::state::{State, Value};
 use super::walk::Ways;
 use super::{Reader, lexical, test};
@@ -147,7 +148,11 @@ impl Reader<'_> {
         match (name, texts.as_deref()) {
             ("eval", Some(texts)) => self.script(&texts.join(" "), call.state, call.input),
             ("trap", Some([text, ..])) if !text.starts_with('-') => self.script(text, call.state, call.input),
-            ("source" | ".", Some([path, ..])) => self.touch(call.state, name, &Arg::known(*path), Deed::Execute),
+            ("source" | ".", Some([path, ..])) => {
+                let path = Arg::known(*path);
+                self.touch(call.state, name, &path, Deed::Execute);
+                self.search_script(call.state, &path, Language::Shell(call.state.dialect));
+            }
             ("builtin", Some([_, ..])) => self.run_program(call.args, call.state, call.input),
             _ => {}
         }

@@ -5,12 +5,14 @@
 //! both cases.
 
 pub(super) mod arg;
+mod attempt;
 mod background;
 mod builtins;
 mod command;
 mod expand;
 pub(super) mod input;
 mod names;
+pub(super) mod script;
 pub(super) mod state;
 mod test;
 mod variables;
@@ -32,6 +34,8 @@ use crate::ports::{Facts, Kind, Listing, Question, Reach, Root, Workspace};
 const MAX_TOUCHES: usize = 500;
 /// Reasons beyond these say nothing new.
 const MAX_UNKNOWNS: usize = 16;
+/// Commands of a person's that are named.
+const MAX_CONTROLS: usize = 8;
 /// How much work one command is worth, in commands and words followed.
 const MAX_STEPS: u32 = 10_000;
 /// How often the host is asked about a path while a command is read.
@@ -41,15 +45,6 @@ const MAX_LISTED: usize = 20_000;
 /// Shells within shells.
 const MAX_SHELLS: usize = 8;
 
-/// What a program would do, not entered yet.
-pub(super) struct Attempt {
-    pub(super) touches: Vec<Touch>,
-    pub(super) unknowns: Vec<String>,
-    placements: Vec<Placement>,
-    moved: BTreeSet<String>,
-    persistence: Persistence,
-}
-
 /// What has been found so far.
 pub(super) struct Reader<'w> {
     workspace: &'w dyn Workspace,
@@ -57,6 +52,14 @@ pub(super) struct Reader<'w> {
     seen: BTreeSet<(String, Deed)>,
     placements: Vec<Placement>,
     unknowns: Vec<String>,
+    /// Commands that only a person may give.
+    controls: Vec<String>,
+    /// Whether a word of the command so far names Tollgate's own program.
+    pub(super) names_tollgate: bool,
+    /// Whether the command runs something that it has written itself, whose text is somewhere in the command.
+    pub(super) runs_own_text: bool,
+    /// How many scripts have been read.
+    scripts: usize,
     steps: u32,
     shells: usize,
     looked: RefCell<BTreeMap<String, Option<Facts>>>,
@@ -79,6 +82,10 @@ impl<'w> Reader<'w> {
             seen: BTreeSet::new(),
             placements: Vec::new(),
             unknowns: Vec::new(),
+            controls: Vec::new(),
+            names_tollgate: false,
+            runs_own_text: false,
+            scripts: 0,
             steps: 0,
             shells: 0,
             looked: RefCell::default(),
@@ -90,12 +97,18 @@ impl<'w> Reader<'w> {
         }
     }
 
+    /// The workspace that the command would run in.
+    pub(super) fn workspace(&self) -> &'w dyn Workspace {
+        self.workspace
+    }
+
     /// What the command comes to.
     pub(super) fn footprint(self) -> Footprint {
         Footprint {
             touches: self.touches,
             placements: self.placements,
             unknowns: self.unknowns,
+            controls: self.controls,
             conditional: true,
             persistence: self.persistence,
         }
@@ -136,44 +149,23 @@ impl<'w> Reader<'w> {
         }
     }
 
-    /// Follows a program without entering what it does.
-    pub(super) fn attempt(&mut self, argv: &[Arg], state: &State, input: &Input) -> Attempt {
-        let already = self.touches.len();
-        let mut trial = Reader {
-            touches: self.touches.clone(),
-            steps: self.steps,
-            shells: self.shells,
-            looked: RefCell::new(self.looked.take()),
-            listed: self.listed.clone(),
-            moved: self.moved.clone(),
-            ..Reader::new(self.workspace)
-        };
-        trial.run_program(argv, state, input);
-        (self.steps, self.listed) = (trial.steps, trial.listed);
-        self.looked = trial.looked;
-        Attempt {
-            touches: trial.touches.split_off(already),
-            unknowns: trial.unknowns,
-            placements: trial.placements,
-            moved: trial.moved,
-            persistence: trial.persistence,
-        }
-    }
-
-    /// Enters what was found by an attempt.
-    pub(super) fn adopt(&mut self, attempt: Attempt) {
-        attempt.unknowns.into_iter().for_each(|why| self.unknown(why));
-        attempt.touches.into_iter().for_each(|touch| self.touch_path(touch.path, touch.deed));
-        self.placements.extend(attempt.placements);
-        self.moved.extend(attempt.moved);
-        self.outlast(attempt.persistence);
-    }
-
     /// Says why something cannot be known, once.
     pub(super) fn unknown(&mut self, why: String) {
         if self.unknowns.len() < MAX_UNKNOWNS && !self.unknowns.contains(&why) {
             self.unknowns.push(why);
         }
+    }
+
+    /// Enters a command that only a person may give, once.
+    pub(super) fn control(&mut self, command: String) {
+        if self.controls.len() < MAX_CONTROLS && !self.controls.contains(&command) {
+            self.controls.push(command);
+        }
+    }
+
+    /// Whether some of what the command runs could not be read for certain.
+    pub(super) fn is_uncertain(&self) -> bool {
+        !self.unknowns.is_empty() || self.runs_own_text
     }
 
     /// Counts a step; false when the command is not worth any more of them.

@@ -2,7 +2,7 @@
 //!
 //! The second column lists touches as `deed:path`, in any order, reads left out: `w` write, `W` write below, `m` make a
 //! folder, `t` attributes, `d` delete, `D` delete with everything in it, `a` alias, `x` execute. `?` stands for one or more
-//! unknowns.
+//! unknowns, `!` for one or more commands that only a person may give.
 
 mod background;
 mod language;
@@ -58,6 +58,9 @@ pub(super) fn spelled(footprint: &Footprint) -> BTreeSet<String> {
         footprint.touches.iter().filter_map(|touch| Some(format!("{}:{}", letter(touch.deed)?, touch.path))).collect();
     if !footprint.unknowns.is_empty() {
         out.insert("?".to_owned());
+    }
+    if !footprint.controls.is_empty() {
+        out.insert("!".to_owned());
     }
     out
 }

@@ -2,13 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use super::super::footprint_of_words;
 use super::super::programs::names;
 use super::super::reader::Reader;
 use super::super::reader::arg::Arg;
 use super::super::reader::input::Input;
 use super::super::reader::state::State;
+use super::super::{control_in, footprint, footprint_of_words};
 use super::{check, check_words, spelled, workspace};
+use crate::digest::Digest;
+use crate::state::OwnProgram;
 
 fn check_all(commands: &[&str], expected: &str) {
     check_words(&commands.iter().map(|command| (*command, expected)).collect::<Vec<_>>());
@@ -426,6 +428,9 @@ fn tollgate_is_a_persons_to_command() {
             "tollgate trace list --json",
             "tollgate --workspace . trace verify",
             "tollgate trace export",
+            "tollgate trace map",
+            "tollgate init --help",
+            "tollgate help init",
             "tollgate doctor",
             "tollgate hooks list",
             "tollgate hooks show x",
@@ -448,8 +453,6 @@ fn tollgate_is_a_persons_to_command() {
             "tollgate intents drop",
             "tollgate trace revert 1",
             "tollgate trace archive",
-            "tollgate trace map",
-            "tollgate trace export --output x",
             "tollgate trace verify --yes",
             "tollgate eval",
             "tollgate hook claude-code",
@@ -459,38 +462,77 @@ fn tollgate_is_a_persons_to_command() {
             "tollgate unheard-of",
             "/usr/local/bin/tollgate init",
         ],
-        "W:.tollgate",
+        "x:. !",
     );
     check_words(&[
-        ("./node_modules/.bin/tollgate init --undo", "x:./node_modules/.bin/tollgate W:.tollgate"),
+        ("./node_modules/.bin/tollgate init --undo", "x:./node_modules/.bin/tollgate x:. !"),
         ("/opt/tg/tollgate hooks list", "x:/opt/tg/tollgate"),
-        ("npx tollgate hooks approve x", "x:. W:.tollgate"),
-        ("npx -y tollgate@1.2 init", "x:. W:.tollgate"),
+        ("npx tollgate hooks approve x", "x:. !"),
+        ("npx -y tollgate@1.2 init", "x:. !"),
         ("npx tollgate trace list", "x:."),
-        ("bunx tollgate init", "x:. W:.tollgate"),
-        ("pnpm dlx tollgate init", "x:. W:.tollgate"),
-        ("pnpm exec tollgate init", "x:. W:.tollgate"),
-        ("yarn tollgate init", "x:. W:.tollgate"),
-        ("npm exec -- tollgate init", "x:. W:.tollgate"),
-        ("bun x tollgate init", "x:. W:.tollgate"),
-        ("node node_modules/tollgate/dist/cli.js init", "x:node_modules/tollgate/dist/cli.js W:.tollgate"),
-        ("cargo run -p tollgate -- init --undo", "x:. W:.tollgate"),
+        ("bunx tollgate init", "x:. !"),
+        ("pnpm dlx tollgate init", "x:. !"),
+        ("pnpm exec tollgate init", "x:. !"),
+        ("yarn tollgate init", "x:. !"),
+        ("npm exec -- tollgate init", "x:. !"),
+        ("bun x tollgate init", "x:. !"),
+        ("node node_modules/tollgate/dist/cli.js init", "x:node_modules/tollgate/dist/cli.js x:. !"),
+        ("cargo run -p tollgate -- init --undo", "x:. !"),
         ("cargo run -p tollgate -- trace list", "x:."),
-        ("cargo uninstall tollgate", "x:. W:.tollgate"),
-        ("npm uninstall tollgate", "x:. W:.tollgate"),
-        ("npm rm -g tollgate", "x:. W:.tollgate"),
-        ("pnpm remove tollgate", "x:. W:.tollgate"),
-        ("yarn remove tollgate", "x:. W:.tollgate"),
-        ("bun un tollgate", "x:. W:.tollgate"),
-        ("claude mcp remove tollgate", "x:. W:.tollgate"),
-        ("claude mcp add x y", "x:. W:.tollgate"),
-        ("claude config set x y", "x:. W:.tollgate"),
+        ("cargo uninstall tollgate", "x:. !"),
+        ("npm uninstall tollgate", "x:. !"),
+        ("npm rm -g tollgate", "x:. !"),
+        ("pnpm remove tollgate", "x:. !"),
+        ("yarn remove tollgate", "x:. !"),
+        ("bun un tollgate", "x:. !"),
+        ("claude mcp remove tollgate", "x:. !"),
+        ("claude mcp add x y", "x:. !"),
+        ("claude config set x y", "x:. !"),
         ("claude mcp list", ""),
-        ("codex mcp remove x", "x:. W:.tollgate"),
-        ("gemini extensions disable tollgate", "x:. W:.tollgate"),
-        ("gemini hooks disable x", "x:. W:.tollgate"),
-        ("sudo tollgate init", "W:.tollgate ?"),
+        ("codex mcp remove x", "x:. !"),
+        ("gemini extensions disable tollgate", "x:. !"),
+        ("gemini hooks disable x", "x:. !"),
+        ("sudo tollgate init", "x:. ! ?"),
     ]);
+}
+
+#[test]
+fn a_copy_of_the_program_is_known_by_its_digest() {
+    let world = workspace();
+    let (own, other) = ("a".repeat(2 << 20), "b".repeat(2 << 20));
+    world.write("src/auth/helper", &own);
+    world.write("src/auth/other", &other);
+    world.write("src/auth/small", "a");
+    let program = OwnProgram { size: own.len() as u64, digest: Digest::of(own.as_bytes()) };
+    program.keep(&world.ports()).unwrap();
+    for (command, expected) in [
+        ("src/auth/helper init --undo --yes", "x:src/auth/helper x:. !"),
+        ("src/auth/helper trace list", "x:src/auth/helper"),
+        ("src/auth/other init", "x:src/auth/other"),
+        ("src/auth/small init", "x:src/auth/small"),
+        ("src/auth/none init", "x:src/auth/none"),
+    ] {
+        let expected: BTreeSet<String> = expected.split_whitespace().map(str::to_owned).collect();
+        assert_eq!(spelled(&footprint(command, "", &*world)), expected, "{command}");
+    }
+}
+
+#[test]
+fn texts_that_spell_out_a_persons_command() {
+    for (text, expected) in [
+        ("os.system('tollgate init --undo')", Some("tollgate init")),
+        ("run([\"/usr/bin/tollgate\", \"hooks\", \"approve\", \"x\"])", Some("tollgate hooks approve")),
+        ("tollgate --workspace . trace archive", Some("tollgate trace archive")),
+        ("TOLLGATE.EXE init", Some("tollgate init")),
+        ("tollgate trace list", None),
+        ("tollgate hooks are approved by a person", None),
+        ("the tollgate is open; init later", None),
+        ("tollgates init", None),
+        ("tollgate", None),
+        ("", None),
+    ] {
+        assert_eq!(control_in(text).as_deref(), expected, "{text}");
+    }
 }
 
 #[test]
@@ -501,7 +543,7 @@ fn no_variable_hides_what_governs_the_gate() {
     state.influence = Some("HOME".into());
     let argv = ["tollgate", "init", "--undo"].map(Arg::known);
     reader.run_program(&argv, &state, &Input::Inherited);
-    assert_eq!(spelled(&reader.footprint()), BTreeSet::from(["?".to_owned(), "W:.tollgate".to_owned()]));
+    assert_eq!(spelled(&reader.footprint()), BTreeSet::from(["!".to_owned(), "?".to_owned(), "x:.".to_owned()]));
 }
 
 #[test]

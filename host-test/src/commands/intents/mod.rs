@@ -1,5 +1,8 @@
 //! `tollgate intents`: what the agents work for.
 
+mod select;
+mod sessions;
+
 use std::io;
 use std::process::ExitCode;
 
@@ -29,18 +32,10 @@ enum Command {
     List,
     /// Check .orchestration/active_intents.yaml; exits with 1 if it has an error
     Check,
-    /// Make an intent the one that a session works for
-    Select(Select),
-}
-
-#[derive(Args)]
-struct Select {
-    /// The intent, as `tollgate intents list` shows it
-    #[arg(value_name = "ID")]
-    intent: String,
-    /// The session; needed unless exactly one is known
-    #[arg(long, value_name = "SESSION")]
-    session: Option<String>,
+    /// List the sessions: their intents, their programs, when they were last active and with what
+    Sessions,
+    /// Make an intent the one that new sessions work for, or a session that is named
+    Select(select::Options),
 }
 
 /// Asks the gate, and prints what it says.
@@ -49,7 +44,11 @@ pub(crate) fn run(options: &Options) -> ExitCode {
     options.place.run(|opened, screen| match &options.command {
         Command::List => show(&mut opened.gate, json, screen),
         Command::Check => check(&mut opened.gate, json, screen),
-        Command::Select(wanted) => select(&mut opened.gate, wanted, json, screen),
+        Command::Sessions => sessions::show(&mut opened.gate, json, screen),
+        Command::Select(wanted) => {
+            let root = opened.root.clone();
+            select::run(&mut opened.gate, &root, wanted, json, screen)
+        }
     })
 }
 
@@ -124,39 +123,6 @@ fn severities(answer: &Value) -> (u64, u64) {
     let all = list(answer, "diagnostics");
     let errors = all.iter().filter(|found| text(found, "/severity") == "error").count();
     (errors as u64, (all.len() - errors) as u64)
-}
-
-fn select(gate: &mut dyn Gate, wanted: &Select, json: bool, screen: &mut Screen<'_>) -> Result<Outcome, Stop> {
-    let session = match &wanted.session {
-        Some(session) => session.clone(),
-        None => only_session(gate)?,
-    };
-    let answer = ask(gate, &json!({"op": "select-intent", "session": session, "intent": wanted.intent}))?;
-    if json {
-        screen.json(&answer)?;
-    } else {
-        let (id, name) = (plain(text(&answer, "/intent/id")), plain(text(&answer, "/intent/name")));
-        screen.line(&format!("session {} now works for {id} ({name})", plain(&session)))?;
-    }
-    Ok(Outcome::Done)
-}
-
-/// The session that is meant where none is named.
-fn only_session(gate: &mut dyn Gate) -> Result<String, Stop> {
-    let answer = ask(gate, &json!({"op": "list-sessions"}))?;
-    let known = |session: &Value| {
-        let intent = session.get("intent").and_then(Value::as_str);
-        let intent = intent.map_or_else(|| "no intent".to_owned(), |intent| format!("works for {intent}"));
-        format!("`{}` ({intent})", text(session, "/session"))
-    };
-    match list(&answer, "sessions") {
-        [only] => Ok(text(only, "/session").to_owned()),
-        [] => Err(Stop::Fault("no session is known yet; name the one to come with --session SESSION".to_owned())),
-        several => {
-            let several: Vec<String> = several.iter().map(known).collect();
-            Err(Stop::Fault(format!("several sessions are known: {}; name one with --session SESSION", several.join(", "))))
-        }
-    }
 }
 
 #[cfg(test)]
@@ -236,38 +202,6 @@ I2       DONE         Pay \\u{1b}[2J
             let (got, out, _) = made(check, false, &answer);
             assert_eq!((got, out.as_str()), (code, expected));
             assert_eq!(made(check, true, &answer), (code, format!("{answer}\n"), String::new()));
-        }
-    }
-
-    #[test]
-    fn a_session_need_not_be_named_where_there_is_only_one() {
-        let session = |name: &str, intent: Value| json!({"session": name, "intent": intent, "parent": null});
-        let wanted = |session: Option<&str>| Select { intent: "INT-1".to_owned(), session: session.map(str::to_owned) };
-        let chosen = |session| {
-            (
-                json!({"op": "select-intent", "session": session, "intent": "INT-1"}),
-                json!({"intent": {"id": "INT-1", "name": "Login", "status": "IN_PROGRESS"}}),
-            )
-        };
-        let sessions = |sessions: &[Value]| (json!({"op": "list-sessions"}), json!({"sessions": sessions}));
-        for (given, exchanges, expected) in [
-            (Some("s9"), vec![chosen("s9")], Ok("session s9 now works for INT-1 (Login)\n")),
-            (None, vec![sessions(&[session("s1", Value::Null)]), chosen("s1")], Ok("session s1 now works for INT-1 (Login)\n")),
-            (None, vec![sessions(&[])], Err("no session is known yet; name the one to come with --session SESSION")),
-            (
-                None,
-                vec![sessions(&[session("s1", "INT-2".into()), session("s2", Value::Null)])],
-                Err("several sessions are known: `s1` (works for INT-2), `s2` (no intent); name one with --session SESSION"),
-            ),
-        ] {
-            let mut gate = Script::new(exchanges);
-            let (came_to, out, _) = printed(|screen| select(&mut gate, &wanted(given), false, screen));
-            match (came_to, expected) {
-                (Ok(_), Ok(expected)) => assert_eq!(out, expected),
-                (Err(Stop::Fault(why)), Err(expected)) => assert_eq!(why, expected),
-                (came_to, expected) => panic!("{came_to:?} instead of {expected:?}"),
-            }
-            gate.end();
         }
     }
 }

@@ -1,0 +1,72 @@
+//! Following a program on trial: what it would do is found out first, and entered afterwards or not at all.
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+
+use super::Reader;
+use super::arg::Arg;
+use super::input::Input;
+use super::state::State;
+use crate::call::effect::{Persistence, Placement, Touch};
+
+/// What a program would do, not entered yet.
+pub(in crate::call::shell) struct Attempt {
+    pub(in crate::call::shell) touches: Vec<Touch>,
+    pub(in crate::call::shell) unknowns: Vec<String>,
+    pub(in crate::call::shell) controls: Vec<String>,
+    placements: Vec<Placement>,
+    moved: BTreeSet<String>,
+    persistence: Persistence,
+}
+
+impl Reader<'_> {
+    /// Follows a program without entering what it does.
+    pub(in crate::call::shell) fn attempt(&mut self, argv: &[Arg], state: &State, input: &Input) -> Attempt {
+        self.try_out(|trial| trial.run_program(argv, state, input))
+    }
+
+    /// Follows something without entering what it does.
+    fn try_out(&mut self, follow: impl FnOnce(&mut Self)) -> Attempt {
+        let already = self.touches.len();
+        let mut trial = Reader {
+            touches: self.touches.clone(),
+            names_tollgate: self.names_tollgate,
+            scripts: self.scripts,
+            steps: self.steps,
+            shells: self.shells,
+            looked: RefCell::new(self.looked.take()),
+            listed: self.listed.clone(),
+            moved: self.moved.clone(),
+            ..Reader::new(self.workspace)
+        };
+        follow(&mut trial);
+        (self.steps, self.listed, self.scripts) = (trial.steps, trial.listed, trial.scripts);
+        self.names_tollgate |= trial.names_tollgate;
+        self.runs_own_text |= trial.runs_own_text;
+        self.looked = trial.looked;
+        Attempt {
+            touches: trial.touches.split_off(already),
+            unknowns: trial.unknowns,
+            controls: trial.controls,
+            placements: trial.placements,
+            moved: trial.moved,
+            persistence: trial.persistence,
+        }
+    }
+
+    /// Follows something of which only the commands matter that are a person's to give.
+    pub(in crate::call::shell) fn look_for_controls(&mut self, follow: impl FnOnce(&mut Self)) {
+        let attempt = self.try_out(follow);
+        attempt.controls.into_iter().for_each(|command| self.control(command));
+    }
+
+    /// Enters what was found by an attempt.
+    pub(in crate::call::shell) fn adopt(&mut self, attempt: Attempt) {
+        attempt.unknowns.into_iter().for_each(|why| self.unknown(why));
+        attempt.controls.into_iter().for_each(|command| self.control(command));
+        attempt.touches.into_iter().for_each(|touch| self.touch_path(touch.path, touch.deed));
+        self.placements.extend(attempt.placements);
+        self.moved.extend(attempt.moved);
+        self.outlast(attempt.persistence);
+    }
+}

@@ -1,0 +1,103 @@
+//! Scripts of the workspace that a command runs. What they do is seen afterwards, but a command in one that only a person may
+//! give is found beforehand, as far as the script can be read.
+
+use super::super::programs;
+use super::Reader;
+use super::arg::Arg;
+use super::input::Input;
+use super::state::{Dialect, State};
+use crate::ports::{Facts, Kind, Root};
+
+/// Scripts that are read for one command, those that they run included.
+const MAX_SCRIPTS: usize = 16;
+
+/// A longer script is not read.
+const MAX_BYTES: u64 = 128 << 10;
+
+/// So much of a bundle is searched for a word.
+const MAX_SEARCHED: u64 = 1 << 20;
+
+/// Which language a script is in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::call::shell) enum Language {
+    /// That of a shell.
+    Shell(Dialect),
+    /// Another one, which is only searched for words.
+    Other,
+    /// The first line says.
+    FirstLine,
+}
+
+impl Reader<'_> {
+    /// Looks through a script that is run from a file.
+    pub(in crate::call::shell) fn search_script(&mut self, state: &State, file: &Arg, language: Language) {
+        let Some(text) = self.text_of(state, file) else { return };
+        let language = match language {
+            Language::FirstLine => language_by_first_line(&text),
+            language => language,
+        };
+        match language {
+            Language::Shell(dialect) => self.search_shell(&text, &state.child(dialect)),
+            _ => {
+                if let Some(command) = programs::control_in(&text) {
+                    self.unknown(format!("`{}` names `{command}`, which only a person may run", file.display()));
+                }
+            }
+        }
+    }
+
+    /// Looks through text that a shell runs.
+    pub(in crate::call::shell) fn search_shell(&mut self, text: &str, state: &State) {
+        self.look_for_controls(|trial| {
+            trial.script(text, state, &Input::Unknown);
+            if trial.is_uncertain()
+                && let Some(command) = programs::control_in(text)
+            {
+                trial.control(command);
+            }
+        });
+    }
+
+    /// Whether a file of the workspace has a word in it.
+    pub(in crate::call::shell) fn mentions(&self, state: &State, file: &Arg, word: &str) -> bool {
+        let facts = self.facts(state, file).filter(|facts| facts.kind == Kind::File);
+        let Some(real) = facts.and_then(|facts| facts.real_path).filter(|real| !real.starts_with('/')) else { return false };
+        let bytes = self.workspace.read_range(Root::Project, &real, 0, MAX_SEARCHED).unwrap_or_default();
+        bytes.windows(word.len()).any(|part| part.eq_ignore_ascii_case(word.as_bytes()))
+    }
+
+    /// The text of a file, where it is short, a file of the workspace, and not changed by the command itself.
+    pub(in crate::call::shell) fn text_of(&mut self, state: &State, file: &Arg) -> Option<String> {
+        let path = state.locate(file)?;
+        if self.may_have_written(&path) {
+            self.runs_own_text = true;
+            return None;
+        }
+        let facts: Facts = self.facts(state, file)?;
+        if facts.kind != Kind::File || facts.size > MAX_BYTES || self.scripts >= MAX_SCRIPTS {
+            return None;
+        }
+        self.scripts += 1;
+        // What lies outside the workspace is not the host's to hand over.
+        let real = facts.real_path.filter(|real| !real.starts_with('/'))?;
+        let bytes = self.workspace.read(Root::Project, &real, MAX_BYTES).ok()?;
+        String::from_utf8(bytes).ok()
+    }
+}
+
+/// `#!/bin/sh`, `#!/usr/bin/env bash`; a file without such a line is run by the shell that was asked to.
+fn language_by_first_line(text: &str) -> Language {
+    let Some(line) = text.lines().next().and_then(|line| line.strip_prefix("#!")) else {
+        return Language::Shell(Dialect::Posix);
+    };
+    let mut words = line.split_whitespace().map(|word| word.rsplit('/').next().unwrap_or(word));
+    let mut program = words.next().unwrap_or_default();
+    if program == "env" {
+        program = words.find(|word| !word.starts_with('-') && !word.contains('=')).unwrap_or_default();
+    }
+    match program {
+        "bash" | "rbash" | "zsh" => Language::Shell(Dialect::Bash),
+        "sh" | "dash" | "ksh" | "ash" | "mksh" => Language::Shell(Dialect::Posix),
+        _ => Language::Other,
+    }
+}

@@ -1,0 +1,89 @@
+//! Sessions that have not selected an intent: they take the workspace's default, or the only one that is open.
+
+use std::rc::Rc;
+
+use super::{Gate, Refusal};
+use crate::config::{Config, Select};
+use crate::intents::file::Intents;
+use crate::intents::intent::{Intent, IntentId};
+use crate::intents::selection::{self, By, Selection};
+use crate::ports::{Facts, FileFault, Kind};
+
+impl Gate {
+    /// The intent that a session works for, given what the host saw of its selection and of the default. A session that has none
+    /// takes one, if there is one to take, and keeps it.
+    pub(super) fn intent_of(
+        &mut self,
+        session: &str,
+        (own, default): (&Facts, &Facts),
+        intents: &Intents,
+        config: &Config,
+    ) -> Option<IntentId> {
+        let current = self.selections.current(session, own.stamp, &self.ports);
+        let has_default = default.kind != Kind::Missing;
+        if !has_default && config.select != Select::Single {
+            return current;
+        }
+        let is_open = |id: &IntentId| intents.find(id).is_some_and(|intent| intent.status.is_open());
+        if current.as_ref().is_some_and(is_open) {
+            return current;
+        }
+        let root = selection::root(session, &self.ports);
+        // Whoever selected for this session, or left it without an intent, is not overruled.
+        if selection::is_known(&root, &self.ports) && selection::read(&root, &self.ports).by.is_none() {
+            return current;
+        }
+        let by_default =
+            selection::default_intent(&self.ports).filter(|_| has_default).filter(is_open).map(|id| (id, By::Default));
+        let Some((intent, by)) = by_default.or_else(|| only_open(intents, config)) else { return current };
+        let since = Some(self.ports.clock.now().to_string());
+        let selection = Selection { session: root, intent: Some(intent.clone()), parent: None, by: Some(by), since };
+        if let Err(fault) = selection::keep(&selection, &self.ports) {
+            self.ports.warn(&format!("the intent `{intent}` cannot be kept for the session: {fault}"));
+        }
+        Some(intent)
+    }
+
+    /// Whether a session without a selection would take an intent by itself.
+    pub(super) fn would_adopt(&mut self) -> bool {
+        let default = self.look(&[selection::default_question()]).first().is_some_and(|facts| facts.kind != Kind::Missing);
+        default || self.settings().select == Select::Single
+    }
+
+    /// Sets the intent that new sessions work for; none takes it away.
+    pub fn select_default(&mut self, intent: Option<&str>) -> Result<Option<Intent>, Refusal> {
+        let found = intent.map(|intent| self.selectable(intent)).transpose()?;
+        selection::keep_default(found.as_ref().map(|intent| &intent.id), &self.ports).map_err(Refusal::NotKept)?;
+        Ok(found)
+    }
+
+    /// The intent that new sessions work for.
+    pub fn default_intent(&self) -> Option<IntentId> {
+        selection::default_intent(&self.ports)
+    }
+
+    /// Leaves the session without an intent, its parent's included, also where it would take one by itself.
+    pub fn clear(&mut self, session: &str) -> Result<(), FileFault> {
+        let selected = selection::read(session, &self.ports);
+        if selected.intent.is_none() && selected.parent.is_none() && !self.would_adopt() {
+            return Ok(());
+        }
+        self.change(session, |selection| (selection.intent, selection.parent, selection.by) = (None, None, None))
+    }
+
+    pub(super) fn selected(&mut self, session: &str, intents: &Rc<Intents>) -> Option<Intent> {
+        let config = self.settings();
+        let facts = self.look(&[selection::question(session), selection::default_question()]);
+        let [own, default] = facts.as_slice() else { return None };
+        let id = self.intent_of(session, (own, default), intents, &config)?;
+        intents.find(&id).cloned()
+    }
+}
+
+fn only_open(intents: &Intents, config: &Config) -> Option<(IntentId, By)> {
+    let mut open = intents.all().iter().filter(|intent| intent.status.is_open());
+    match (config.select, open.next(), open.next()) {
+        (Select::Single, Some(only), None) => Some((only.id.clone(), By::Single)),
+        _ => None,
+    }
+}

@@ -1,0 +1,100 @@
+//! The operations behind commands that only a person may give. See [`person`](crate::person).
+//!
+//! | op | answer |
+//! | --- | --- |
+//! | `person` `{step: "look", above, variables}` | `{"agent":…}`: the agent program that stands above whoever asks, or null. It counts for the lines that follow |
+//! | `person` `{step: "check", command, above, variables, terminal, unattended}` | `{"allowed":true}`, or `{"allowed":false, why}` |
+//! | `person` `{step: "record", command, user, changed, program?}` | `{"entries":[…]}`, once it is done; none where nothing is governed |
+//!
+//! `above` is a list of `{id, name, words}`. Once an agent program was seen above, lines that only a person may send are refused
+//! with `needs_person`: `tollgate eval` is a protocol for hosts and has no terminal to ask on, but an agent can start it and write
+//! to it. `select-intent` for a session is not among them, because agents select their intents themselves.
+
+use serde_json::{Map, Value, json};
+
+use super::{Fault, checked};
+use crate::gate::Gate;
+use crate::intents::file::Governance;
+use crate::json;
+use crate::ledger::writing;
+use crate::person::{self, Process, Surroundings};
+use crate::state::OwnProgram;
+
+/// So many processes and variables are looked at.
+const MAX_LISTED: usize = 10_000;
+
+/// Whether a line is one that only a person may send.
+pub(super) fn is_persons(op: &str, fields: &Map<String, Value>) -> bool {
+    let text = |key: &str| fields.get(key).and_then(Value::as_str);
+    match op {
+        "archive" | "allow-tool" | "select-default" => true,
+        "revert" | "person" => text("step") == Some("record"),
+        "hooks" => matches!(text("do"), Some("approve" | "revoke")),
+        _ => false,
+    }
+}
+
+/// Answers the op above.
+pub(super) fn answer(gate: &mut Gate, fields: Map<String, Value>) -> Result<Value, Fault> {
+    checked("person", &["step"], &fields)?;
+    match fields.get("step").and_then(Value::as_str) {
+        Some("look") => {
+            let agent = surroundings(&fields).agent();
+            gate.agent_above.clone_from(&agent);
+            Ok(json!({"agent": agent}))
+        }
+        Some("check") => Ok(match surroundings(&fields).check(&texts(&fields, "command")) {
+            Ok(()) => json!({"allowed": true}),
+            Err(why) => json!({"allowed": false, "why": why.to_string()}),
+        }),
+        Some("record") => record(gate, &fields),
+        _ => Err(Fault::InvalidField { op: "person".to_owned(), field: "step", expected: "one of look, check, record" }),
+    }
+}
+
+fn record(gate: &mut Gate, fields: &Map<String, Value>) -> Result<Value, Fault> {
+    checked("person", &["command", "user"], fields)?;
+    if let Some(program) = fields.get("program").filter(|program| program.is_object()) {
+        let program: OwnProgram =
+            serde_json::from_value(program.clone()).map_err(|why| Fault::InvalidFields { op: "person".to_owned(), why })?;
+        program.keep(gate.ports())?;
+    }
+    let (governance, _) = gate.intents();
+    if matches!(governance, Governance::None) {
+        return Ok(json!({"entries": []}));
+    }
+    gate.refresh_settings();
+    let ports = gate.ports();
+    let person = by(fields, ports).unwrap_or_default();
+    let mut lines = Vec::new();
+    writing::enter(&[person::entry(person, ports)], &mut lines, ports)?;
+    let entries: Vec<Value> = lines.iter().filter_map(|line| json::value(line).ok()).collect();
+    Ok(json!({"entries": entries}))
+}
+
+/// The person that a line names, where it names one.
+pub(super) fn by(fields: &Map<String, Value>, ports: &crate::ports::Ports) -> Option<crate::ledger::entry::Person> {
+    let user = fields.get("user").and_then(Value::as_str)?;
+    Some(person::person(user, &texts(fields, "command"), &texts(fields, "changed"), ports))
+}
+
+fn surroundings(fields: &Map<String, Value>) -> Surroundings {
+    let is = |key: &str| fields.get(key) == Some(&Value::Bool(true));
+    let above = fields.get("above").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let process = |value: &Value| Process {
+        id: value.get("id").and_then(Value::as_u64).unwrap_or_default(),
+        name: json::text(value, "name").unwrap_or_default().to_owned(),
+        words: value.as_object().map(|process| texts(process, "words")).unwrap_or_default(),
+    };
+    Surroundings {
+        above: above.iter().take(MAX_LISTED).map(process).collect(),
+        variables: texts(fields, "variables"),
+        terminal: is("terminal"),
+        unattended: is("unattended"),
+    }
+}
+
+fn texts(fields: &Map<String, Value>, key: &str) -> Vec<String> {
+    let list = fields.get(key).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    list.iter().take(MAX_LISTED).filter_map(Value::as_str).map(str::to_owned).collect()
+}

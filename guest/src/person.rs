@@ -1,0 +1,171 @@
+//! What only a person may do, and who counts as one.
+//!
+//! Some commands change the gate itself, its approvals, its wiring or its ledger. An agent's shell command that gives one is
+//! denied by what it says ([`controls`](crate::call::effect::Footprint::controls)), but a command can be hidden from whoever
+//! reads it. So the command line asks here as well, whatever led to it:
+//!
+//! 1. Below an agent program nobody is a person. The host tells which processes stand above, and which variables are set.
+//! 2. Else a person answers on a terminal. `--yes` is not a person.
+//! 3. Where nobody is there, as when a machine is set up, the account's own settings can say so: `"unattended": true` in the
+//!    `~/.tollgate/config.json` of the account, which no agent may write. Neither a variable nor an option can, because an agent
+//!    sets those as it likes.
+//!
+//! Whoever runs as the same user and takes the trouble to leave its own process tree, to shed its variables and to play a
+//! terminal gets past this. That takes a program written for it, which reading and confinement are there for.
+
+use crate::ledger::entry::{self, Entry, Person, ScopeValidation};
+use crate::ledger::mutation::MutationClass;
+use crate::ports::Ports;
+use crate::programs::process;
+
+/// Under which session a person's commands are entered: they belong to no agent's.
+pub const SESSION: &str = "tollgate";
+
+/// A word of a command is cut here in the ledger.
+const MAX_CHARS: usize = 200;
+
+/// A command has no more words there, and changes no more files.
+const MAX_WORDS: usize = 32;
+
+/// A process that stands above the one that asks.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Process {
+    /// Its number.
+    pub id: u64,
+    /// Its name.
+    pub name: String,
+    /// The first of the words that it was started with.
+    pub words: Vec<String>,
+}
+
+/// What a host can tell about who asks.
+#[derive(Debug, Clone, Default)]
+pub struct Surroundings {
+    /// The processes above, and those at the other end of the terminal.
+    pub above: Vec<Process>,
+    /// The names of the variables that are set, here or above.
+    pub variables: Vec<String>,
+    /// Whether a terminal is there to ask on.
+    pub terminal: bool,
+    /// Whether the account's own settings say that nobody is there.
+    pub unattended: bool,
+}
+
+/// Why a command was not given by a person.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NoPerson {
+    /// An agent program stands above.
+    #[error(
+        "`tollgate {command}` is for a person to run, and it was started by {agent}; nothing was changed. A person can run it in \
+         a terminal of their own"
+    )]
+    BelowAgent {
+        /// The command, without its options.
+        command: String,
+        /// What stands above.
+        agent: String,
+    },
+    /// Nobody can be asked.
+    #[error(
+        "`tollgate {command}` is for a person to run, and there is no terminal to ask one on; `--yes` does not stand for a person. \
+         Nothing was changed. A person can run it in a terminal; how the owner of a machine lets it run where nobody is there is \
+         in docs/hosts.md"
+    )]
+    NoTerminal {
+        /// The command, without its options.
+        command: String,
+    },
+}
+
+impl Surroundings {
+    /// The agent program that stands above, for a message.
+    pub fn agent(&self) -> Option<String> {
+        let found = |process: &Process| Some((process.id, process::of_process(&process.name, &process.words)?));
+        if let Some((id, title)) = self.above.iter().find_map(found) {
+            return Some(format!("{title} (process {id})"));
+        }
+        let (title, variable) = process::of_variables(&self.variables)?;
+        Some(format!("{title} (the variable `{variable}` is set)"))
+    }
+
+    /// Whether a person may be asked to confirm a command.
+    pub fn check(&self, command: &[String]) -> Result<(), NoPerson> {
+        let named = || command.iter().take(2).take_while(|word| !word.starts_with('-')).cloned().collect::<Vec<_>>().join(" ");
+        match self.agent() {
+            Some(agent) => Err(NoPerson::BelowAgent { command: named(), agent }),
+            None if self.unattended || self.terminal => Ok(()),
+            None => Err(NoPerson::NoTerminal { command: named() }),
+        }
+    }
+}
+
+/// Who a command was given by, and what it did, as the ledger keeps it.
+pub fn person(user: &str, command: &[String], changed: &[String], ports: &Ports) -> Person {
+    let clean = |text: &String| -> String { ports.secrets.redact(text).chars().take(MAX_CHARS).collect() };
+    Person {
+        user: clean(&user.to_owned()),
+        command: command.iter().take(MAX_WORDS).map(clean).collect(),
+        changed: changed.iter().take(MAX_WORDS).map(clean).collect(),
+    }
+}
+
+/// The entry for a command that a person gave.
+pub fn entry(person: Person, ports: &Ports) -> Entry {
+    let name: Vec<&str> = person.command.iter().map(String::as_str).take_while(|word| !word.starts_with('-')).take(2).collect();
+    Entry {
+        id: entry::new_id(ports),
+        timestamp: ports.clock.now().to_string(),
+        intent_id: None,
+        session_id: SESSION.to_owned(),
+        agent: None,
+        host: None,
+        tool_name: name.join(" "),
+        mutation_class: MutationClass::Configuration,
+        file: None,
+        content_hash: None,
+        scope_validation: ScopeValidation::Exempt,
+        success: true,
+        error: None,
+        concurrent: None,
+        late: None,
+        reverts: None,
+        person: Some(person),
+        saw: None,
+        follows: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(text: &str) -> Vec<String> {
+        text.split(' ').map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn who_is_a_person() {
+        let shell = Process { id: 7, name: "bash".to_owned(), words: words("bash -l") };
+        let claude = Process { id: 9, name: "claude".to_owned(), words: words("claude -p hi") };
+        for (above, variables, terminal, unattended, expected) in [
+            (vec![shell.clone()], "", true, false, None),
+            (vec![shell.clone()], "", false, true, None),
+            (vec![], "CODEX_HOME CLAUDE_CONFIG_DIR", true, false, None),
+            (vec![shell.clone()], "", false, false, Some("there is no terminal")),
+            (vec![shell.clone(), claude.clone()], "", true, false, Some("started by Claude Code (process 9)")),
+            (vec![shell.clone(), claude], "", false, true, Some("started by Claude Code (process 9)")),
+            (vec![shell.clone()], "PATH CLAUDECODE", true, true, Some("Claude Code (the variable `CLAUDECODE` is set)")),
+            (vec![], "GEMINI_CLI", true, false, Some("Gemini CLI")),
+            (vec![], "OPENCODE", true, false, Some("OpenCode")),
+            (vec![], "CODEX_THREAD_ID", true, false, Some("Codex")),
+        ] {
+            let surroundings = Surroundings { above, variables: words(variables), terminal, unattended };
+            let refused = surroundings.check(&words("hooks approve x --yes")).err().map(|why| why.to_string());
+            match (expected, &refused) {
+                (None, None) => {}
+                (Some(said), Some(why)) => assert!(why.contains(said) && why.contains("`tollgate hooks approve`"), "{why}"),
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+}

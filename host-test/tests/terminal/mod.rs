@@ -1,0 +1,102 @@
+//! A person at a terminal, for commands that only one may give.
+//!
+//! `script` plays the terminal, away from the processes that run the tests and with an environment of its own: the tests may be
+//! started by an agent program, and then nobody below them is a person.
+
+#![allow(dead_code, unreachable_pub, missing_docs, clippy::unwrap_used, clippy::panic)]
+
+use std::fs::{self, File};
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// A command and the place where it is given.
+#[derive(Clone)]
+pub struct Given {
+    pub folder: PathBuf,
+    pub words: Vec<String>,
+    pub variables: Vec<(String, String)>,
+    /// What is typed, a line for each question.
+    pub typed: &'static str,
+    /// What runs the command: a shell's words, in front of it.
+    pub through: Vec<String>,
+    /// The program that plays the terminal.
+    pub terminal: PathBuf,
+}
+
+impl Given {
+    /// The command of this crate, given in a folder, with a yes to every question.
+    pub fn new(folder: &Path, words: &[&str]) -> Self {
+        let words = std::iter::once(env!("CARGO_BIN_EXE_tollgate")).chain(words.iter().copied()).map(str::to_owned).collect();
+        let variables = vec![("PATH".to_owned(), "/usr/bin:/bin".to_owned()), ("TERM".to_owned(), "dumb".to_owned())];
+        let terminal = PathBuf::from("/usr/bin/script");
+        Self { folder: folder.to_owned(), words, variables, typed: "y\ny\n", through: Vec::new(), terminal }
+    }
+
+    pub fn variable(mut self, name: &str, value: impl AsRef<Path>) -> Self {
+        self.variables.retain(|(known, _)| known != name);
+        self.variables.push((name.to_owned(), value.as_ref().to_str().unwrap().to_owned()));
+        self
+    }
+
+    pub fn typed(mut self, typed: &'static str) -> Self {
+        self.typed = typed;
+        self
+    }
+
+    pub fn through(mut self, words: &[&str]) -> Self {
+        self.through = words.iter().map(|word| (*word).to_owned()).collect();
+        self
+    }
+
+    /// The exit code, standard output and standard error, at a terminal.
+    pub fn at_terminal(&self) -> (i32, String, String) {
+        let temp = tempfile::tempdir().unwrap();
+        let file = |name: &str| quoted(temp.path().join(name).to_str().unwrap());
+        let set: Vec<String> = self.variables.iter().map(|(name, value)| quoted(&format!("{name}={value}"))).collect();
+        let words: Vec<String> = self.through.iter().chain(&self.words).map(|word| quoted(word)).collect();
+        let text = format!(
+            "cd {} && env -i {} {} >{} 2>{}; echo $? >{}",
+            quoted(self.folder.to_str().unwrap()),
+            set.join(" "),
+            words.join(" "),
+            file("out"),
+            file("err"),
+            file("code"),
+        );
+        fs::write(temp.path().join("typed"), self.typed).unwrap();
+        let mut command = Command::new("/usr/bin/setsid");
+        command.arg("-f").arg(&self.terminal).args(["-qec", &text, "/dev/null"]);
+        command.env_clear().env("PATH", "/usr/bin:/bin").env("SHELL", "/bin/sh").env("TERM", "dumb");
+        command.stdin(File::open(temp.path().join("typed")).unwrap()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = command.spawn().unwrap();
+        // Its end is the end of the terminal, which nobody here is the parent of.
+        let mut shown = Vec::new();
+        child.stdout.take().unwrap().read_to_end(&mut shown).unwrap();
+        child.wait().unwrap();
+        let read = |name: &str| fs::read_to_string(temp.path().join(name)).unwrap_or_default();
+        let code = read("code").trim().parse();
+        let code = code.unwrap_or_else(|_| panic!("the terminal ended early: {}", String::from_utf8_lossy(&shown)));
+        (code, read("out"), read("err"))
+    }
+
+    /// The same with no terminal.
+    pub fn without_terminal(&self) -> (i32, String, String) {
+        let mut words = self.through.iter().chain(&self.words);
+        let mut command = Command::new("/usr/bin/setsid");
+        command.arg("--wait").arg(words.next().unwrap()).args(words).current_dir(&self.folder).env_clear();
+        command.envs(self.variables.iter().map(|(name, value)| (name, value))).stdin(Stdio::null());
+        let output = command.output().unwrap();
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
+    }
+}
+
+/// Whether a test means a person who says yes.
+pub fn says_yes(words: &[&str]) -> bool {
+    words.contains(&"--yes")
+}
+
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "'\\''"))
+}

@@ -1,0 +1,48 @@
+// The terminal of the person who gives a command: not standard input, which anybody can fill, but the one that controls the
+// process.
+import { execFileSync } from 'node:child_process';
+import * as fs from 'node:fs';
+import { stat } from './processes.js';
+
+/** A longer answer is not a yes. */
+const MAX_ANSWER = 256;
+
+/** An open terminal. */
+export interface Terminal {
+  input: number;
+  output: number;
+}
+
+/** The controlling terminal, where there is one and this process may read from it. */
+export function openTerminal(): Terminal | undefined {
+  const [input, output] = process.platform === 'win32' ? ['\\\\.\\CONIN$', '\\\\.\\CONOUT$'] : ['/dev/tty', '/dev/tty'];
+  try {
+    const terminal = { input: fs.openSync(input, 'r+'), output: fs.openSync(output, 'r+') };
+    return isInFront() ? terminal : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Asks a question. Only a yes is a yes. */
+export function askOn({ input, output }: Terminal, question: string): boolean {
+  const answer = Buffer.alloc(MAX_ANSWER);
+  try {
+    fs.writeSync(output, `${question} [y/N] `);
+    const said = answer.subarray(0, fs.readSync(input, answer)).toString().split('\n')[0] ?? '';
+    return /^(y|yes)$/i.test(said.trim());
+  } catch {
+    return false;
+  }
+}
+
+/** A process in the background that reads from its terminal is stopped, for good where nobody brings it forward. */
+function isInFront(): boolean {
+  if (process.platform === 'win32') return true;
+  // The process's own group, and the one in front of its terminal.
+  const [own, front] =
+    process.platform === 'linux'
+      ? [stat('self')?.fields[2], stat('self')?.fields[5]]
+      : execFileSync('/bin/ps', ['-o', 'pgid=', '-o', 'tpgid=', '-p', String(process.pid)], { encoding: 'utf8' }).trim().split(/\s+/);
+  return own !== undefined && own === front;
+}
