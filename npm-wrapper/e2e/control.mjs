@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { assertTold, spoken } from './turns.mjs';
-import { FILES, ledger } from './workspace.mjs';
+import { entriesOf, FILES, ledger } from './workspace.mjs';
 
 /** A second intent that the agent would like to work for, a hook that waits for approval, and scripts that call the command. */
 const PREPARED = {
@@ -85,7 +85,7 @@ function governance(workspace, home) {
 export async function assertControlIsHeld(t, { play, resultsIn, select, change, stray, shell }) {
   let before;
   const turns = (root) => {
-    const read = () => JSON.parse(fs.readFileSync(path.join(root, '.orchestration/agent_trace.jsonl'), 'utf8').split('\n')[0]);
+    const read = () => entriesOf(root).find(({ file }) => file?.relative_path === 'src/auth/new.ts');
     const tried = attempts('').map((_, index) => {
       const args = () => {
         // The agent has changed what it may by now, and is about to try the first of them.
@@ -113,13 +113,15 @@ function trustOf({ tollgate }) {
   return hooks.find(({ id }) => id === 'lint').trust;
 }
 
-/** A person at a terminal can still do what the agent could not. */
+/** A person at a terminal can still do what the agent could not, and it is entered. */
 function assertPersonMay({ workspace, tollgate, person }, { id, session_id, file }) {
   person('hooks', 'approve', 'lint', '--yes');
   assert.equal(trustOf({ tollgate }), 'approved');
   person('intents', 'select', 'INT-002', '--session', session_id);
   person('trace', 'revert', id, '--yes');
   assert.ok(!fs.existsSync(path.join(workspace, file.relative_path)));
+  const given = entriesOf(workspace).flatMap(({ person: by }) => (by === undefined ? [] : [by.command.slice(0, 2).join(' ')]));
+  assert.deepEqual(given, ['init', 'hooks approve', 'intents select', 'trace revert']);
   person('trace', 'archive');
   assert.equal(fs.readdirSync(path.join(workspace, '.orchestration/archive')).length, 1);
   assert.match(person('init', '--undo', '--yes'), /taken back/);

@@ -62,9 +62,14 @@ export function write(folder, files) {
   }
 }
 
-/** The entries of the ledger, once the command has verified it. */
+/** What agents changed: entries of the ledger, once the command has verified it. */
 export function ledger({ workspace, tollgate }) {
   assert.match(tollgate('trace', 'verify'), /^ok: /);
+  return entriesOf(workspace).filter(({ person }) => person === undefined);
+}
+
+/** Every entry of the ledger as it stands. */
+export function entriesOf(workspace) {
   const lines = fs.readFileSync(path.join(workspace, '.orchestration/agent_trace.jsonl'), 'utf8').trim().split('\n');
   return lines.map((line) => JSON.parse(line));
 }

@@ -14,10 +14,10 @@ use serde_json::{Map, Value, json};
 
 use super::{Fault, checked};
 use crate::gate::Gate;
-use crate::intents::file::Governance;
 use crate::json;
 use crate::ledger::writing;
 use crate::person::{self, Process, Surroundings};
+use crate::ports::{Kind, Question};
 use crate::state::OwnProgram;
 
 /// So many processes and variables are looked at.
@@ -59,8 +59,9 @@ fn record(gate: &mut Gate, fields: &Map<String, Value>) -> Result<Value, Fault> 
             serde_json::from_value(program.clone()).map_err(|why| Fault::InvalidFields { op: "person".to_owned(), why })?;
         program.keep(gate.ports())?;
     }
-    let (governance, _) = gate.intents();
-    if matches!(governance, Governance::None) {
+    // Whether the intents can be read does not matter: the command may just have taken them away.
+    let folder = gate.ports().workspace.inspect(&[Question::project(".orchestration")]);
+    if folder.first().is_none_or(|facts| facts.kind != Kind::Directory) {
         return Ok(json!({"entries": []}));
     }
     gate.refresh_settings();

@@ -66,7 +66,8 @@ export function entriesText(entries: LedgerEntry[]): string {
   if (entries.length === 0) return 'The ledger has no entries.\n';
   const row = (entry: LedgerEntry) => {
     const ranges = (entry.file?.line_ranges ?? []).map(({ start, end }) => (start === end ? `${start}` : `${start}-${end}`));
-    const file = entry.file === null ? '' : [entry.file.relative_path, ranges.join(',')].filter(Boolean).join(':');
+    const given = entry.person === undefined ? '' : `by ${entry.person.user}: ${entry.person.command.join(' ')}`;
+    const file = entry.file === null ? given : [entry.file.relative_path, ranges.join(',')].filter(Boolean).join(':');
     const how = entry.success ? entry.scope_validation : `${entry.scope_validation}, failed`;
     const time = entry.timestamp.slice(0, 19).replace('T', ' ');
     return [time, file, entry.intent_id ?? '', entry.mutation_class, how, entry.tool_name, entry.session_id, entry.id];
