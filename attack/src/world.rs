@@ -12,7 +12,18 @@ pub const SIBLING: &str = "/sibling";
 pub const ROOTS: [&str; 3] = [PROJECT, HOME, SIBLING];
 
 /// What programs leave in the home folder for themselves, whatever they are asked to do.
-const CACHES: [&str; 7] = [".cache", ".npm", ".wget-hsts", ".viminfo", ".lesshst", ".node_repl_history", ".local/state"];
+const CACHES: [&str; 10] = [
+    ".cache",
+    ".config/procps",
+    ".gnupg",
+    ".lesshst",
+    ".local/state",
+    ".node_repl_history",
+    ".npm",
+    ".terraform.d",
+    ".viminfo",
+    ".wget-hsts",
+];
 
 /// Parts of `.git` that decide what runs; git itself keeps the rest.
 const GIT_CONTROL: [&str; 4] = ["config", "config.worktree", "hooks", "info"];

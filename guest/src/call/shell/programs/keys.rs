@@ -71,10 +71,39 @@ pub(super) const ROWS: &[Program] = &[
         rule: Some(ssh_keygen),
         ..Program::new(&["ssh-keygen"])
     },
+    // It takes any beginning of an option for the option, so that only whole ones are known.
     Program {
-        valued: &[("o", WRITE), ("output", WRITE), ("homedir", TREE), ("logger-file", WRITE), ("status-file", WRITE)],
+        flags: "abdesqv",
+        long: &[
+            "armor",
+            "batch",
+            "check-signatures",
+            "clear-sign",
+            "decrypt",
+            "detach-sign",
+            "encrypt",
+            "export",
+            "fingerprint",
+            "list-keys",
+            "list-secret-keys",
+            "quiet",
+            "sign",
+            "verify",
+            "yes",
+        ],
+        valued: &[
+            ("o", WRITE),
+            ("r", Role::Text),
+            ("u", Role::Text),
+            ("local-user", Role::Text),
+            ("output", WRITE),
+            ("recipient", Role::Text),
+        ],
+        operands: Operands::All(Role::Read),
+        opaque: true,
         answers: &["--version", "--list-keys", "-k", "--list-secret-keys", "-K"],
-        ..Program::opaque(&["gpg", "gpg2"])
+        rule: Some(gpg),
+        ..Program::new(&["gpg", "gpg2"])
     },
     Program { valued: &[("o", WRITE), ("output", WRITE)], ..Program::opaque(&["age", "age-keygen", "rage", "minisign"]) },
 ];
@@ -87,6 +116,18 @@ fn openssl(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
             reader.unknown(format!("`{} ca` writes what its settings say", call.name));
         }
         Some(_) => {}
+    }
+}
+
+/// Without a name for it, the result stands beside its source.
+fn gpg(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+    if parsed.has(&["o", "output"]) || parsed.has(&["verify", "export", "fingerprint", "check-signatures"]) {
+        return;
+    }
+    for file in &parsed.operands {
+        for suffix in [".asc", ".gpg", ".sig"] {
+            reader.touch(call.state, call.name, &suffixed(file, suffix), Deed::Write);
+        }
     }
 }
 

@@ -170,7 +170,19 @@ const PLAIN_OPTIONS: &[&str] = &[
 /// Options before the name of a program that take a value.
 const VALUED_OPTIONS: &[&str] = &["--from", "--package", "--python", "--spec", "--with", "--workspace", "-p", "-w"];
 
+/// `pip config set`, `npm config delete`: the settings are the user's, or decide what runs.
+fn changes_settings(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+    const CHANGES: &[&str] = &["add", "delete", "edit", "fix", "set", "unset"];
+    if let [config, change, ..] = parsed.operands.as_slice()
+        && (config.is("config") || config.is("c"))
+        && change.text().is_none_or(|change| CHANGES.contains(&change))
+    {
+        reader.unknown(format!("`{} config` changes settings", call.name));
+    }
+}
+
 fn node_packages(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+    changes_settings(reader, call, parsed);
     // npm takes a command by any beginning that is its own (`npm exe`).
     let is_exec = |word: &str| word == "x" || (word.starts_with("ex") && "exec".starts_with(word));
     if parsed.operands.first().and_then(|first| first.text()).is_some_and(is_exec) {
@@ -180,7 +192,8 @@ fn node_packages(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) 
     run_script(reader, call, parsed);
 }
 
-fn python_packages(reader: &mut Reader<'_>, call: &Call<'_>, _: &Parsed<'_>) {
+fn python_packages(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+    changes_settings(reader, call, parsed);
     run_inner(reader, call, false);
 }
 
