@@ -74,7 +74,7 @@ impl Place {
             }
         }
         if terminal::says_yes(words) {
-            let given = terminal::Given::new(&self.root(), words).variable("PATH", format!("{folder}:{}", tools.display()));
+            let given = terminal::Given::new(here, words).variable("PATH", format!("{folder}:{}", tools.display()));
             return given.variable("HOME", self.home()).variable("TMPDIR", self.temporary()).at_terminal();
         }
         let mut command = Command::new(env!("CARGO_BIN_EXE_tollgate"));
