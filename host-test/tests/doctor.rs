@@ -49,6 +49,9 @@ impl Place {
             let config = format!("[hooks.state.\"{key}\"]\ntrusted_hash = \"{hash}\"\n");
             fs::write(self.home().join(".codex/config.toml"), config).unwrap();
         }
+        if !self.root().join(".gemini").exists() {
+            return;
+        }
         fs::create_dir_all(self.home().join(".gemini")).unwrap();
         let folders = json!({self.root().to_str().unwrap(): "TRUST_FOLDER"}).to_string();
         fs::write(self.home().join(".gemini/trustedFolders.json"), folders).unwrap();
@@ -71,7 +74,7 @@ impl Place {
             }
         }
         if terminal::says_yes(words) {
-            let given = terminal::Given::new(&self.root(), words).variable("PATH", format!("{folder}:{}", tools.display()));
+            let given = terminal::Given::new(here, words).variable("PATH", format!("{folder}:{}", tools.display()));
             return given.variable("HOME", self.home()).variable("TMPDIR", self.temporary()).at_terminal();
         }
         let mut command = Command::new(env!("CARGO_BIN_EXE_tollgate"));
@@ -202,11 +205,18 @@ fn it_judges_from_the_folder_where_it_stands() {
 fn what_waits_for_a_person_is_said() {
     let place = Place::new(&["claude-code"]);
     fs::create_dir_all(place.root().join(".tollgate")).unwrap();
-    let hook = json!({"hooks": [{"id": "lint", "trigger": "after_tool", "command": "true"}]});
+    let hook = json!({"hooks": [{"id": "lint", "trigger": "after_tool", "command": "sleep 0"}]});
     fs::write(place.root().join(".tollgate/hooks.json"), hook.to_string()).unwrap();
     let (code, found) = place.doctor();
     assert_eq!(code, 0, "{found:#}");
     assert!(found["notes"].to_string().contains("no person has approved them as they are: `lint`"), "{found:#}");
+    fs::write(place.root().join(".tollgate/hooks.json"), hook.to_string().replace("sleep 0", "no-such-program")).unwrap();
+    let (_, found) = place.doctor();
+    assert!(found["notes"][0].as_str().unwrap().starts_with("the hook `lint` cannot run: "), "{found:#}");
+    fs::write(place.root().join(".tollgate/hooks.json"), "{\"hooks\": 3}").unwrap();
+    let (code, found) = place.doctor();
+    assert_eq!(code, 1, "{found:#}");
+    assert!(found["faults"][0].as_str().unwrap().starts_with("`.tollgate/hooks.json`, line 1: "), "{found:#}");
 }
 
 #[test]

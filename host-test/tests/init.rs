@@ -54,7 +54,7 @@ impl Place {
     fn run_in(&self, here: &Path, words: &[&str]) -> (i32, String, String) {
         let folder = Path::new(env!("CARGO_BIN_EXE_tollgate")).parent().unwrap();
         if terminal::says_yes(words) {
-            let given = terminal::Given::new(&self.root(), words);
+            let given = terminal::Given::new(here, words);
             return given.variable("HOME", self.home()).variable("PATH", folder).at_terminal();
         }
         let mut command = Command::new(env!("CARGO_BIN_EXE_tollgate"));

@@ -1,11 +1,16 @@
 // `tollgate init` and `tollgate doctor` of the package: files and programs of this machine, decisions of the gate.
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
 import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { atTerminal, withoutTerminal } from './terminal.js';
+
+/** With `--yes` it is a person who gives the command. */
+function give(args, options) {
+  return (args.includes('--yes') ? atTerminal : withoutTerminal)([process.execPath, command, ...args], options);
+}
 
 const command = fileURLToPath(new URL('../bin/tollgate.js', import.meta.url));
 
@@ -18,20 +23,16 @@ function machine() {
   fs.symlinkSync(process.execPath, path.join(tools, 'node'));
   for (const name of ['sh', 'env']) fs.symlinkSync(fs.realpathSync(`/bin/${name}`), path.join(tools, name));
   fs.symlinkSync(command, path.join(tools, 'tollgate'));
-  const run = (args, cwd = root) => {
-    const env = { HOME: home, PATH: tools, TMPDIR: temporary };
-    const { status, stdout, stderr } = spawnSync(process.execPath, [command, ...args], { cwd, env, encoding: 'utf8', input: '' });
-    return { status, stdout, stderr };
-  };
+  const run = (args, cwd = root) => give(args, { cwd, env: { HOME: home, PATH: tools, TMPDIR: temporary } });
   const write = (file, text) => {
     fs.mkdirSync(path.dirname(path.join(root, file)), { recursive: true });
     fs.writeFileSync(path.join(root, file), text);
   };
   const read = (file) => fs.readFileSync(path.join(root, file), 'utf8');
-  /** Every file there is, but for what the gate itself remembers. */
+  /** Every file there is, but for what the gate itself remembers, and the ledger, which nothing takes back. */
   const files = () => {
     const names = fs.readdirSync(top, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
-    const all = names.map((entry) => path.join(entry.parentPath ?? entry.path, entry.name)).filter((file) => !file.includes('/.local/'));
+    const all = names.map((entry) => path.join(entry.parentPath ?? entry.path, entry.name)).filter((file) => !/\/\.local\/|\/agent_trace\.jsonl$/.test(file));
     return Object.fromEntries(all.sort().map((file) => [file, fs.readFileSync(file, 'utf8')]));
   };
   return { top, root, home, temporary, run, write, read, files };
@@ -86,7 +87,7 @@ test('a command line that cannot be understood changes nothing', () => {
   const { run, files } = machine();
   const before = files();
   for (const [args, said] of [
-    [['init', '--host', 'claude-code'], /there is no terminal to ask on; say yes with `--yes`/],
+    [['init', '--host', 'claude-code'], /there is no terminal to ask one on/],
     [['init', '--yes', '--host', 'emacs'], /`emacs` cannot be wired; known are: claude-code, codex, gemini/],
     [['init', '--yes', '--scope', 'world'], /must be `workspace` or `user`/],
     [['init', 'claude-code'], /that cannot be understood/],
@@ -120,7 +121,7 @@ test('what npm adds to the search path is not there for agent programs', () => {
   fs.renameSync(path.join(top, 'tools/tollgate'), path.join(added, 'tollgate'));
   const run = (args, more) => {
     const env = { HOME: home, PATH: [added, path.join(top, 'tools')].join(path.delimiter), TMPDIR: path.join(top, 'tmp'), ...more };
-    return spawnSync(process.execPath, [command, ...args], { cwd: root, env, encoding: 'utf8', input: '' });
+    return give(args, { cwd: root, env });
   };
   const underNpm = { npm_execpath: '/usr/lib/npm/bin/npx-cli.js' };
   const { status, stderr } = run(['init', '--yes', '--host', 'claude-code'], underNpm);

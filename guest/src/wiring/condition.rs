@@ -4,7 +4,6 @@ use serde_json::Value;
 
 use crate::config::{self, Config};
 use crate::gate::Gate;
-use crate::hooks::registry::Registered;
 use crate::hooks::trust::Trust;
 use crate::intents::diagnosis::Severity;
 use crate::intents::file::{Governance, PATH};
@@ -77,16 +76,23 @@ impl Condition {
         }
     }
 
-    /// The hooks that do not run because nobody has approved them as they are.
+    /// Hooks that are declared and do not run: nobody can read them, they cannot be started, or nobody has approved them as they
+    /// are.
     fn check_hooks(&mut self, gate: &mut Gate) {
         let (hooks, ports) = gate.hooks();
+        let unreadable =
+            hooks.registry.faults().map(|fault| format!("`{}`, line {}: {}", fault.file, fault.place.0, fault.message));
+        self.faults.extend(unreadable);
         let all = hooks.registry.all().to_vec();
-        let mut waits = |registered: &&Registered| {
-            let examined = hooks.examine(registered, ports);
-            registered.disabled.is_none()
-                && examined.is_ok_and(|(_, trust)| trust.is_some_and(|trust| !matches!(trust, Trust::Approved)))
-        };
-        let waiting: Vec<String> = all.iter().filter(&mut waits).map(|registered| format!("`{}`", registered.hook.id)).collect();
+        let mut waiting: Vec<String> = Vec::new();
+        for registered in all.iter().filter(|registered| registered.disabled.is_none()) {
+            let id = &registered.hook.id;
+            match hooks.examine(registered, ports) {
+                Err(why) => self.notes.push(format!("the hook `{id}` cannot run: {why}")),
+                Ok((_, Some(Trust::Approved) | None)) => {}
+                Ok(_) => waiting.push(format!("`{id}`")),
+            }
+        }
         if !waiting.is_empty() {
             self.notes.push(format!(
                 "hooks that do not run, because no person has approved them as they are: {}; `tollgate hooks list` shows them",
@@ -98,5 +104,42 @@ impl Condition {
     /// As a host reads it.
     pub fn to_json(&self) -> Value {
         object(&mut [("governed", self.governed.into()), ("open_intents", self.open_intents.into())])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ports::memory::Memory;
+
+    const GOOD: &str = "[{id: A, name: A, status: IN_PROGRESS, owned_scope: [a]}]";
+
+    #[test]
+    fn what_is_wrong_is_said() {
+        for (intents, file, text, governed, fault) in [
+            (Some(GOOD), "x", "", true, None),
+            (None, "x", "", false, Some("there is no .orchestration/ in the workspace")),
+            (Some("[{id: A"), "x", "", false, Some("governance is off, because the intents were never readable")),
+            (Some("[]"), "x", "", true, Some("no intent is open, so nothing may be changed")),
+            (Some(GOOD), config::PATH, "{\"strict\": 3}", true, Some(".tollgate/config.json")),
+            (Some(GOOD), ".tollgate/hooks.json", "{\"hooks\": 3}", true, Some("`.tollgate/hooks.json`, line 1: ")),
+        ] {
+            let world = Memory::new();
+            intents.into_iter().for_each(|text| world.write(PATH, text));
+            world.write(file, text);
+            let found = Condition::of(&mut Gate::new(world.ports()));
+            assert_eq!((found.governed, found.faults.len()), (governed, fault.iter().count()), "{file}: {found:?}");
+            assert!(fault.is_none_or(|fault| found.faults[0].contains(fault)), "{file}: {found:?}");
+        }
+    }
+
+    #[test]
+    fn a_hook_that_does_not_run_is_said() {
+        let world = Memory::new();
+        world.write(PATH, GOOD);
+        let hooks = r#"{"hooks": [{"id": "lint", "trigger": "after_tool", "command": "no-such-program"}]}"#;
+        world.write(".tollgate/hooks.json", hooks);
+        let found = Condition::of(&mut Gate::new(world.ports()));
+        assert!(found.faults.is_empty() && found.notes.len() == 1 && found.notes[0].contains("`lint`"), "{found:?}");
     }
 }

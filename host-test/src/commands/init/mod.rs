@@ -31,8 +31,7 @@ pub(crate) struct Options {
     /// Wire this program; may be repeated [default: those in use]
     #[arg(long, value_name = "NAME", value_parser = clap::builder::PossibleValuesParser::new(tollgate::wired_program_names()))]
     host: Vec<String>,
-    /// Whose settings to write: the workspace's, which a team can commit, or the user's own, which count in every folder
-    /// [default: the workspace's, or the user's where those would not be read from here]
+    /// Whose settings to write, `workspace` or `user` [default: the workspace's, or the user's where those do not count]
     #[arg(long, value_parser = ["workspace", "user"], hide_possible_values = true)]
     scope: Option<String>,
     /// Take back what an earlier run did in this workspace
