@@ -16,7 +16,7 @@
 //! | --- | --- |
 //! | `place` | `{workspace, start, home, home_is_named, variables, windows}`: absolute real paths; `start` is where a program would be started |
 //! | `seen` | `{files: {path: text, null or {"fault": why}}, links: {path: real path}, signs: [those that exist], on_path: [those that are found]}` |
-//! | `command` | what hooks call: `tollgate`, or a path |
+//! | `run_as` | what hooks call: `tollgate`, or a path |
 //! | `programs` | names; none means those in use |
 //! | `scope` | `workspace` or `user`; none means the better choice for each program |
 //! | `receipt`, `others` | the text that is kept in the workspace's state folder, and those of other workspaces |
@@ -69,7 +69,7 @@ pub(super) fn answer(gate: &mut Gate, op: &str, fields: Map<String, Value>) -> R
         }
         "plan" => {
             let request = Request {
-                command: asked.text("command")?.unwrap_or_else(|| "tollgate".to_owned()),
+                command: asked.text("run_as")?.unwrap_or_else(|| "tollgate".to_owned()),
                 programs: asked.programs()?,
                 scope: asked.scope()?,
                 receipt: asked.receipt()?.unwrap_or_default(),

@@ -80,7 +80,7 @@ function init(opened: Opened, values: Values): boolean {
   const seen = look(opened, question);
   const { own, others } = receipts;
   const scope = values.scope ?? null;
-  const plan = planOf(opened, { ...question, do: 'plan', scope, command, receipt: own ?? null, others }, seen);
+  const plan = planOf(opened, { ...question, do: 'plan', scope, run_as: command, receipt: own ?? null, others }, seen);
   for (const { message } of plan.problems) say(message);
   if (command !== 'tollgate') {
     say('`tollgate` is not on the search path, or is another one there, so the hooks name this program by its path');

@@ -158,7 +158,7 @@ fn the_settings_that_count_are_chosen() {
 #[test]
 fn a_path_with_spaces_is_one_word_for_the_shell_and_for_servers() {
     let mut machine = Machine::new();
-    machine.init(json!({"programs": ["claude-code"], "command": "/my tools/it's/tollgate"}));
+    machine.init(json!({"programs": ["claude-code"], "run_as": "/my tools/it's/tollgate"}));
     let settings = machine.json("/w/.claude/settings.json");
     assert_eq!(settings["hooks"]["Stop"][0]["hooks"][0]["command"], "'/my tools/it'\\''s/tollgate' hook claude-code");
     assert_eq!(machine.json("/w/.mcp.json")["mcpServers"]["tollgate"]["command"], "/my tools/it's/tollgate");

@@ -65,7 +65,7 @@ fn init(folders: &Folders, options: &Options, screen: &mut Screen<'_>) -> Result
     let look = json!({"op": "wiring", "do": "files", "place": place, "programs": options.host});
     let seen = look::seen(&mut gate, &look)?;
     let question = json!({
-        "op": "wiring", "do": "plan", "place": place, "programs": options.host, "scope": options.scope, "command": command,
+        "op": "wiring", "do": "plan", "place": place, "programs": options.host, "scope": options.scope, "run_as": command,
         "receipt": receipts.own, "others": receipts.others, "seen": seen,
     });
     let (plan, changes) = plan(&mut gate, question)?;
