@@ -13,6 +13,7 @@ use crate::hooks::event::Event as HookEvent;
 use crate::programs::own_tools::{self, OwnCall};
 use crate::programs::{Answer, Call, Ending, Event, Limit, Moment, Program, Speech, cut};
 use crate::ruling::{Ruling, Verdict};
+use crate::wiring::condition::Condition;
 
 /// What an exchange waits for.
 pub(super) enum Stage {
@@ -37,14 +38,16 @@ pub(super) struct Asked {
     pub(super) told: Vec<String>,
     /// What the model is told with the next prompt, because now it cannot be told anything.
     pub(super) kept: Vec<String>,
+    /// What the person should know, at the beginning of a session.
+    pub(super) for_person: String,
     /// It follows from another event, and nobody waits for the answer.
     pub(super) is_implied: bool,
 }
 
 impl Asked {
     pub(super) fn new(program: &'static Program, speech: &'static Speech, event: Event, number: u64) -> Self {
-        let (told, kept) = (Vec::new(), Vec::new());
-        Self { number, program, speech, event, stage: Stage::Queue, ruling: None, told, kept, is_implied: false }
+        let (told, kept, for_person) = (Vec::new(), Vec::new(), String::new());
+        Self { number, program, speech, event, stage: Stage::Queue, ruling: None, told, kept, for_person, is_implied: false }
     }
 
     /// Whether an earlier exchange has to end first, so that hooks hear of what happens in a session in its order.
@@ -69,6 +72,10 @@ impl Asked {
                 }
             }
             Moment::AfterTool => self.settle(gate),
+            Moment::SessionStart if self.speech.person.is_some() => {
+                let Condition { faults, notes, .. } = Condition::of(gate);
+                self.for_person = faults.into_iter().chain(notes).collect::<Vec<_>>().join("\n");
+            }
             _ => {}
         }
         let Some(name) = lifecycle::name(self.event.moment()) else { return Some(self.finish(gate, None)) };
