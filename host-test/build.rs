@@ -74,6 +74,8 @@ fn build(house: &Path, out: &Path) -> Result<PathBuf> {
         .args(["--profile", "component", "--target", "wasm32-wasip2"])
         .arg("--target-dir")
         .arg(&target)
+        // A profile for one package forgets what the profile says about names.
+        .args(["--", "-C", "strip=symbols"])
         .env("CARGO_ENCODED_RUSTFLAGS", flags.join("\u{1f}"));
     // Whatever wraps the outer compiler (clippy, coverage) is not meant for the guest.
     for name in [
