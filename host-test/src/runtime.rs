@@ -198,7 +198,7 @@ mod tests {
         let runtime = Runtime::with(Limits::default(), |_| Compiled::witness()).unwrap();
         let mut gate = Tollgate::builder().workspace(&workspace).home(&home).runtime(runtime).open().unwrap();
         let expected: Value = serde_json::from_str(include_str!("../../wit/released/0.2.0/witness.json")).unwrap();
-        let call = ToolCall::new("s", "c", "t", &json!({"ask": 1}));
+        let call = ToolCall::new("s", "c", "t", &json!({"ask": 1})).unwrap();
         let ruling = gate.pre_tool(&call).unwrap();
         let effects: Vec<Value> = ruling
             .effects

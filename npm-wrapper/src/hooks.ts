@@ -141,6 +141,7 @@ export class Hooks {
 
   /** @internal What the gate answers to a program's payload. */
   async respond(program: string, event: string | undefined, payload: Uint8Array): Promise<ProgramAnswer> {
+    this.greet();
     const progress = this.#guest.call(({ programs }) => programs.respond(program, event, payload));
     if (progress.tag === 'waiting') return this.#answer(progress.val);
     const { text: answer, refused } = progress.val;
