@@ -100,6 +100,15 @@ pub fn good(name: &str, ports: &Ports) -> Option<Vec<u8>> {
     read(&format!("good/{name}"), MOST_GOOD, ports).ok()
 }
 
+/// Takes it away.
+pub fn forget_good(name: &str, ports: &Ports) {
+    let path = format!("good/{name}");
+    match remove(&path, ports) {
+        Ok(()) | Err(FileFault::Missing) => {}
+        Err(fault) => ports.warn(&format!("`{path}` cannot be taken from the state folder: {fault}")),
+    }
+}
+
 /// Old files are looked for only once there are so many, because most processes end before they could matter.
 const MANY: usize = 256;
 

@@ -185,6 +185,11 @@ mod tests {
     use super::*;
     use crate::{Outcome, Tollgate, ToolCall};
 
+    /// A case of the contract, as the contract spells it.
+    fn name(case: &dyn std::fmt::Debug) -> String {
+        format!("{case:?}").rsplit("::").next().unwrap_or_default().to_lowercase()
+    }
+
     /// The bytes were released with contract 0.2.0 and are never made anew: a host that no longer runs them has broken it.
     #[test]
     fn the_component_of_contract_0_2_0_runs() {
@@ -200,13 +205,10 @@ mod tests {
         let expected: Value = serde_json::from_str(include_str!("../../wit/released/0.2.0/witness.json")).unwrap();
         let call = ToolCall::new("s", "c", "t", &json!({"ask": 1})).unwrap();
         let ruling = gate.pre_tool(&call).unwrap();
-        let effects: Vec<Value> = ruling
-            .effects
-            .iter()
-            .map(|effect| json!({"path": effect.path, "operation": format!("{:?}", effect.operation).to_lowercase()}))
-            .collect();
+        let effects: Vec<Value> =
+            ruling.effects.iter().map(|effect| json!({"path": effect.path, "operation": name(&effect.operation)})).collect();
         let found = json!({
-            "verdict": format!("{:?}", ruling.verdict).to_lowercase(), "code": ruling.code, "reason": ruling.reason, "effects": effects,
+            "verdict": name(&ruling.verdict), "code": ruling.code, "reason": ruling.reason, "effects": effects,
         });
         assert_eq!(found, expected["check"]);
         let settled = gate.post_tool(&call, &Outcome::Failed("why".to_owned())).unwrap();

@@ -205,12 +205,12 @@ fn it_judges_from_the_folder_where_it_stands() {
 fn what_waits_for_a_person_is_said() {
     let place = Place::new(&["claude-code"]);
     fs::create_dir_all(place.root().join(".tollgate")).unwrap();
-    let hook = json!({"hooks": [{"id": "lint", "trigger": "after_tool", "command": "sleep 0"}]});
+    let hook = json!({"hooks": [{"id": "lint", "trigger": "after_tool", "command": ["sleep", "0"]}]});
     fs::write(place.root().join(".tollgate/hooks.json"), hook.to_string()).unwrap();
     let (code, found) = place.doctor();
     assert_eq!(code, 0, "{found:#}");
     assert!(found["notes"].to_string().contains("no person has approved them as they are: `lint`"), "{found:#}");
-    fs::write(place.root().join(".tollgate/hooks.json"), hook.to_string().replace("sleep 0", "no-such-program")).unwrap();
+    fs::write(place.root().join(".tollgate/hooks.json"), hook.to_string().replace("sleep", "no-such-program")).unwrap();
     let (_, found) = place.doctor();
     assert!(found["notes"][0].as_str().unwrap().starts_with("the hook `lint` cannot run: "), "{found:#}");
     fs::write(place.root().join(".tollgate/hooks.json"), "{\"hooks\": 3}").unwrap();

@@ -312,10 +312,17 @@ fn undo_is_about_one_workspace() {
     assert!(out.contains("used by another workspace, stays: ~/.codex/hooks.json"), "{out}");
     assert!(err.contains(&format!("because {} uses it too", other.display())), "{err}");
     assert_eq!(fs::read(place.home().join(".codex/hooks.json")).unwrap(), hooks);
-    assert!(!place.root().join(".orchestration").exists());
+    assert!(!place.root().join(".orchestration/active_intents.yaml").exists());
+    // The hook is still there for the other one, and governs nothing here.
+    let (_, found, _) = place.run(&["doctor", "--json"]);
+    let found: Value = serde_json::from_str(&found).unwrap();
+    assert_eq!(found["workspace"]["governed"], false, "{found:#}");
     let (code, _, err) = place.run_in(&other, &["init", "--undo", "--yes"]);
     assert_eq!((code, err.as_str()), (0, ""));
-    assert_eq!(place.files(), before);
+    // The ledger stays, with both commands in it.
+    let mut left = place.files();
+    left.remove(&place.root().join(".orchestration"));
+    assert_eq!(left, before);
 }
 
 #[test]

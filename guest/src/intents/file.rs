@@ -155,6 +155,13 @@ impl Cache {
     }
 }
 
+/// Forgets the last good version where there is no file any more: a person has taken it away, and governs no longer.
+pub fn forget_missing(ports: &Ports) {
+    if ports.workspace.read(Root::Project, PATH, MOST_BYTES) == Err(FileFault::Missing) {
+        state::forget_good(COPY, ports);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -66,6 +66,9 @@ fn record(gate: &mut Gate, fields: &Map<String, Value>) -> Result<Value, Fault> 
     }
     gate.refresh_settings();
     let ports = gate.ports();
+    if texts(fields, "command") == ["init", "--undo"] {
+        crate::intents::file::forget_missing(ports);
+    }
     let person = by(fields, ports).unwrap_or_default();
     let mut lines = Vec::new();
     writing::enter(&[person::entry(person, ports)], &mut lines, ports)?;

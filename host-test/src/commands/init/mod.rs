@@ -28,8 +28,8 @@ const MAX_PLANS: usize = 20;
 /// The options of `tollgate init`.
 #[derive(Args)]
 pub(crate) struct Options {
-    /// Wire this program; may be repeated [default: those in use]
-    #[arg(long, value_name = "NAME", value_parser = clap::builder::PossibleValuesParser::new(tollgate::wired_program_names()))]
+    #[arg(long, value_name = "NAME", help = host_help(), hide_possible_values = true,
+          value_parser = clap::builder::PossibleValuesParser::new(tollgate::wired_program_names()))]
     host: Vec<String>,
     /// Whose settings to write, `workspace` or `user` [default: the workspace's, or the user's where those do not count]
     #[arg(long, value_parser = ["workspace", "user"], hide_possible_values = true)]
@@ -42,6 +42,12 @@ pub(crate) struct Options {
     yes: bool,
     #[command(flatten)]
     place: Place,
+}
+
+/// The programs on a line of their own, which would be too long otherwise.
+fn host_help() -> String {
+    let names = tollgate::wired_program_names();
+    format!("Wire this program; may be repeated [default: those in use]\n[one of: {}]", names.join(", "))
 }
 
 /// Sets up, or takes back.
