@@ -16,6 +16,14 @@ export const RECORDER = {
   }),
 };
 
+/** Declares the script in a workspace's home folder. */
+export function record({ home }) {
+  for (const [name, text] of Object.entries(RECORDER)) {
+    fs.mkdirSync(path.dirname(path.join(home, name)), { recursive: true });
+    fs.writeFileSync(path.join(home, name), text);
+  }
+}
+
 /** What the script was given, in the order in which it came. */
 export function recorded({ home }) {
   const file = path.join(home, 'recorded.jsonl');

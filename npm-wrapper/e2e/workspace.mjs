@@ -1,11 +1,10 @@
-// A fresh workspace with a home folder of its own, in which every event is kept by a hook, and what the command says about it.
+// A fresh workspace with a home folder of its own, and what the command says about it.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
 import { atTerminal } from '../test/terminal.js';
-import { RECORDER } from './recorder.mjs';
 
 export const INTENTS = `active_intents:
   - id: INT-001
@@ -34,7 +33,6 @@ export function makeWorkspace(name, files) {
   const [workspace, home, tmp] = ['workspace', 'home', 'tmp'].map((folder) => path.join(top, folder));
   for (const folder of [workspace, home, tmp]) fs.mkdirSync(folder);
   write(workspace, files);
-  write(home, RECORDER);
   const search = [path.dirname(process.env.TOLLGATE), process.env.PATH].join(path.delimiter);
   const env = { PATH: search, HOME: home, TMPDIR: tmp, TERM: 'dumb' };
   const tollgate = (...words) => execFileSync(process.env.TOLLGATE, words, { cwd: workspace, env, encoding: 'utf8' });

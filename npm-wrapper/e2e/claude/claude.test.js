@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import * as path from 'node:path';
 import { test } from 'node:test';
-import { assertRecorded } from '../recorder.mjs';
+import { assertRecorded, record } from '../recorder.mjs';
 import { assertListed } from '../tools.mjs';
 import { spoken } from '../turns.mjs';
 import { FILES, NOTE, assertFiles, brief, ledger, withoutCommand } from '../workspace.mjs';
@@ -96,6 +96,7 @@ test('a session in Claude Code, and its continuation', async (t) => {
   const played = await play({
     files: FILES,
     prompts: ['Please do the work', 'Please go on'],
+    prepare: record,
     scripts: (root) => [
       { when: 'SUBTASK', turns: spoken(help(root)) },
       { when: 'Please do the work', turns: spoken(work(root)) },

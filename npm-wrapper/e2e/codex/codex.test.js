@@ -1,7 +1,7 @@
 // The command hook inside the real Codex. `cargo xtask test` runs this; a run takes seconds, so one plays many turns.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { assertRecorded } from '../recorder.mjs';
+import { assertRecorded, record } from '../recorder.mjs';
 import { assertListed } from '../tools.mjs';
 import { assertTold, spoken } from '../turns.mjs';
 import { FILES, NOTE, assertFiles, brief, ledger, withoutCommand } from '../workspace.mjs';
@@ -59,6 +59,7 @@ test('a session in Codex, and its continuation', async (t) => {
   const played = await play({
     files: FILES,
     prompts: ['Please do the work', 'Please go on'],
+    prepare: record,
     scripts: () => [
       { when: 'SUBTASK', turns: spoken(HELP) },
       { when: 'Please do the work', turns: spoken(WORK) },

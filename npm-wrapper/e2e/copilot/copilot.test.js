@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import * as path from 'node:path';
 import { test } from 'node:test';
 import { resultsIn, systemOf } from '../chat.mjs';
-import { assertRecorded } from '../recorder.mjs';
+import { assertRecorded, record } from '../recorder.mjs';
 import { assertListed } from '../tools.mjs';
 import { assertTold, spoken } from '../turns.mjs';
 import { FILES, NOTE, assertFiles, brief, ledger, withoutCommand } from '../workspace.mjs';
@@ -47,6 +47,7 @@ test('a session in Copilot, and its continuation', async (t) => {
   const played = await play({
     files: FILES,
     prompts: ['Please do the work', 'Please go on'],
+    prepare: record,
     scripts: (root) => [{ when: 'Please do the work', turns: spoken(work(root)) }],
   });
   t.after(played.discard);

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { describe, test } from 'node:test';
-import { assertRecorded } from '../recorder.mjs';
+import { assertRecorded, record } from '../recorder.mjs';
 import { assertListed } from '../tools.mjs';
 import { assertTold, spoken } from '../turns.mjs';
 import { FILES, NOTE, brief, ledger, write } from '../workspace.mjs';
@@ -36,6 +36,7 @@ describe('OpenCode', { concurrency: 2 }, () => {
     let turns;
     const played = await play({
       files: { ...FILES, '.opencode/plugin/tollgate.js': fs.readFileSync(path.join(wrapper, 'dist/opencode.bundle.js')) },
+      prepare: record,
       scripts: (root) => {
         turns = [
           [['write', { filePath: at(root, 'src/auth/new.ts'), content: 'new\n' }, /^Tollgate: no intent is active; call select_active_intent first/]],
@@ -82,7 +83,7 @@ describe('OpenCode', { concurrency: 2 }, () => {
     assert.deepEqual(requests.filter((request) => systemOf(request).includes(NOTE)), []);
     assert.equal(fs.readFileSync(at(workspace, 'src/billing/pay.ts'), 'utf8'), 'pay\n');
     assert.ok(!fs.existsSync(at(workspace, 'src/auth/ok.ts')));
-    assertRecorded(played, { program: 'opencode', prompt: 'Please do the work', tool: 'write', argument: 'filePath', file: 'src/auth/new.ts', also: ['before_model', 'after_model'] });
+    assertRecorded(played, { program: 'opencode', prompt: 'Please do the work', tool: 'write', argument: 'filePath', file: 'src/auth/new.ts', also: ['before_model', 'after_model', 'session_end'] });
     assert.deepEqual(ledger(played).map(brief), [
       'write src/auth/new.ts true PASS',
       'bash src/auth/note.txt true PASS',
