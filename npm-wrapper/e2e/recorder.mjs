@@ -33,13 +33,15 @@ export function recorded({ home }) {
 
 /**
  * Asserts that the script was given the same in this program as in any other: the prompt, and a write of `file` by `tool` from
- * beginning to end, each with the fields that docs/events.md lists. `also` names the events that this program tells of besides.
+ * beginning to end, each with the fields that docs/events.md lists. `also` names the events that this program tells of
+ * besides, `without` those that it does not tell of unless somebody wires them; `only` names the session
+ * that is looked at, where there are others.
  */
-export function assertRecorded(played, { program, prompt, tool, argument, file, also = [] }) {
-  const records = recorded(played);
+export function assertRecorded(played, { program, prompt, tool, argument, file, also = [], without = [], only }) {
+  const records = recorded(played).filter(({ session_id }) => only === undefined || session_id === only);
   const of = (event) => records.filter((record) => record.event === event);
   const told = EVENTS.filter((event) => of(event).length > 0);
-  assert.deepEqual(told, EVENTS.filter((event) => ALWAYS.includes(event) || also.includes(event)));
+  assert.deepEqual(told, EVENTS.filter((event) => [...ALWAYS, ...also].includes(event) && !without.includes(event)));
   const [session] = of('session_start').map(({ session_id }) => session_id);
   for (const { event, hook, session_id, data } of records) {
     assert.equal(hook, `record-${event}`);

@@ -191,7 +191,7 @@ test('another extension shares the gate, and an agent of the editor has its tool
   assert.deepEqual([report.inScope, report.outOfScope, report.entries], ['in_scope', 'out_of_scope', 1]);
   assert.deepEqual(report.event, { proceed: true, systemMessage: null, data: { model: 'm' } });
   assert.equal(report.agent, 'allow');
-  assertRecorded(server, { program: 'generic', prompt: 'Please do the work', tool: 'write_to_file', argument: 'path', file: 'src/auth/new.ts' });
+  assertRecorded(server, { program: 'generic', prompt: 'Please do the work', tool: 'write_to_file', argument: 'path', file: 'src/auth/new.ts', only: 'embedder-1' });
   assert.match(report.listed, /"INT-002"[^]*"Billing rounding"/);
   assert.match(report.selected, /Billing rounding/);
   assert.match(report.refused, /INT-404/);
