@@ -123,7 +123,7 @@ mod tests {
         assert_eq!(commits.take(), Vec::<Value>::new());
         std::fs::write(&log, format!("{old}{new}")).unwrap();
         let told = json!({"repo_root": ".", "commit": "2", "message": "new"});
-        assert_eq!(commits.take(), [told.clone()]);
+        assert_eq!(commits.take(), std::slice::from_ref(&told));
         for (head, branch) in [("ref: refs/heads/fix/login\n", Some("fix/login")), ("1111\n", None), ("ref: refs/x\n", None)] {
             std::fs::write(root.join("repo/HEAD"), head).unwrap();
             commits.read = old.len() as u64;
