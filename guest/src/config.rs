@@ -13,6 +13,7 @@
 //!   "record": {"failed": true, "rejected": false},
 //!   "augment": {"sources": ["notes"]},
 //!   "hooks": {"timeout": 30000},
+//!   "confine": {"mode": "always", "writable": ["generated/**"]},
 //!   "secretPatterns": ["ACME-[0-9]{6}"]
 //! }
 //! ```
@@ -25,10 +26,13 @@
 //! | `strict` | whether intents that cannot be used deny changes, and a ledger that cannot be written makes the gate ask |
 //! | `record` | whether calls that failed, and calls that the gate rejected, are entered in the ledger |
 //! | `hooks` | limits of hooks, see [`HookSettings`] |
+//! | `confine` | how shell commands are held to the scope by the kernel, see [`confine`] |
 //! | `secretPatterns` | what is hidden, besides common secrets, in everything the gate says and writes down |
 //! | `augment` | who is asked about the concepts that a call names, see [`settings`](crate::augment::settings) |
 //!
 //! `on_fault` is the user's alone and does not count here. Other keys are left to others. A file that cannot be used leaves the last good settings in force.
+
+pub mod confine;
 
 use std::rc::Rc;
 
@@ -114,6 +118,8 @@ pub struct Config {
     pub hooks: HookSettings,
     /// What is hidden besides common secrets.
     pub secrets: Rc<[Pattern]>,
+    /// How commands are confined, as far as a workspace can say.
+    pub confine: confine::Written,
     /// Whether they say something that only the user's own can say.
     oversteps: bool,
 }
@@ -130,6 +136,7 @@ impl Default for Config {
             augment: Settings::default(),
             hooks: HookSettings::default(),
             secrets: Rc::default(),
+            confine: confine::Written::default(),
             oversteps: false,
         }
     }
@@ -169,6 +176,7 @@ struct Written {
     record: WrittenRecord,
     augment: Option<Value>,
     hooks: Option<Value>,
+    confine: Option<Value>,
     #[serde(default, rename = "secretPatterns")]
     secret_patterns: Value,
     on_fault: Option<Value>,
@@ -230,6 +238,9 @@ impl Config {
         if let Some(hooks) = &written.hooks {
             config.hooks = HookSettings::parse(hooks).map_err(ConfigFault::Other)?;
         }
+        if let Some(confine) = &written.confine {
+            config.confine = confine::Written::parse(confine).map_err(ConfigFault::Other)?;
+        }
         config.secrets = settings::patterns(&written.secret_patterns).map_err(ConfigFault::Other)?.into();
         let mut patterns = 0;
         for (tool, written) in written.tools {
@@ -284,6 +295,11 @@ impl Cache {
             Ok(config) => {
                 if config.oversteps {
                     ports.warn(&format!("`on_fault` in `{PATH}` does not count: only `~/{PATH}`, the user's own, can say it"));
+                }
+                if let Some(path) = config.confine.outside().next() {
+                    ports.warn(&format!(
+                        "`{path}` in `confine.writable` of `{PATH}` does not count: it lies outside the workspace, and only `~/{PATH}`, the user's own, can name it"
+                    ));
                 }
                 self.put_in_force(config, ports);
                 state::keep_good(COPY, text.as_deref().unwrap_or_default(), ports);

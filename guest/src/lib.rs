@@ -14,6 +14,7 @@
 //! | [`exchange`] | one event of an agent program, from its payload to the answer in the program's own words |
 //! | [`operations`] | the same gate as JSON lines, which is what `tollgate eval` speaks |
 //! | [`gate`] | the three questions: may it run, what happened, what is known |
+//! | [`confine`] | what a command may change, for the kernel to hold it to |
 //! | [`ruling`] | the verdict, its code, its reason |
 //! | [`call`] | what a tool call means: tools and arguments become paths and what is done to them |
 //! | [`config`] | the workspace's own settings |
@@ -54,6 +55,7 @@ pub mod call;
 #[cfg(target_os = "wasi")]
 mod component;
 pub mod config;
+pub mod confine;
 pub mod digest;
 pub mod engine;
 pub mod exchange;

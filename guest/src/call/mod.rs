@@ -14,6 +14,7 @@ use crate::ports::Workspace;
 use effect::Footprint;
 use patch::PatchFault;
 use path::PathFault;
+pub use tools::ShellCommand;
 
 /// One tool call, as the agent proposed it.
 #[derive(Debug, Clone)]
@@ -92,6 +93,11 @@ pub fn footprint(call: &ToolCall, config: &Config, workspace: &dyn Workspace) ->
 /// Who reads the call's text.
 pub fn reader(call: &ToolCall, config: &Config) -> Reader {
     tools::reader(call, config)
+}
+
+/// The command that a call runs; none where it does something else, or where what runs it is not known.
+pub fn shell_command(call: &ToolCall, config: &Config) -> Option<ShellCommand> {
+    tools::shell_command(call, config)
 }
 
 /// Whether an agent program leaves a call's end untold while its command goes on.

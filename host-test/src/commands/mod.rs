@@ -8,6 +8,7 @@
 mod ask;
 pub(crate) mod augment;
 pub(crate) mod concepts;
+pub(crate) mod confine;
 pub(crate) mod doctor;
 pub(crate) mod eval;
 pub(crate) mod hook;

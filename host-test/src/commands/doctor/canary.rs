@@ -42,6 +42,11 @@ impl Cage {
         Ok(cage)
     }
 
+    /// Where it stands.
+    pub(super) fn root(&self) -> &Path {
+        &self.root
+    }
+
     /// What is wrong with a hook; nothing where it denied the call.
     pub(super) fn try_command(&self, host: &str, command: &str, folder: &Path) -> Result<(), String> {
         let (shell, flag) = if cfg!(windows) { ("cmd", "/C") } else { ("sh", "-c") };

@@ -5,6 +5,7 @@
 //! must be denied.
 
 mod canary;
+mod confinement;
 mod matcher;
 
 use std::path::{Path, PathBuf};
@@ -21,6 +22,7 @@ use super::screen::{Cell, Screen, Style, count, plain};
 use super::wiring::{Form, WIRINGS, Wiring, shown};
 use super::{Outcome, Stop};
 use canary::Cage;
+use confinement::Confinement;
 
 /// The options of `tollgate doctor`.
 #[derive(Args)]
@@ -84,8 +86,12 @@ fn examine(folders: &Folders, json: bool, screen: &mut Screen<'_>) -> Result<Out
             findings.push(examined(wiring, written, faults, folders, &cage));
         }
     }
+    let confinement = confinement::examine(cage.root());
     drop(cage);
-    let (workspace, faults) = workspace(folders)?;
+    let (workspace, mut faults) = workspace(folders)?;
+    if let Confinement::Fails(_) = confinement {
+        faults.push(confinement.words());
+    }
     let well = faults.is_empty() && !findings.is_empty() && findings.iter().all(|finding| finding.state == State::Live);
     if json {
         let host = |finding: &Finding| {
@@ -95,10 +101,12 @@ fn examine(folders: &Folders, json: bool, screen: &mut Screen<'_>) -> Result<Out
         };
         let hosts: Vec<Value> = findings.iter().map(host).collect();
         screen.json(
-            &json!({"ok": well, "version": VERSION, "digest": DIGEST, "workspace": workspace, "faults": faults, "hosts": hosts}),
+            &json!({"ok": well, "version": VERSION, "digest": DIGEST, "workspace": workspace, "faults": faults, "hosts": hosts,
+                    "confinement": confinement.words()}),
         )?;
     } else {
         print(&findings, &workspace, &faults, folders, screen)?;
+        screen.line(&format!("confinement: {}", confinement.words()))?;
     }
     Ok(if well { Outcome::Done } else { Outcome::No })
 }

@@ -14,6 +14,7 @@ mod build;
 mod cloud;
 mod compress;
 mod copy;
+mod daemons;
 mod databases;
 mod editors;
 pub(super) mod environment;
@@ -41,6 +42,7 @@ mod xargs;
 
 use std::collections::BTreeMap;
 
+pub(super) use daemons::note_sockets;
 pub(super) use spec::{Call, Mode, Operands, Parsed, Program, Role, Unlisted};
 
 use super::reader::arg::{Arg, display};
@@ -101,6 +103,9 @@ pub(super) fn run(reader: &mut Reader<'_>, argv: &[Arg], state: &State, input: &
     };
     let call = Call { name: base, args, state, input };
     let row = find(base);
+    if !row.is_some_and(|row| row.is_answer(args)) {
+        daemons::note(reader, &call);
+    }
     if written.contains('/') && !is_trusted(written) {
         // Whatever it is called, it is a file of its own; but a familiar name with familiar arguments is worth judging too.
         reader.touch(state, written, name, Deed::Execute);
@@ -125,6 +130,11 @@ pub(super) fn run(reader: &mut Reader<'_>, argv: &[Arg], state: &State, input: &
             look_for_programs(reader, &call);
         }
     }
+}
+
+/// What a program is called, for people; `argv` begins with its name.
+pub(super) fn name(argv: &[Arg]) -> String {
+    argv.first().and_then(Arg::text).and_then(base_name).map_or_else(|| "?".to_owned(), display)
 }
 
 /// The row of a program.

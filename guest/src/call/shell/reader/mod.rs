@@ -47,6 +47,8 @@ pub(super) struct Attempt {
     pub(super) unknowns: Vec<String>,
     placements: Vec<Placement>,
     moved: BTreeSet<String>,
+    programs: BTreeSet<String>,
+    unconfinable: Vec<String>,
     persistence: Persistence,
 }
 
@@ -57,6 +59,10 @@ pub(super) struct Reader<'w> {
     seen: BTreeSet<(String, Deed)>,
     placements: Vec<Placement>,
     unknowns: Vec<String>,
+    programs: BTreeSet<String>,
+    unconfinable: Vec<String>,
+    /// How often something was run that no program has been named for yet.
+    unnamed: usize,
     steps: u32,
     shells: usize,
     looked: RefCell<BTreeMap<String, Option<Facts>>>,
@@ -79,6 +85,9 @@ impl<'w> Reader<'w> {
             seen: BTreeSet::new(),
             placements: Vec::new(),
             unknowns: Vec::new(),
+            programs: BTreeSet::new(),
+            unconfinable: Vec::new(),
+            unnamed: 0,
             steps: 0,
             shells: 0,
             looked: RefCell::default(),
@@ -91,12 +100,17 @@ impl<'w> Reader<'w> {
     }
 
     /// What the command comes to.
-    pub(super) fn footprint(self) -> Footprint {
+    pub(super) fn footprint(mut self) -> Footprint {
+        if self.unnamed > 0 {
+            self.programs.insert(programs::name(&[]));
+        }
         Footprint {
             touches: self.touches,
             placements: self.placements,
             unknowns: self.unknowns,
             conditional: true,
+            programs: self.programs,
+            unconfinable: self.unconfinable,
             persistence: self.persistence,
         }
     }
@@ -131,7 +145,13 @@ impl<'w> Reader<'w> {
         }
         if self.step() {
             self.shells += 1;
+            let before = std::mem::take(&mut self.unnamed);
             programs::run(self, argv, state, input);
+            // What it ran in turn has been named there.
+            if self.unnamed > 0 {
+                self.programs.insert(programs::name(argv));
+            }
+            self.unnamed = before;
             self.shells -= 1;
         }
     }
@@ -156,6 +176,8 @@ impl<'w> Reader<'w> {
             unknowns: trial.unknowns,
             placements: trial.placements,
             moved: trial.moved,
+            programs: trial.programs,
+            unconfinable: trial.unconfinable,
             persistence: trial.persistence,
         }
     }
@@ -163,7 +185,11 @@ impl<'w> Reader<'w> {
     /// Enters what was found by an attempt.
     pub(super) fn adopt(&mut self, attempt: Attempt) {
         attempt.unknowns.into_iter().for_each(|why| self.unknown(why));
+        attempt.unconfinable.into_iter().for_each(|why| self.unconfinable(why));
+        self.programs.extend(attempt.programs);
+        let unnamed = self.unnamed;
         attempt.touches.into_iter().for_each(|touch| self.touch_path(touch.path, touch.deed));
+        self.unnamed = unnamed;
         self.placements.extend(attempt.placements);
         self.moved.extend(attempt.moved);
         self.outlast(attempt.persistence);
@@ -173,6 +199,13 @@ impl<'w> Reader<'w> {
     pub(super) fn unknown(&mut self, why: String) {
         if self.unknowns.len() < MAX_UNKNOWNS && !self.unknowns.contains(&why) {
             self.unknowns.push(why);
+        }
+    }
+
+    /// Says why the kernel cannot hold something to a scope, once.
+    pub(super) fn unconfinable(&mut self, why: String) {
+        if self.unconfinable.len() < MAX_UNKNOWNS && !self.unconfinable.contains(&why) {
+            self.unconfinable.push(why);
         }
     }
 
@@ -233,6 +266,7 @@ impl<'w> Reader<'w> {
         if deed.mutates() && deed != Deed::Execute && self.leads_through_moved(&path) {
             self.unknown(format!("`{}` leads through something that the command itself has moved or linked", display(&path)));
         }
+        self.unnamed += usize::from(deed == Deed::Execute);
         if self.touches.len() >= MAX_TOUCHES {
             return self.unknown(format!("the command touches more than {MAX_TOUCHES} paths, `{}` among them", display(&path)));
         }
