@@ -23,7 +23,7 @@ use crate::augment::{Directions, Finding, Knowledge, Listing, Plan};
 use crate::call::{self, ToolCall};
 use crate::config::confine::UserSettings;
 use crate::config::{self, Config};
-use crate::confine::evidence;
+use crate::confine::{Confiner, evidence};
 use crate::hooks::Hooks;
 use crate::hooks::event::Event;
 use crate::intents::context::{self, MOST_RECENT};
@@ -67,6 +67,8 @@ pub struct Gate {
     guarded: Guarded,
     /// What the user says about confinement.
     user: UserSettings,
+    /// The program that runs commands confined, where this host can.
+    confiner: Confiner,
     /// Calls under way that could not be kept in the state.
     here: Vec<(String, Pending)>,
     /// What is to be said with the answer that is being made.
@@ -134,6 +136,7 @@ impl Gate {
             compared: None,
             guarded: Guarded::default(),
             user: UserSettings::default(),
+            confiner: Confiner::default(),
             here: Vec::new(),
             remarks: Vec::new(),
             owed: Vec::new(),

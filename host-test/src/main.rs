@@ -6,7 +6,7 @@ mod commands;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, Parser, Subcommand};
 
 const EXIT_CODES: &str = "Exit codes: 0 done, 1 the answer is no, 2 it could not be done.";
 
@@ -54,6 +54,10 @@ fn main() -> ExitCode {
     }
     if let Some(options) = commands::confine::Options::plain(std::env::args_os()) {
         return commands::confine::run(&options);
+    }
+    let is_command = |word: &str| Cli::command().find_subcommand(word).is_some();
+    if let Some(given) = commands::shell_prefix::given(&words, is_command) {
+        return commands::shell_prefix::run(&given);
     }
     match Cli::parse().command {
         Command::Eval(options) => commands::eval::run(&options),

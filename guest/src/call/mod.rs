@@ -100,6 +100,11 @@ pub fn shell_command(call: &ToolCall, config: &Config) -> Option<ShellCommand> {
     tools::shell_command(call, config)
 }
 
+/// The arguments of a call with another command in them; none where the call runs none.
+pub fn with_command(call: &ToolCall, config: &Config, replace: impl FnOnce(ShellCommand) -> Value) -> Option<Value> {
+    tools::with_command(call, config, replace)
+}
+
 /// Whether an agent program leaves a call's end untold while its command goes on.
 pub fn leaves_end_untold(host: Option<&str>) -> bool {
     tools::leaves_end_untold(host)

@@ -12,12 +12,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::answer::{Answer, Run};
+use crate::digest::Digest;
 use crate::json;
 use crate::ports::{Expectation, Ports, Timestamp};
 use crate::state;
 
 /// Where they stand in the state.
-const FOLDER: &str = "confined";
+pub const FOLDER: &str = "confined";
 
 /// What is known about a call before it runs.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -46,6 +47,11 @@ impl Evidence {
     pub fn reaches(&self, path: &str) -> bool {
         self.widened.iter().any(|folder| super::grant::is_at_or_below(path, folder))
     }
+}
+
+/// What stands for a call where whoever runs its command knows the command alone.
+pub fn key_of_command(command: &str) -> String {
+    format!("command {}", Digest::of(command.as_bytes()))
 }
 
 fn path(session: &str, call: &str) -> String {

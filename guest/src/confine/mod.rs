@@ -14,6 +14,7 @@
 //! | `repository.rs` | what git needs for a commit |
 //! | `temporary.rs` | the session's own temporary folder |
 //! | `expressible.rs` | whether grants let a command do what it is known to do |
+//! | `confiner.rs` | the program that runs a command confined |
 //! | `wrapping.rs` | the command line that runs a command confined |
 //! | `refusal.rs` | a command that failed because the kernel said no |
 //! | `answer.rs`, `evidence.rs` | what a host is told, and that a call really ran so |
@@ -28,6 +29,7 @@
 mod answer;
 mod build_folders;
 mod caches;
+mod confiner;
 mod devices;
 pub mod evidence;
 mod expressible;
@@ -48,6 +50,7 @@ use crate::intents::guarded::Guarded;
 use crate::intents::scope::Scope;
 use crate::ports::Ports;
 pub use answer::{Answer, Run};
+pub use confiner::Confiner;
 pub use expressible::{Hindrance, hindrance, is_reached};
 pub use grant::{Grant, Grants, Kind, Repository};
 use opening::Opening;

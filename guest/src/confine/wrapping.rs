@@ -29,15 +29,14 @@ pub fn wrap(command: &str, session: &str, call: &str) -> String {
 }
 
 impl Wrapping<'_> {
-    /// The text for a tool that takes one text. What is wrapped already stays as it is.
+    /// The text for a tool that takes one text. What this very call has wrapped already stays as it is.
     pub fn text(&self, command: &str) -> String {
-        let head = self.head();
-        let head: Vec<String> = head.iter().map(|word| quote(word)).collect();
-        let head = head.join(" ");
-        if command.starts_with(&format!("{head} ")) {
+        if unwrap(command).is_some_and(|found| self.is_own(&found.session, &found.call)) {
             return command.to_owned();
         }
-        format!("{head} {} -c {}", quote(self.shell), quote(command))
+        let mut words = self.head();
+        words.extend([self.shell, "-c", command].map(str::to_owned));
+        join(&words)
     }
 
     /// The words for a tool that takes a list of them.
@@ -49,10 +48,81 @@ impl Wrapping<'_> {
         head.into_iter().chain(command.iter().cloned()).collect()
     }
 
+    fn is_own(&self, session: &str, call: &str) -> bool {
+        (self.session, self.call) == (session, call)
+    }
+
     fn head(&self) -> Vec<String> {
         let words = [self.program, "confine", "--session", self.session, "--call", self.call, "--"];
         words.map(str::to_owned).to_vec()
     }
+}
+
+/// A command that was wrapped.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unwrapped {
+    /// The session that it runs for.
+    pub session: String,
+    /// The call that was ruled on.
+    pub call: String,
+    /// The command itself.
+    pub command: String,
+}
+
+/// The command in a text that [`Wrapping::text`] made; none where anything stands before, behind or between.
+pub fn unwrap(text: &str) -> Option<Unwrapped> {
+    let words = split(text)?;
+    let [program, confine, session_option, session, call_option, call, end, _, c, command] = words.as_slice() else {
+        return None;
+    };
+    let is_ours = program.rsplit(['/', '\\']).next().is_some_and(|name| name.trim_end_matches(".exe") == PROGRAM);
+    let is_form = [confine, session_option, call_option, end, c] == ["confine", "--session", "--call", "--", "-c"];
+    (is_ours && is_form && join(&words) == text).then(|| Unwrapped {
+        session: session.clone(),
+        call: call.clone(),
+        command: command.clone(),
+    })
+}
+
+/// The same for a list of words.
+pub fn unwrap_words(words: &[String]) -> Option<(&str, &[String])> {
+    let [program, confine, session_option, session, call_option, _, end, command @ ..] = words else { return None };
+    let is_ours = program.rsplit(['/', '\\']).next().is_some_and(|name| name.trim_end_matches(".exe") == PROGRAM);
+    let is_form = [confine, session_option, call_option, end] == ["confine", "--session", "--call", "--"];
+    (is_ours && is_form).then_some((session, command))
+}
+
+/// Words that were joined by [`join`]; none where the text means more than words to a shell.
+fn split(text: &str) -> Option<Vec<String>> {
+    let mut words = vec![String::new()];
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        let word = words.last_mut()?;
+        rest = match first {
+            ' ' => {
+                words.push(String::new());
+                rest.get(1..)?
+            }
+            '\'' => {
+                let (quoted, behind) = rest.get(1..)?.split_once('\'')?;
+                word.push_str(quoted);
+                behind
+            }
+            '\\' => {
+                word.push('\'');
+                rest.strip_prefix(r"\'")?
+            }
+            _ => {
+                word.push(first);
+                rest.get(first.len_utf8()..)?
+            }
+        };
+    }
+    Some(words)
+}
+
+fn join(words: &[String]) -> String {
+    words.iter().map(|word| quote(word)).collect::<Vec<_>>().join(" ")
 }
 
 /// A word as a POSIX shell reads it back.
@@ -81,6 +151,8 @@ mod tests {
             let wrapped = wrap(command, "s1", "c1");
             assert_eq!(wrapped, expected);
             assert_eq!(wrap(&wrapped, "s1", "c1"), wrapped, "twice");
+            let found = unwrap(&wrapped).unwrap();
+            assert_eq!((&*found.session, &*found.call, &*found.command), ("s1", "c1", command));
         }
         assert_eq!(wrap("ls", "a b", "$(x)"), "tollgate confine --session 'a b' --call '$(x)' -- bash -c ls");
         let words = ["bash", "-lc", "ls"].map(str::to_owned);
@@ -88,7 +160,21 @@ mod tests {
         let wrapped = wrapping.words(&words);
         assert_eq!(wrapped.join("|"), "/opt/tollgate|confine|--session|s|--call|c|--|bash|-lc|ls");
         assert_eq!(wrapping.words(&wrapped), wrapped, "twice");
-        // Another session's wrapping is a command like any other.
-        assert!(wrap(&wrap("ls", "s2", "c1"), "s1", "c1").starts_with("tollgate confine --session s1"));
+        assert_eq!(unwrap_words(&wrapped), Some(("s", &words[..])));
+        assert_eq!(unwrap_words(&words), None);
+        // Another session's wrapping is a command like any other, and so is what only begins like one.
+        for command in [
+            wrap("ls", "s2", "c1"),
+            format!("{}; rm x", wrap("ls", "s1", "c1")),
+            format!("{}\nrm x", wrap("ls", "s1", "c1")),
+            "tollgate confine --session s1 --call c1 -- bash -c ls && x".to_owned(),
+            "tollgate confine --session s1 --call c1 -- bash -c $(x)".to_owned(),
+            "tollgate confine --session s1 --call c1 --  bash -c ls".to_owned(),
+            "tollgate confine --session s1 --call c1 -- bash -c 'a".to_owned(),
+            r"tollgate confine --session s1 --call c1 -- bash -c a\b".to_owned(),
+        ] {
+            let wrapped = wrap(&command, "s1", "c1");
+            assert_eq!(unwrap(&wrapped).unwrap().command, command);
+        }
     }
 }

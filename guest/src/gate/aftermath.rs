@@ -1,9 +1,10 @@
 //! After a confined command: what is taken back, and what a model is told that was kept from something.
 
 use super::Gate;
+use super::confined::evidence_key;
 use super::settle::{Outcome, Work, claimed};
 use super::unrecorded::Ground;
-use crate::call::ToolCall;
+use crate::call::{self, ToolCall};
 use crate::confine::evidence::{self, Evidence};
 use crate::confine::refusal::{advice, tells_of_refusal};
 use crate::intents::file::{self, Governance};
@@ -13,12 +14,16 @@ use crate::ledger::pending::Pending;
 
 impl Gate {
     fn evidence(&self, call: &ToolCall) -> Option<Evidence> {
-        evidence::of(&call.session, &call.call, &self.ports)
+        evidence::of(&call.session, &self.key_of(call), &self.ports)
+    }
+
+    fn key_of(&self, call: &ToolCall) -> String {
+        evidence_key(call, call::shell_command(call, &self.config.last()).as_ref())
     }
 
     /// Forgets that a call ran confined.
     pub(super) fn forget_evidence(&self, call: &ToolCall) {
-        evidence::forget(&call.session, &call.call, &self.ports);
+        evidence::forget(&call.session, &self.key_of(call), &self.ports);
     }
 
     /// The changes of a confined command that are to be taken back: those out of scope in folders that had to be opened further than

@@ -9,15 +9,19 @@ use crate::call::effect::{Effect, Footprint, Operation};
 use crate::call::{self, ShellCommand, ToolCall, shell};
 use crate::config::confine::{Capability, Confinement, Mode, user_question};
 use crate::config::{Config, Policy};
+use crate::confine::wrapping::{self, Wrapping};
 use crate::confine::{self, Answer, Context, Grants, Run, evidence, hindrance, is_reached};
 use crate::intents::file::Governance;
 use crate::intents::guarded::{self, Guarded};
 use crate::intents::intent::Intent;
 use crate::intents::scope::Scope;
 use crate::ledger::pending;
-use crate::ports::{Expectation, Ports};
+use crate::ports::{Expectation, Ports, Root};
+use crate::programs::wiring::{Holds, Place};
+use crate::programs::{self, Program};
 use crate::ruling::{Code, Ruling};
 use crate::state;
+use serde_json::Value;
 
 /// How the kernel would hold a command.
 pub(super) struct Hold<'a> {
@@ -28,6 +32,8 @@ pub(super) struct Hold<'a> {
     scratch: Vec<String>,
     /// How the words of the command end.
     words: Vec<String>,
+    /// The name under which whoever runs the command finds what it may change.
+    key: String,
     /// What it may change, once somebody wants to know.
     grants: OnceCell<Grants>,
 }
@@ -90,6 +96,15 @@ impl Hold<'_> {
     }
 }
 
+/// What stands for a call in the evidence: where its program gives commands to a program of the settings, the command alone is known there.
+pub(super) fn evidence_key(call: &ToolCall, command: Option<&ShellCommand>) -> String {
+    let has_prefix = call.host.as_deref().and_then(programs::named).and_then(|program| program.wiring.as_ref()?.shell_prefix);
+    match (has_prefix, command) {
+        (Some(_), Some(ShellCommand::Text { command, .. })) => evidence::key_of_command(command),
+        _ => call.call.clone(),
+    }
+}
+
 impl Gate {
     /// How the kernel would hold a call; none where it does not run a command, or where the settings or the system leave it alone.
     pub(super) fn hold<'a>(
@@ -105,11 +120,12 @@ impl Gate {
             return None;
         }
         let scratch = Scratch::of(&call.session, &self.ports);
+        let key = evidence_key(call, Some(&command));
         let words = match command {
             ShellCommand::Text { command, .. } => vec!["-c".to_owned(), command],
             ShellCommand::Words(words) => words,
         };
-        Some(Hold { session: &call.session, capability, settings, footprint, scratch, words, grants: OnceCell::new() })
+        Some(Hold { session: &call.session, capability, settings, footprint, scratch, words, key, grants: OnceCell::new() })
     }
 
     /// Keeps what a command may change that is to run confined, for whoever runs it.
@@ -123,7 +139,43 @@ impl Gate {
             grants: hold.grants(scope, &self.guarded, &self.ports).clone(),
             say: None,
         };
-        evidence::prepare(&call.session, &call.call, hold.words.clone(), &answer, self.ports.clock.now(), &self.ports);
+        evidence::prepare(&call.session, &hold.key, hold.words.clone(), &answer, self.ports.clock.now(), &self.ports);
+    }
+
+    /// The program that runs commands confined; none where this host cannot, or the program is not there.
+    pub(crate) fn confiner(&self) -> Option<&str> {
+        self.confiner.program(&self.ports)
+    }
+
+    /// Whether a program's settings have it give its commands to the program that runs them confined. A file that says otherwise counts.
+    pub(crate) fn has_shell_prefix(&self, program: &Program) -> bool {
+        const MAX_BYTES: u64 = 1 << 20;
+        let Some(wiring) = &program.wiring else { return false };
+        let Some(variable) = wiring.shell_prefix else { return false };
+        let pointer = format!("/env/{variable}");
+        let named = wiring.settings.iter().filter(|settings| settings.holds == Holds::Hooks).filter_map(|settings| {
+            let (root, path) = match settings.place {
+                Place::Workspace(path) => (Root::Project, path),
+                Place::Home(path) => (Root::Home, path),
+                Place::Own { .. } => return None,
+            };
+            let text = self.ports.workspace.read(root, path, MAX_BYTES).ok()?;
+            let settings: Value = serde_json::from_slice(&text).ok()?;
+            settings.pointer(&pointer).map(|value| value.as_str().unwrap_or_default().to_owned())
+        });
+        let named: Vec<String> = named.collect();
+        !named.is_empty() && named.iter().all(|path| self.confiner.is(path, &self.ports))
+    }
+
+    /// The arguments of a call whose command runs confined; none where there is nothing that could run it so.
+    pub(crate) fn confined_args(&self, call: &ToolCall) -> Option<Value> {
+        let wrapping = Wrapping { program: self.confiner()?, shell: wrapping::SHELL, session: &call.session, call: &call.call };
+        call::with_command(call, &self.config.last(), |command| match command {
+            ShellCommand::Text { command, shell } => {
+                Wrapping { shell: shell.as_deref().unwrap_or(wrapping::SHELL), ..wrapping }.text(&command).into()
+            }
+            ShellCommand::Words(words) => wrapping.words(&words).into(),
+        })
     }
 
     /// What is in force about confinement.
@@ -170,6 +222,7 @@ impl Gate {
         }
         // The intent that the call was ruled under, whatever has been selected since.
         let pending = call.and_then(|call| self.recall(&pending::key(session, call)));
+        let is_held = pending.as_ref().is_some_and(|pending| pending.confined && pending.open_ended.is_some());
         let intent = match (&intents, pending) {
             (Some(intents), Some(pending)) => intents.find(&pending.intent).cloned(),
             (Some(intents), None) => self.selected(session, intents),
@@ -181,6 +234,10 @@ impl Gate {
                 evidence::mark(session, call, Run::Plain, &self.ports);
             }
             let why = why.unwrap_or("this system cannot confine commands");
+            if is_held {
+                let say = format!("the command does not run: it was allowed because it was to run confined, and {why}");
+                return Answer { run: Run::Refused, ..plain(Some(say), intent) };
+            }
             if config.strict {
                 let say = format!("the command does not run: {why}, and the settings are strict; let a person run it");
                 return Answer { run: Run::Refused, ..plain(Some(say), intent) };

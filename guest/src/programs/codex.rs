@@ -43,6 +43,7 @@ pub(super) static PROGRAM: Program = Program {
         timeout: Timeout { shorter: &[(Moment::SessionEnd, 3)], ..Timeout::SECONDS },
         switches: &[],
         trust: Some(Trust::Hooks(own("config.toml"))),
+        shell_prefix: None,
         servers: None,
         note: Some(
             "Codex runs hooks only once you trust them: open `/hooks` in Codex and trust those of Tollgate; \

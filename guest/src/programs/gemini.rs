@@ -46,6 +46,7 @@ pub(super) static PROGRAM: Program = Program {
             setting: "/security/folderTrust/enabled",
             default: true,
         }),
+        shell_prefix: None,
         servers: Some(Place::Workspace(".gemini/settings.json")),
         note: None,
         canary: Canary::Command { payload: canary, denial: ("/decision", "deny") },

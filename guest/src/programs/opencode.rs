@@ -62,6 +62,7 @@ pub(super) static PROGRAM: Program = Program {
         timeout: Timeout { seconds: 0, ..Timeout::SECONDS },
         switches: &[],
         trust: None,
+        shell_prefix: None,
         servers: None,
         note: Some("OpenCode finds the plugin in the npm package `tollgate`: run `npm install --prefix .opencode tollgate`"),
         canary: Canary::Script(SCRIPT),

@@ -54,6 +54,7 @@ pub(super) static PROGRAM: Program = Program {
             setting: "/security/folderTrust/enabled",
             default: false,
         }),
+        shell_prefix: None,
         servers: Some(Place::Workspace(".qwen/settings.json")),
         note: None,
         canary: Canary::Command { payload: canary, denial: hook_specific::DENIAL },

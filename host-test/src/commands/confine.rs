@@ -12,7 +12,7 @@ use std::process::{Command, ExitCode};
 use clap::Args;
 use serde_json::{Map, Value};
 use tollgate::Tollgate;
-use tollgate::confine::{Capability, Plan, Prepared};
+use tollgate::confine::{Capability, Grant, Kind, Plan, Prepared};
 
 use super::say;
 
@@ -25,14 +25,14 @@ const NOT_FOUND: u8 = 127;
 #[derive(Args, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Options {
     /// The session that the command runs for
-    #[arg(long, value_name = "SESSION")]
-    session: String,
+    #[arg(long, value_name = "SESSION", required_unless_present = "check", default_value = "", hide_default_value = true)]
+    pub(super) session: String,
     /// The call that the gate has ruled on
     #[arg(long, value_name = "CALL")]
-    call: Option<String>,
+    pub(super) call: Option<String>,
     /// The governed folder [default: the nearest from here upwards with .orchestration/]
     #[arg(long, value_name = "DIR")]
-    workspace: Option<PathBuf>,
+    pub(super) workspace: Option<PathBuf>,
     /// The folder with the user's own .tollgate/ [default: the user's home]
     #[arg(long, value_name = "DIR")]
     home: Option<PathBuf>,
@@ -42,9 +42,12 @@ pub(crate) struct Options {
     /// Print what the command may change, and do not run it
     #[arg(long)]
     dry_run: bool,
+    /// Say whether commands can be confined here; exits with 1 if not
+    #[arg(long)]
+    check: bool,
     /// The command and its arguments
-    #[arg(last = true, required = true, value_name = "COMMAND")]
-    command: Vec<OsString>,
+    #[arg(last = true, required_unless_present = "check", value_name = "COMMAND")]
+    pub(super) command: Vec<OsString>,
 }
 
 impl Options {
@@ -55,7 +58,7 @@ impl Options {
         }
         let mut options = Self::default();
         loop {
-            let name = words.next()?;
+            let Some(name) = words.next() else { return options.check.then_some(options) };
             match name.to_str()? {
                 "--session" => options.session = words.next()?.into_string().ok()?,
                 "--call" => options.call = Some(words.next()?.into_string().ok()?),
@@ -63,6 +66,7 @@ impl Options {
                 "--home" => options.home = Some(words.next()?.into()),
                 "--state" => options.state = Some(words.next()?.into()),
                 "--dry-run" => options.dry_run = true,
+                "--check" => options.check = true,
                 "--" => break,
                 _ => return None,
             }
@@ -74,12 +78,29 @@ impl Options {
 
 /// Runs the command. Returns only where it was not run.
 pub(crate) fn run(options: &Options) -> ExitCode {
-    match prepare(options) {
-        Ok(Next::Print(answer)) => {
+    if options.check {
+        return check();
+    }
+    run_words(options, &options.command, None)
+}
+
+/// Runs words for the command of the options, as the gate has it. `file` is made, and may be written, besides.
+pub(super) fn run_words(options: &Options, words: &[OsString], file: Option<PathBuf>) -> ExitCode {
+    let command = decide(options).and_then(|next| match next {
+        Next::Print(answer) => Ok(Err(answer)),
+        Next::Plain => Ok(Ok(plain(words))),
+        Next::Confined(mut plan) => {
+            plan.grants.extend(file.map(|path| Grant { path, kind: Kind::File, make: true, except: Vec::new() }));
+            let confined = plan.confine(words);
+            confined.map(Ok).map_err(|why| format!("the command does not run: it cannot be confined: {why}"))
+        }
+    });
+    match command {
+        Ok(Ok(command)) => become_command(command),
+        Ok(Err(answer)) => {
             println!("{answer}");
             ExitCode::SUCCESS
         }
-        Ok(Next::Run(command)) => become_command(command),
         Err(why) => {
             say(&why);
             ExitCode::from(NOT_RUN)
@@ -87,13 +108,35 @@ pub(crate) fn run(options: &Options) -> ExitCode {
     }
 }
 
-enum Next {
-    Print(Value),
-    Run(Command),
+/// Says whether commands can be confined here.
+fn check() -> ExitCode {
+    match Capability::of_this_system() {
+        Capability::None(why) => {
+            println!("commands cannot be confined: {why}");
+            ExitCode::FAILURE
+        }
+        _ => {
+            println!("commands can be confined");
+            ExitCode::SUCCESS
+        }
+    }
 }
 
-/// Asks the gate, and restricts this process as it says.
-fn prepare(options: &Options) -> Result<Next, String> {
+/// Words as they are.
+pub(super) fn plain(words: &[OsString]) -> Command {
+    let mut command = Command::new(words.first().map_or(OsStr::new(""), OsString::as_os_str));
+    command.args(words.iter().skip(1));
+    command
+}
+
+enum Next {
+    Print(Value),
+    Confined(Plan),
+    Plain,
+}
+
+/// Asks the gate what becomes of the command.
+fn decide(options: &Options) -> Result<Next, String> {
     let here = std::env::current_dir().map_err(|why| format!("the command does not run: the current folder is gone ({why})"))?;
     let workspace = match &options.workspace {
         Some(named) => named.clone(),
@@ -105,8 +148,8 @@ fn prepare(options: &Options) -> Result<Next, String> {
     let cannot =
         |why: &dyn std::fmt::Display| format!("the command does not run: the gate does not say what it may change: {why}");
     let root = workspace.canonicalize().map_err(|why| cannot(&format!("`{}`: {why}", workspace.display())))?;
-    if let Some(command) = prepared(options, &root) {
-        return Ok(Next::Run(command));
+    if let Some(plan) = prepared(options, &root) {
+        return Ok(Next::Confined(plan));
     }
     let answer = ask(options, &root, &here).map_err(|why| cannot(&why))?;
     if let Some(message) = answer.pointer("/error/message").and_then(Value::as_str) {
@@ -119,30 +162,27 @@ fn prepare(options: &Options) -> Result<Next, String> {
     match answer.get("run").and_then(Value::as_str) {
         Some("confined") => {
             let plan = Plan::read(&answer, &root).ok_or_else(|| cannot(&"its answer is not understood"))?;
-            let confined = plan.confine(&options.command);
-            confined.map(Next::Run).map_err(|why| format!("the command does not run: it cannot be confined: {why}"))
+            Ok(Next::Confined(plan))
         }
         Some("plain") => {
             said.into_iter().for_each(say);
-            let mut command = Command::new(options.command.first().map_or(OsStr::new(""), OsString::as_os_str));
-            command.args(options.command.iter().skip(1));
-            Ok(Next::Run(command))
+            Ok(Next::Plain)
         }
         _ => Err(said.unwrap_or("the command does not run: the gate's answer is not understood").to_owned()),
     }
 }
 
-/// The command, restricted to what the gate said when it ruled on the call. Where that is not to be had, the gate is asked again.
-fn prepared(options: &Options, root: &Path) -> Option<Command> {
+/// What the gate said when it ruled on the call. Where that is not to be had, the gate is asked again.
+fn prepared(options: &Options, root: &Path) -> Option<Plan> {
     let call = options.call.as_deref().filter(|_| !options.dry_run)?;
     let (home, state) = (options.home.as_deref(), options.state.as_deref());
     let prepared = Prepared::of(root, home, state, (&options.session, call), &options.command)?;
-    if prepared.answer.get("run").and_then(Value::as_str) != Some("confined") {
+    if prepared.answer.get("run").and_then(Value::as_str) != Some("confined") || Capability::of_this_system().is_none() {
         return None;
     }
     let plan = Plan::read(&prepared.answer, root)?;
     prepared.mark().ok()?;
-    plan.confine(&options.command).ok()
+    Some(plan)
 }
 
 /// What the gate says about the command.
@@ -173,14 +213,14 @@ fn ask(options: &Options, root: &Path, here: &Path) -> Result<Value, String> {
 
 /// The nearest folder upwards that is governed. A repository in it does not end it: an agent that steps into a submodule is still at
 /// work in the workspace around it.
-fn governed(here: &Path) -> Option<PathBuf> {
+pub(super) fn governed(here: &Path) -> Option<PathBuf> {
     let here = here.canonicalize().ok()?;
     here.ancestors().find(|folder| folder.join(".orchestration").is_dir()).map(Path::to_owned)
 }
 
 /// Becomes the command.
 #[cfg(unix)]
-fn become_command(mut command: Command) -> ExitCode {
+pub(super) fn become_command(mut command: Command) -> ExitCode {
     use std::os::unix::process::CommandExt as _;
     let why = command.exec();
     failed(&command, &why)
@@ -188,7 +228,7 @@ fn become_command(mut command: Command) -> ExitCode {
 
 /// Elsewhere a process cannot become another one, so it waits for it.
 #[cfg(not(unix))]
-fn become_command(mut command: Command) -> ExitCode {
+pub(super) fn become_command(mut command: Command) -> ExitCode {
     match command.status() {
         Ok(status) => ExitCode::from(u8::try_from(status.code().unwrap_or(1)).unwrap_or(1)),
         Err(why) => failed(&command, &why),
@@ -214,6 +254,7 @@ mod tests {
         assert_eq!((options.session.as_str(), options.call.as_deref()), ("s", Some("c")));
         assert_eq!(options.workspace.as_deref(), Some(Path::new("/w")));
         assert_eq!(options.command, ["sh", "-c", "x", "--call"]);
+        assert!(plain("tollgate confine --check").unwrap().check);
         for line in [
             "tollgate",
             "tollgate hook x",

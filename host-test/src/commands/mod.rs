@@ -20,6 +20,7 @@ pub(crate) mod mcp_serve;
 mod person;
 mod place;
 mod screen;
+pub(crate) mod shell_prefix;
 pub(crate) mod trace;
 pub(crate) mod watch;
 mod wiring;

@@ -49,6 +49,11 @@ impl Capability {
         Self::None("this system has no way to confine a command that is known here")
     }
 
+    /// Whether commands cannot be held here.
+    pub fn is_none(self) -> bool {
+        matches!(self, Self::None(_))
+    }
+
     /// What the gate is told: the fields `confinable` and `why` of a line.
     pub fn fields(self) -> (Value, Option<&'static str>) {
         match self {

@@ -34,7 +34,7 @@ pub(super) use background::{leaves_end_untold, says_it_goes_on};
 use commands::Judged;
 pub(super) use reader::reader;
 pub use shell_command::ShellCommand;
-pub(super) use shell_command::shell_command;
+pub(super) use shell_command::{shell_command, with_command};
 
 /// No tool takes more arguments.
 const MAX_ARGUMENTS: usize = 256;

@@ -55,6 +55,30 @@ pub(in crate::call) fn shell_command(call: &ToolCall, config: &Config) -> Option
     }
 }
 
+/// The arguments of a call with another command in them; none where the call runs none.
+pub(in crate::call) fn with_command(
+    call: &ToolCall,
+    config: &Config,
+    replace: impl FnOnce(ShellCommand) -> Value,
+) -> Option<Value> {
+    let command = shell_command(call, config)?;
+    let given = match &command {
+        ShellCommand::Text { command, .. } => Value::from(command.as_str()),
+        ShellCommand::Words(words) => Value::from(words.as_slice()),
+    };
+    let mut args = call.args.clone();
+    let fields = args.as_object_mut()?;
+    let name = fields.iter().find(|(name, value)| **value == given && is_command_name(call, config, name))?.0.clone();
+    fields.insert(name, replace(command));
+    Some(args)
+}
+
+fn is_command_name(call: &ToolCall, config: &Config, name: &str) -> bool {
+    let tool =
+        config.tool(&call.tool).map(|_| &RUNNER).or_else(|| programs::tools(call.host.as_deref(), &call.tool).first().copied());
+    tool.is_some_and(|tool| matches!(tool.kind(name), Some(Kind::Command | Kind::Words)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
