@@ -11,6 +11,7 @@ use crate::intents::file::{self, Governance};
 use crate::ledger::entry::{Entry, ScopeValidation};
 use crate::ledger::mutation::MutationClass;
 use crate::ledger::pending::Pending;
+use crate::programs;
 
 impl Gate {
     fn evidence(&self, call: &ToolCall) -> Option<Evidence> {
@@ -41,7 +42,9 @@ impl Gate {
 
     /// What to enter and say about a command that had to run confined and did not.
     pub(super) fn unconfined(&self, work: &Work<'_>) -> Option<(Entry, String)> {
-        let is_meant = work.pending.confined && work.pending.open_ended.is_some();
+        let wiring = work.call.host.as_deref().and_then(programs::named).and_then(|program| program.wiring.as_ref());
+        let is_told = !wiring.is_some_and(|wiring| wiring.sandboxes);
+        let is_meant = work.pending.confined && work.pending.open_ended.is_some() && is_told;
         if !is_meant || matches!(work.outcome, Outcome::Refused(_) | Outcome::Unknown) || self.evidence(work.call).is_some() {
             return None;
         }

@@ -52,6 +52,7 @@ pub(super) static PROGRAM: Program = Program {
         switches: &[("/disableAllHooks", true)],
         trust: None,
         shell_prefix: Some(shell_prefix::VARIABLE),
+        sandboxes: false,
         servers: Some(Place::Workspace(".mcp.json")),
         note: None,
         canary: Canary::Command { payload: canary, denial: hook_specific::DENIAL },

@@ -44,6 +44,7 @@ pub(super) static PROGRAM: Program = Program {
         switches: &[],
         trust: Some(Trust::Hooks(own("config.toml"))),
         shell_prefix: None,
+        sandboxes: true,
         servers: None,
         note: Some(
             "Codex runs hooks only once you trust them: open `/hooks` in Codex and trust those of Tollgate; \

@@ -45,6 +45,7 @@ pub(super) static PROGRAM: Program = Program {
         switches: &[],
         trust: None,
         shell_prefix: None,
+        sandboxes: false,
         servers: None,
         note: Some("for Tollgate's tools in Copilot, add the MCP server `tollgate mcp-serve` with `/mcp add`"),
         canary: Canary::Command { payload: canary, denial: ("/permissionDecision", "deny") },

@@ -44,6 +44,7 @@ pub(super) static PROGRAM: Program = Program {
         switches: &[],
         trust: None,
         shell_prefix: None,
+        sandboxes: false,
         servers: Some(Place::Workspace(".cursor/mcp.json")),
         note: None,
         canary: Canary::Command { payload: canary, denial: ("/permission", "deny") },

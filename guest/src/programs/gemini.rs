@@ -47,6 +47,7 @@ pub(super) static PROGRAM: Program = Program {
             default: true,
         }),
         shell_prefix: None,
+        sandboxes: false,
         servers: Some(Place::Workspace(".gemini/settings.json")),
         note: None,
         canary: Canary::Command { payload: canary, denial: ("/decision", "deny") },

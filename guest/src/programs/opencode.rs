@@ -63,6 +63,7 @@ pub(super) static PROGRAM: Program = Program {
         switches: &[],
         trust: None,
         shell_prefix: None,
+        sandboxes: false,
         servers: None,
         note: Some("OpenCode finds the plugin in the npm package `tollgate`: run `npm install --prefix .opencode tollgate`"),
         canary: Canary::Script(SCRIPT),

@@ -55,6 +55,7 @@ pub(super) static PROGRAM: Program = Program {
             default: false,
         }),
         shell_prefix: None,
+        sandboxes: false,
         servers: Some(Place::Workspace(".qwen/settings.json")),
         note: None,
         canary: Canary::Command { payload: canary, denial: hook_specific::DENIAL },
