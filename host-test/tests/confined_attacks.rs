@@ -72,6 +72,7 @@ impl Range {
             ("HOMEFILE", self.world.home().join(".bashrc")),
             ("STATE", state.join("workspace")),
             ("BREAKOUT", self.breakout.clone()),
+            ("TOLLGATE", PathBuf::from(env!("CARGO_BIN_EXE_tollgate"))),
         ] {
             command.env(name, path);
         }
