@@ -25,7 +25,7 @@ const NOT_FOUND: u8 = 127;
 #[derive(Args, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Options {
     /// The session that the command runs for
-    #[arg(long, value_name = "SESSION", required_unless_present = "check", default_value = "", hide_default_value = true)]
+    #[arg(long, value_name = "SESSION")]
     pub(super) session: String,
     /// The call that the gate has ruled on
     #[arg(long, value_name = "CALL")]
@@ -35,18 +35,18 @@ pub(crate) struct Options {
     pub(super) workspace: Option<PathBuf>,
     /// The folder with the user's own .tollgate/ [default: the user's home]
     #[arg(long, value_name = "DIR")]
-    home: Option<PathBuf>,
+    pub(super) home: Option<PathBuf>,
     /// The folder for what the gate keeps between calls [default: the user's, or in --home]
     #[arg(long, value_name = "DIR")]
-    state: Option<PathBuf>,
+    pub(super) state: Option<PathBuf>,
     /// Print what the command may change, and do not run it
     #[arg(long)]
-    dry_run: bool,
-    /// Say whether commands can be confined here; exits with 1 if not
+    pub(super) dry_run: bool,
+    /// Alone: say whether commands can be confined here; exits with 1 if not
     #[arg(long)]
-    check: bool,
+    pub(super) check: bool,
     /// The command and its arguments
-    #[arg(last = true, required_unless_present = "check", value_name = "COMMAND")]
+    #[arg(last = true, required = true, value_name = "COMMAND")]
     pub(super) command: Vec<OsString>,
 }
 
