@@ -118,6 +118,13 @@ fn claude_code_gives_its_commands_to_the_program() {
     assert!(!success && text.contains("Permission denied"), "{text}");
     let (success, text) = run("git add src/auth/new.ts && git commit -qm new");
     assert!(success, "{text}");
+    // What is read to the end runs as it was read, also where the kernel could not say it.
+    world.write(
+        "ws/.orchestration/active_intents.yaml",
+        "[{id: I, name: Login, status: IN_PROGRESS, owned_scope: ['src/auth/**', NEW.md]}]",
+    );
+    let (success, text) = run("echo new > NEW.md");
+    assert!(success, "{text}");
     // Whatever the command says, it stays within its quotes.
     let (_, text) = prefixed("claude-code_2-1-325_agent", &given("true' && echo out > README.md && eval '", &folder_file));
     assert_eq!(world.read("ws/README.md"), "# Readme\n", "{text}");

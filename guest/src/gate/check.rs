@@ -104,8 +104,8 @@ impl Gate {
             (Governance::Inaccessible(why), effects) => self.unseen(&why, effects, &config),
             (Governance::None, _) => Ruling::allow(Code::Ungoverned, Vec::new()),
         };
-        if let (true, Some(hold)) = (ruling.confined, &hold) {
-            self.prepare(call, owner.as_ref().filter(|intent| intent.status.is_open()), hold);
+        if let Some(hold) = hold.as_ref().filter(|_| ruling.verdict != Verdict::Deny) {
+            self.prepare(call, owner.as_ref().filter(|intent| intent.status.is_open()), hold, ruling.confined);
         }
         if let (Verdict::Allow | Verdict::Ask, Ok(footprint)) = (ruling.verdict, &footprint) {
             self.note_reads(call, footprint, facts);

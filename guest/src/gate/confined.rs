@@ -128,17 +128,20 @@ impl Gate {
         Some(Hold { session: &call.session, capability, settings, footprint, scratch, words, key, grants: OnceCell::new() })
     }
 
-    /// Keeps what a command may change that is to run confined, for whoever runs it.
-    pub(super) fn prepare(&self, call: &ToolCall, intent: Option<&Intent>, hold: &Hold<'_>) {
-        let scope = intent.map(|intent| &intent.owned_scope);
-        let answer = Answer {
-            run: Run::Confined,
-            mode: hold.settings.mode,
-            network: hold.settings.network,
-            intent: intent.cloned(),
-            grants: hold.grants(scope, &self.guarded, &self.ports).clone(),
-            say: None,
+    /// Keeps what a command may change that is to run confined, for whoever runs it. Whoever runs every command is also told which one
+    /// runs as it is.
+    pub(super) fn prepare(&self, call: &ToolCall, intent: Option<&Intent>, hold: &Hold<'_>, confined: bool) {
+        if !confined && hold.key == call.call {
+            return;
+        }
+        let (run, grants) = if confined {
+            let scope = intent.map(|intent| &intent.owned_scope);
+            (Run::Confined, hold.grants(scope, &self.guarded, &self.ports).clone())
+        } else {
+            (Run::Plain, Grants::default())
         };
+        let settings = &hold.settings;
+        let answer = Answer { run, mode: settings.mode, network: settings.network, intent: intent.cloned(), grants, say: None };
         evidence::prepare(&call.session, &hold.key, hold.words.clone(), &answer, self.ports.clock.now(), &self.ports);
     }
 

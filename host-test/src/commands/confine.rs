@@ -148,8 +148,8 @@ fn decide(options: &Options) -> Result<Next, String> {
     let cannot =
         |why: &dyn std::fmt::Display| format!("the command does not run: the gate does not say what it may change: {why}");
     let root = workspace.canonicalize().map_err(|why| cannot(&format!("`{}`: {why}", workspace.display())))?;
-    if let Some(plan) = prepared(options, &root) {
-        return Ok(Next::Confined(plan));
+    if let Some(next) = prepared(options, &root) {
+        return Ok(next);
     }
     let answer = ask(options, &root, &here).map_err(|why| cannot(&why))?;
     if let Some(message) = answer.pointer("/error/message").and_then(Value::as_str) {
@@ -173,17 +173,19 @@ fn decide(options: &Options) -> Result<Next, String> {
 }
 
 /// What the gate said when it ruled on the call. Where that is not to be had, the gate is asked again.
-fn prepared(options: &Options, root: &Path) -> Option<Plan> {
+fn prepared(options: &Options, root: &Path) -> Option<Next> {
     let call = options.call.as_deref().filter(|_| !options.dry_run)?;
     let (home, state) = (options.home.as_deref(), options.state.as_deref());
     let prepared = Prepared::of(root, home, state, (&options.session, call), &options.command)?;
-    if prepared.answer.get("run").and_then(Value::as_str) != Some("confined") || Capability::of_this_system().is_none() {
-        return None;
+    match prepared.answer.get("run").and_then(Value::as_str) {
+        Some("confined") if !Capability::of_this_system().is_none() => {}
+        Some("plain") => return Some(Next::Plain),
+        _ => return None,
     }
     let plan = Plan::read(&prepared.answer, root)?;
     // In the sandbox of an agent program, or in a confined command, the state is closed.
     let _ = prepared.mark();
-    Some(plan)
+    Some(Next::Confined(plan))
 }
 
 /// What the gate says about the command.
