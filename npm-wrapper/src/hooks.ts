@@ -2,6 +2,7 @@ import * as os from 'node:os';
 import * as path from 'node:path';
 import type { Command, Ending, Input, Order } from '../generated/interfaces/tollgate-hooks-engine.js';
 import type { ProgramAnswer } from './calls.js';
+import { canConfine } from './confining.js';
 import { type ErrorCode, TollgateError } from './error.js';
 import type { Guest } from './guest.js';
 import type { HookAnswer, HookApproval, HookRecord, HooksOptions } from './hook_types.js';
@@ -141,6 +142,7 @@ export class Hooks {
 
   /** @internal What the gate answers to a program's payload. */
   async respond(program: string, event: string | undefined, payload: Uint8Array): Promise<ProgramAnswer> {
+    this.greet();
     const progress = this.#guest.call(({ programs }) => programs.respond(program, event, payload));
     if (progress.tag === 'waiting') return this.#answer(progress.val);
     const { text: answer, refused } = progress.val;
@@ -167,7 +169,7 @@ export class Hooks {
       searchPath: folders.map(slashed),
       temporary: slashed(os.tmpdir()),
       runsPrompts: this.#options.runPrompt !== undefined,
-      confines: false,
+      confines: canConfine(folders),
     };
     this.#inputs.unshift({ tag: 'machine', val: machine });
     this.#drive();

@@ -28,6 +28,12 @@ pub struct Wiring {
     pub switches: &'static [(&'static str, bool)],
     /// What else it asks for before it runs a hook.
     pub trust: Option<Trust>,
+    /// The variable in `env` of its settings that names the program to which it gives every shell command, as one word. `init` sets it
+    /// to the path of the native `tollgate`, which then runs the commands confined.
+    pub shell_prefix: Option<&'static str>,
+    /// Whether it runs commands in a sandbox of its own, in which the gate's state is closed: then nobody can tell that a command ran
+    /// confined.
+    pub sandboxes: bool,
     /// Where its MCP servers are listed.
     pub servers: Option<Place>,
     /// What a person has to do besides.
