@@ -47,7 +47,7 @@ impl Range {
         let status = Command::new("cc").arg("-O1").arg("-o").arg(&breakout).arg(data("breakout.c")).status().unwrap();
         assert!(status.success(), "breakout.c does not compile");
         let victim = world.plain("sh", &["-c", "exec 9<>src/billing/pay.ts; exec sleep 100000"]).spawn().unwrap();
-        let socket = format!("tollgate-attack-{}", std::process::id());
+        let socket = format!("tollgate-attack-{}", world.top.file_name().unwrap().to_string_lossy());
         listen(&socket);
         Self { world, breakout, victim, socket }
     }

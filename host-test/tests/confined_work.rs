@@ -74,7 +74,7 @@ fn a_work_tree_elsewhere() {
         |words: &[&str]| assert!(world.plain("git", words).current_dir(&world.top).status().unwrap().success(), "{words:?}");
     run(&["clone", "-q", "ws", repository.to_str().unwrap()]);
     fs::remove_dir_all(world.ws().join(".git")).unwrap();
-    run(&["-C", repository.to_str().unwrap(), "worktree", "add", "-q", "--no-checkout", "--orphan", "-b", "tree", "../tree"]);
+    run(&["-C", repository.to_str().unwrap(), "worktree", "add", "-q", "--no-checkout", "-b", "tree", "../tree"]);
     fs::rename(world.top.join("outside/tree/.git"), world.ws().join(".git")).unwrap();
     run(&["-C", repository.to_str().unwrap(), "worktree", "repair", world.ws().to_str().unwrap()]);
     works(&world, "echo x > src/auth/new.ts; make -s -f /dev/null 2>/dev/null; git add src/auth/new.ts && git commit -qm tree");
@@ -189,6 +189,8 @@ fn faults() {
     }
     // A scope that does not exist yet: its folder is made, nothing else.
     let world = World::new("'src/new/deep/**', 'gen/x.txt'");
+    // A first command makes what the gate itself keeps.
+    works(&world, "true");
     let before = world.elsewhere(&["ws/src/new", "ws/gen"]);
     works(&world, "make -s -f /dev/null 2>/dev/null; echo x > src/new/deep/x && echo x > gen/x.txt");
     let (success, _) = world.run("make -s -f /dev/null 2>/dev/null; echo x > src/new/y");
@@ -198,6 +200,7 @@ fn faults() {
     // A scope that is a link leads elsewhere, and is judged there.
     let world = World::new("'linked/**'");
     symlink("../outside", world.ws().join("linked")).unwrap();
+    works(&world, "true");
     let before = world.elsewhere(&[]);
     assert!(!world.run("echo x > linked/file.txt").0);
     assert_eq!(differences(&before, &world.elsewhere(&[])), [] as [String; 0]);
