@@ -14,6 +14,7 @@
 //! | `rulings/` | how a session's latest calls ended, those that were denied included |
 //! | `scratch/` | what a session made in temporary folders |
 //! | `confined/`, `unconfined/` | which calls under way run confined, and which sessions know that theirs do not |
+//! | `restoring/` | which changes the gate is taking back by itself |
 //! | `good/` | the last intents, settings and hooks that could be used |
 //! | `notes/` | an index of the notes |
 //! | `program.json` | the digest of Tollgate's own program, by which a copy is known |

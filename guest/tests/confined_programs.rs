@@ -10,6 +10,7 @@ use tollgate_guest::confine::evidence;
 use tollgate_guest::engine::{Ending, Input, Machine, Order};
 use tollgate_guest::exchange::{Exchanges, Progress, Reply};
 use tollgate_guest::gate::Gate;
+use tollgate_guest::operations::perform;
 use tollgate_guest::ports::memory::Memory;
 
 const UNREAD: &str = "python3 src/auth/make.py";
@@ -151,7 +152,18 @@ fn changes_beside_the_scope_are_taken_back() {
     let commands = place.exchanges.step(&mut place.gate, 0, &[]).commands;
     let [command] = commands.as_slice() else { panic!("{commands:?}") };
     let Order::Run { argv, .. } = &command.order else { panic!("{command:?}") };
-    assert_eq!((&*argv[0], &*argv[1], &*argv[2], &*argv[4]), ("/opt/bin/tollgate", "trace", "revert", "--yes"));
+    assert_eq!((&*argv[0], &*argv[1], &*argv[2], &*argv[4]), ("/opt/bin/tollgate", "trace", "revert", "--restoring"));
+    // Only this change may be taken back without a person, and only once.
+    let ask = |line: Value| -> Value {
+        serde_json::from_str(&perform(&mut Gate::new(place.world.ports()), line.to_string().as_bytes())).unwrap()
+    };
+    let plan = |entry: &str| ask(json!({"op": "revert", "step": "plan", "entry": entry, "restoring": true}));
+    let entered = ask(json!({"op": "trace"}))["entries"].as_array().unwrap().clone();
+    for other in entered.iter().map(|entry| entry["id"].as_str().unwrap()).filter(|id| *id != argv[3]).chain(["nonsense"]) {
+        assert_eq!(plan(other)["error"]["code"], "needs_person", "{other}");
+    }
+    assert_eq!(plan(&argv[3])["path"], "docs/other.md");
+    assert_eq!(plan(&argv[3])["error"]["code"], "needs_person");
     let ending = Ending::Exited { code: Some(2), stdout: String::new(), stderr: "it is gone\n".to_owned(), truncated: false };
     let commands = place.step(Input::Ended { command: command.id, ending });
     let reply = commands.iter().find_map(|command| match &command.order {

@@ -313,7 +313,7 @@ fn siblings_are_put_back() {
         let words = [
             "trace",
             "revert",
-            "--yes",
+            "--restoring",
             id.as_str().unwrap(),
             "--workspace",
             ws.to_str().unwrap(),

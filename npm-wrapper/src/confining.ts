@@ -10,21 +10,27 @@ const MAX_MS = 2_000;
 
 const NAME = process.platform === 'win32' ? 'tollgate.exe' : 'tollgate';
 
-let known: boolean | undefined;
+let known: { program: string | undefined } | undefined;
 
 /**
  * Whether commands can be confined here: Node itself cannot restrict a process, the native `tollgate` can, where it is installed and the
  * system lets it. Asked once, because the answer does not change.
  */
 export function canConfine(folders: readonly string[]): boolean {
-  known ??= ask(folders);
-  return known;
+  return confinerOf(folders) !== undefined;
 }
 
-function ask(folders: readonly string[]): boolean {
-  const native = folders.map((folder) => path.join(folder, NAME)).find(isNative);
-  if (native === undefined) return false;
-  return spawnSync(native, ['confine', '--check'], { stdio: 'ignore', timeout: MAX_MS, windowsHide: true }).status === 0;
+/** The native program that confines commands, in one of these folders; none where it is not there or the system does not let it. */
+export function confinerOf(folders: readonly string[]): string | undefined {
+  known ??= { program: ask(folders) };
+  return known.program;
+}
+
+function ask(folders: readonly string[]): string | undefined {
+  const native = folders.filter((folder) => path.isAbsolute(folder)).map((folder) => path.join(folder, NAME)).find(isNative);
+  if (native === undefined) return undefined;
+  const { status } = spawnSync(native, ['confine', '--check'], { stdio: 'ignore', timeout: MAX_MS, windowsHide: true });
+  return status === 0 ? native : undefined;
 }
 
 function isNative(file: string): boolean {

@@ -45,10 +45,14 @@ impl Confiner {
 
     /// Whether a program that settings name runs commands confined here.
     pub fn is(&self, path: &str, ports: &Ports) -> bool {
-        let is_named = path.starts_with('/') || path.get(1..2) == Some(":");
-        let is_named = is_named && path.rsplit(['/', '\\']).next().is_some_and(|name| NAMES.contains(&name));
-        self.can && is_named && ports.workspace.inspect(&[Question::project(path)]).first().is_some_and(is_native)
+        self.can && is_confiner_name(path) && ports.workspace.inspect(&[Question::project(path)]).first().is_some_and(is_native)
     }
+}
+
+/// Whether a path may be the program's, by what it is called.
+pub fn is_confiner_name(path: &str) -> bool {
+    let is_absolute = path.starts_with('/') || path.get(1..2) == Some(":");
+    is_absolute && path.rsplit(['/', '\\']).next().is_some_and(|name| NAMES.contains(&name))
 }
 
 /// Whether a file is the native program, and none of the workspace's.

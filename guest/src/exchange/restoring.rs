@@ -1,17 +1,14 @@
 //! Changes beside a scope that are taken back once the confined command that made them has ended.
 //!
-//! The program that confined the command takes them back: `tollgate trace revert ENTRY --yes`, one after the other. What could not be taken
-//! back is told; the ledger has it as FAIL.
+//! The program that confined the command takes them back: `tollgate trace revert ENTRY --restoring`, one after the other, each with a
+//! [permit](permit) that stands for the person who is asked elsewhere. What could not be taken back is told; the ledger has it as FAIL.
 
-use crate::confine::wrapping;
+use crate::confine::{permit, wrapping};
 use crate::engine::{Command, Ending, Input, Order, Surroundings};
 use crate::gate::Gate;
 
 /// How long it may take altogether.
 const TOTAL_MS: u64 = 10_000;
-
-/// No more are taken back by themselves.
-const MAX_ENTRIES: usize = 50;
 
 /// What the program finds the user's folders by.
 const VARIABLES: [&str; 7] = ["HOME", "PATH", "XDG_STATE_HOME", "USERPROFILE", "APPDATA", "LOCALAPPDATA", "SystemRoot"];
@@ -26,6 +23,8 @@ pub(super) struct Restoring {
     left: Vec<String>,
     /// The one under way, and the command that does it.
     under_way: Option<(u64, String)>,
+    /// All of them; what is left of their permits ends with this.
+    permitted: Vec<String>,
     until: Option<u64>,
     /// What is told about those that could not be taken back.
     faults: Vec<String>,
@@ -38,10 +37,14 @@ impl Restoring {
             return None;
         }
         let program = gate.confiner().unwrap_or(wrapping::PROGRAM).to_owned();
-        let faults =
-            entries.split_off(entries.len().min(MAX_ENTRIES)).iter().map(|entry| fault(entry, "there are too many")).collect();
+        let faults = entries
+            .split_off(entries.len().min(permit::MAX_ENTRIES))
+            .iter()
+            .map(|entry| fault(entry, "there are too many"))
+            .collect();
+        let permitted = entries.clone();
         entries.reverse();
-        Some(Self { program, left: entries, under_way: None, until: None, faults })
+        Some(Self { program, left: entries, under_way: None, permitted, until: None, faults })
     }
 
     /// Takes in how a command ended.
@@ -75,7 +78,11 @@ impl Restoring {
             commands.push(Command { id, order: self.order(&entry) });
             self.under_way = Some((id, entry));
         }
-        self.under_way.is_none()
+        let is_done = self.under_way.is_none();
+        if is_done {
+            self.permitted.drain(..).for_each(|entry| permit::withdraw(&entry, gate.ports()));
+        }
+        is_done
     }
 
     /// When to go on though nothing happened.
@@ -89,7 +96,7 @@ impl Restoring {
     }
 
     fn order(&self, entry: &str) -> Order {
-        let argv = [self.program.as_str(), "trace", "revert", entry, "--yes"].map(str::to_owned).to_vec();
+        let argv = [self.program.as_str(), "trace", "revert", entry, "--restoring"].map(str::to_owned).to_vec();
         let inherit = VARIABLES.map(str::to_owned).to_vec();
         let surroundings = Surroundings { inherit, output_bytes: MAX_OUTPUT, ..Surroundings::default() };
         Order::Run { argv, stdin: String::new(), copy: None, surroundings }

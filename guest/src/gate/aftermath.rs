@@ -6,6 +6,7 @@ use super::settle::{Outcome, Work, claimed};
 use super::unrecorded::Ground;
 use crate::call::{self, ToolCall};
 use crate::confine::evidence::{self, Evidence};
+use crate::confine::permit;
 use crate::confine::refusal::{advice, tells_of_refusal};
 use crate::intents::file::{self, Governance};
 use crate::ledger::entry::{Entry, ScopeValidation};
@@ -28,7 +29,7 @@ impl Gate {
     }
 
     /// The changes of a confined command that are to be taken back: those out of scope in folders that had to be opened further than
-    /// the scope goes. Elsewhere the command could change nothing, so what changed there is somebody else's.
+    /// the scope goes. Elsewhere the command could change nothing, so what changed there is somebody else's. No person is needed for them.
     pub(super) fn changes_to_restore(&mut self, work: &Work<'_>, entries: &[Entry]) -> Vec<String> {
         let Some(evidence) = work.pending.confined.then(|| self.evidence(work.call)).flatten() else { return Vec::new() };
         let config = self.config.last();
@@ -37,7 +38,9 @@ impl Gate {
         }
         let is_stray = |entry: &&Entry| entry.scope_validation == ScopeValidation::Fail;
         let is_reached = |entry: &&Entry| entry.path().is_some_and(|path| evidence.reaches(path));
-        entries.iter().filter(is_stray).filter(is_reached).map(|entry| entry.id.clone()).collect()
+        let ids: Vec<String> = entries.iter().filter(is_stray).filter(is_reached).map(|entry| entry.id.clone()).collect();
+        ids.iter().take(permit::MAX_ENTRIES).for_each(|id| permit::give(id, &self.ports));
+        ids
     }
 
     /// What to enter and say about a command that had to run confined and did not.

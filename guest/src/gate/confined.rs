@@ -98,7 +98,8 @@ impl Hold<'_> {
 
 /// What stands for a call in the evidence: where its program gives commands to a program of the settings, the command alone is known there.
 pub(super) fn evidence_key(call: &ToolCall, command: Option<&ShellCommand>) -> String {
-    let has_prefix = call.host.as_deref().and_then(programs::named).and_then(|program| program.wiring.as_ref()?.shell_prefix);
+    let has_prefix =
+        call.host.as_deref().and_then(programs::named).and_then(|program| program.wiring.as_ref()?.shell_prefix.as_ref());
     match (has_prefix, command) {
         (Some(_), Some(ShellCommand::Text { command, .. })) => evidence::key_of_command(command),
         _ => call.call.clone(),
@@ -154,8 +155,8 @@ impl Gate {
     pub(crate) fn has_shell_prefix(&self, program: &Program) -> bool {
         const MAX_BYTES: u64 = 1 << 20;
         let Some(wiring) = &program.wiring else { return false };
-        let Some(variable) = wiring.shell_prefix else { return false };
-        let pointer = format!("/env/{variable}");
+        let Some(prefix) = &wiring.shell_prefix else { return false };
+        let pointer = format!("/env/{}", prefix.variable);
         let named = wiring.settings.iter().filter(|settings| settings.holds == Holds::Hooks).filter_map(|settings| {
             let (root, path) = match settings.place {
                 Place::Workspace(path) => (Root::Project, path),

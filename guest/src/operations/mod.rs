@@ -72,6 +72,10 @@ enum Fault {
     NotDone(String),
     #[error("only a person may do that, and this line comes from below {0}; nothing was changed")]
     NeedsPerson(String),
+    #[error(
+        "the gate has not decided to take the change of entry `{0}` back; nothing was changed. A person can run `tollgate trace revert {0}` in a terminal"
+    )]
+    NotPermitted(String),
     #[error(transparent)]
     NotReverted(#[from] crate::ledger::revert::RevertFault),
 }
@@ -88,7 +92,7 @@ impl Fault {
             Self::Workspace(_) => "workspace_fault",
             Self::UnknownHook { .. } => "unknown_hook",
             Self::NotDone(_) => "not_done",
-            Self::NeedsPerson(_) => "needs_person",
+            Self::NeedsPerson(_) | Self::NotPermitted(_) => "needs_person",
             Self::NotReverted(_) => "not_reverted",
         }
     }
@@ -151,6 +155,7 @@ const FIELDS: &[Field] = &[
     ("format", "a string", Value::is_string),
     ("expect", "a string", Value::is_string),
     ("more", "true or false", Value::is_boolean),
+    ("restoring", "true or false", Value::is_boolean),
     ("step", "a string", Value::is_string),
     ("entry", "a string", Value::is_string),
     ("findings", "a list", Value::is_array),
