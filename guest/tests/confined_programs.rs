@@ -112,11 +112,18 @@ fn claude_code_runs_commands_through_its_settings() {
         reply.refused.is_some()
     };
     assert!(asks(&mut place, "c1"));
+    // Which settings of the user's it reads is not known here: a variable can name others.
     place.world.write_home(".claude/settings.json", named("/opt/bin/tollgate"));
-    assert!(!asks(&mut place, "c2"));
+    assert!(asks(&mut place, "c2"));
+    place.world.write(".claude/settings.json", named("/opt/bin/tollgate"));
+    assert!(!asks(&mut place, "c3"));
     for other in ["/usr/bin/env", "/workspace/tollgate", "tollgate", ""] {
         place.world.write(".claude/settings.local.json", named(other));
-        assert!(asks(&mut place, "c3"), "{other}");
+        assert!(asks(&mut place, "c4"), "{other}");
+    }
+    for (text, expected) in [("{ // mine\n}", false), ("{", true)] {
+        place.world.write(".claude/settings.local.json", text);
+        assert_eq!(asks(&mut place, "c5"), expected, "{text}");
     }
 }
 

@@ -266,7 +266,7 @@ fn commands_are_wrapped() {
     let text = place.ask(&json!({"op": "wrap", "session": "s", "call": "c", "command": "echo 'a b'"}));
     assert_eq!(text["command"], r"tollgate confine --session s --call c -- bash -c 'echo '\''a b'\'''");
     let words = place
-        .ask(&json!({"op": "wrap", "session": "s", "call": "c", "command": ["bash", "-lc", "ls"], "program": "/x/tollgate"}));
+        .ask(&json!({"op": "wrap", "session": "s", "call": "c", "command": ["bash", "-lc", "ls"], "confiner": "/x/tollgate"}));
     assert_eq!(words["command"], json!(["/x/tollgate", "confine", "--session", "s", "--call", "c", "--", "bash", "-lc", "ls"]));
     // What is wrapped means what it means without.
     let wrapped = text["command"].as_str().unwrap().replace("echo", "rm README.md; echo");

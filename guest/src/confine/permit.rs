@@ -10,7 +10,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::json;
-use crate::ports::{Expectation, Ports};
+use crate::ports::{Expectation, Ports, Timestamp};
 use crate::state;
 
 /// No more changes of one call are taken back without a person.
@@ -33,8 +33,8 @@ fn path(entry: &str) -> String {
 }
 
 /// Lets the change of an entry be taken back without a person.
-pub fn give(entry: &str, ports: &Ports) {
-    let permit = Permit { at: ports.clock.now().0 };
+pub fn give(entry: &str, now: Timestamp, ports: &Ports) {
+    let permit = Permit { at: now.0 };
     // Where it cannot be written, the change is not taken back, and that is told.
     let _ = state::replace(&path(entry), json::line(&permit).as_bytes(), Expectation::Anything, ports);
 }
@@ -63,11 +63,11 @@ mod tests {
         let world = Memory::new();
         let ports = world.ports();
         assert!(!take("a", &ports));
-        give("a", &ports);
+        give("a", ports.clock.now(), &ports);
         assert!(!take("b", &ports));
         assert!(take("a", &ports));
         assert!(!take("a", &ports));
-        give("a", &ports);
+        give("a", ports.clock.now(), &ports);
         withdraw("a", &ports);
         assert!(!take("a", &ports));
         for (at, counts) in [("{}", false), ("{\"at\":0}", false), ("{\"at\":99999999999999999}", false)] {

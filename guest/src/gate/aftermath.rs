@@ -39,7 +39,7 @@ impl Gate {
         let is_stray = |entry: &&Entry| entry.scope_validation == ScopeValidation::Fail;
         let is_reached = |entry: &&Entry| entry.path().is_some_and(|path| evidence.reaches(path));
         let ids: Vec<String> = entries.iter().filter(is_stray).filter(is_reached).map(|entry| entry.id.clone()).collect();
-        ids.iter().take(permit::MAX_ENTRIES).for_each(|id| permit::give(id, &self.ports));
+        ids.iter().take(permit::MAX_ENTRIES).for_each(|id| permit::give(id, work.now, &self.ports));
         ids
     }
 

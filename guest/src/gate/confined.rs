@@ -21,6 +21,7 @@ use crate::programs::wiring::{Holds, Place};
 use crate::programs::{self, Program};
 use crate::ruling::{Code, Ruling};
 use crate::state;
+use crate::wiring::document::Document;
 use serde_json::Value;
 
 /// How the kernel would hold a command.
@@ -164,8 +165,9 @@ impl Gate {
                 Place::Own { .. } => return None,
             };
             let text = self.ports.workspace.read(root, path, MAX_BYTES).ok()?;
-            let settings: Value = serde_json::from_slice(&text).ok()?;
-            settings.pointer(&pointer).map(|value| value.as_str().unwrap_or_default().to_owned())
+            // What cannot be read may say otherwise.
+            let Ok(settings) = Document::parse(&String::from_utf8_lossy(&text)) else { return Some(String::new()) };
+            settings.value().pointer(&pointer).map(|value| value.as_str().unwrap_or_default().to_owned())
         });
         let named: Vec<String> = named.collect();
         !named.is_empty() && named.iter().all(|path| self.confiner.is(path, &self.ports))

@@ -3,7 +3,7 @@
 //! | op | answer |
 //! | --- | --- |
 //! | `grants` `{session, call?, command?, cwd?, confinable?, why?}` | `{run, mode, network, intent, grants, env, notes, say}` |
-//! | `wrap` `{session, call, command, shell?, program?}` | `{"command":…}`: a text for a text, words for words |
+//! | `wrap` `{session, call, command, shell?, confiner?}` | `{"command":…}`: a text for a text, words for words |
 //!
 //! `confinable` says what the system can hold a command to: `true` for files and whole folders, `"exceptions"` for folders with
 //! exceptions too, `false` for nothing, and then `why` says why. `run` says what the host does: `confined`, `plain` or `refused`. A grant is
@@ -34,7 +34,7 @@ struct ToWrap {
     session: String,
     call: String,
     shell: Option<String>,
-    program: Option<String>,
+    confiner: Option<String>,
 }
 
 /// What the field `confinable` says.
@@ -59,7 +59,7 @@ pub(super) fn answer(gate: &mut Gate, op: &str, mut fields: Map<String, Value>) 
     if op == "wrap" {
         let asked: ToWrap = read(op, &["session", "call"], fields)?;
         let wrapping = Wrapping {
-            program: asked.program.as_deref().unwrap_or(wrapping::PROGRAM),
+            program: asked.confiner.as_deref().unwrap_or(wrapping::PROGRAM),
             shell: asked.shell.as_deref().unwrap_or(wrapping::SHELL),
             session: &asked.session,
             call: &asked.call,

@@ -165,7 +165,7 @@ const FIELDS: &[Field] = &[
     ("digest", "a string", Value::is_string),
     ("hook", "an object", Value::is_object),
     ("output", "a string", Value::is_string),
-    ("program", "a string", Value::is_string),
+    ("confiner", "a string", Value::is_string),
     ("shell", "a string", Value::is_string),
     ("why", "a string", Value::is_string),
     ("now_ms", "a whole number", Value::is_u64),
