@@ -69,9 +69,13 @@ fn build(house: &Path, out: &Path) -> Result<PathBuf> {
     let mut cargo = Command::new(env::var_os("CARGO").context("cargo sets CARGO")?);
     cargo
         .current_dir(house)
-        .args(["build", "--locked", "--package", "tollgate-guest", "--profile", "component", "--target", "wasm32-wasip2"])
+        // As a component alone: beside a library for Rust, cargo would leave link-time optimisation out.
+        .args(["rustc", "--locked", "--package", "tollgate-guest", "--lib", "--crate-type", "cdylib"])
+        .args(["--profile", "component", "--target", "wasm32-wasip2"])
         .arg("--target-dir")
         .arg(&target)
+        // A profile for one package forgets what the profile says about names.
+        .args(["--", "-C", "strip=symbols"])
         .env("CARGO_ENCODED_RUSTFLAGS", flags.join("\u{1f}"));
     // Whatever wraps the outer compiler (clippy, coverage) is not meant for the guest.
     for name in [

@@ -35,6 +35,6 @@ export function atTerminal([program, ...words], { cwd, env, typed = 'y\ny\n', te
 
 /** The same with no terminal. */
 export function withoutTerminal(command, { cwd, env }) {
-  const { status, stdout, stderr } = spawnSync('setsid', ['--wait', ...command], { cwd, env, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
+  const { status, stdout, stderr } = spawnSync('/usr/bin/setsid', ['--wait', ...command], { cwd, env, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
   return { status, stdout, stderr };
 }

@@ -15,6 +15,7 @@ use crate::hooks::event::Event as HookEvent;
 use crate::programs::own_tools::{self, OwnCall};
 use crate::programs::{self, Act, Answer, Call, Ending, Event, Limit, Moment, Program, Speech, cut};
 use crate::ruling::{Ruling, Verdict};
+use crate::wiring::condition::Condition;
 
 /// What an exchange waits for.
 pub(super) enum Stage {
@@ -43,14 +44,17 @@ pub(super) struct Asked {
     pub(super) told: Vec<String>,
     /// What the model is told with the next prompt, because now it cannot be told anything.
     pub(super) kept: Vec<String>,
+    /// What the person should know, at the beginning of a session.
+    pub(super) for_person: String,
     /// It follows from another event, and nobody waits for the answer.
     pub(super) is_implied: bool,
 }
 
 impl Asked {
     pub(super) fn new(program: &'static Program, speech: &'static Speech, event: Event, number: u64) -> Self {
-        let (restore, told, kept) = (Vec::new(), Vec::new(), Vec::new());
-        Self { number, program, speech, event, stage: Stage::Queue, ruling: None, restore, told, kept, is_implied: false }
+        let (restore, told, kept, for_person) = (Vec::new(), Vec::new(), Vec::new(), String::new());
+        let (stage, ruling, is_implied) = (Stage::Queue, None, false);
+        Self { number, program, speech, event, stage, ruling, restore, told, kept, for_person, is_implied }
     }
 
     /// Whether an earlier exchange has to end first, so that hooks hear of what happens in a session in its order.
@@ -80,6 +84,10 @@ impl Asked {
                     self.stage = Stage::Restore(restoring);
                     return None;
                 }
+            }
+            Moment::SessionStart if self.speech.person.is_some() => {
+                let Condition { faults, notes, .. } = Condition::of(gate);
+                self.for_person = faults.into_iter().chain(notes).collect::<Vec<_>>().join("\n");
             }
             _ => {}
         }

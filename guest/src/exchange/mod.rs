@@ -18,7 +18,7 @@ pub mod place;
 mod restoring;
 mod wording;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use self::asked::{Asked, Stage};
 use self::memory::{Course, Memory};
@@ -129,7 +129,7 @@ impl Exchanges {
             self.memory.withdraw(session, &call.id);
         }
         self.memory.keep(session, std::mem::take(&mut asked.kept));
-        worded(asked.speech, &asked.event, answer)
+        worded_for_person(asked.speech, &asked.event, answer, &asked.for_person)
     }
 
     /// The answer to a payload on which an earlier instance failed.
@@ -365,4 +365,16 @@ fn worded(speech: &Speech, event: &Event, answer: Answer) -> Reply {
     };
     let text = (speech.answer)(event, answer).map_or_else(|| speech.silence.to_owned(), |answer| answer.to_string());
     Reply { text, refused }
+}
+
+/// An answer with what the person should know beside it, where the program shows it to them.
+fn worded_for_person(speech: &Speech, event: &Event, answer: Answer, known: &str) -> Reply {
+    let Some(field) = speech.person.filter(|_| !known.is_empty()) else { return worded(speech, event, answer) };
+    let said = (speech.answer)(event, answer).or_else(|| serde_json::from_str(speech.silence).ok());
+    let mut fields = match said {
+        Some(Value::Object(fields)) => fields,
+        _ => Map::new(),
+    };
+    fields.insert(field.to_owned(), format!("Tollgate: {known}").into());
+    Reply { text: Value::Object(fields).to_string(), refused: None }
 }

@@ -7,7 +7,7 @@
 //! | --- | --- |
 //! | `programs` | `{"programs":[{name, title, names, wired}],"variables":[…]}`: the programs there are, by the names that options take, and the variables that `place` should tell |
 //! | `files` `{place, programs?}` or `{place, receipt, others?}` | `{files, folders:[{path, endings}], signs, commands}`: what to look at before `plan`, `examine` and `judge`, or before `undo` |
-//! | `plan` `{place, seen, run_as, confiner?, programs?, scope?, receipt?, others?}` | `{programs, changes, notes, problems:[{program, message}], receipt}`; `receipt` is null where there is nothing to keep |
+//! | `plan` `{place, seen, run_as?, confiner?, programs?, scope?, receipt?, others?}` | `{programs, changes, notes, problems:[{program, message}], receipt}`; `receipt` is null where there is nothing to keep |
 //! | `undo` `{place, seen, receipt, others?}` | `{steps:[{words, path, shown, change}], folders, notes}` |
 //! | `examine` `{place, seen, trial_folder}` | `{files:[{path, text}], trials:[{id, shell, words, stdin, folder, file, variables}]}`: what to write into the folder `trial_folder`, and what to run then |
 //! | `judge` `{place, seen, outcomes, digest}` | `{ok, workspace:{governed, open_intents}, faults, notes, hosts:[{host, title, state, tools, settings, command, remarks}]}` |

@@ -27,6 +27,7 @@ pub(super) static PROGRAM: Program = Program {
         asks: |event| !event.asks_nobody,
         rewrites: |event| event.call.as_ref().is_some_and(|call| UNASKED.contains(&call.tool.as_str())),
         silence: "",
+        person: Some("systemMessage"),
     }),
     wiring: Some(Wiring {
         form: Form::Nested,

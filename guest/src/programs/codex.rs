@@ -28,6 +28,7 @@ pub(super) static PROGRAM: Program = Program {
         asks: |_| false,
         rewrites: |_| true,
         silence: "",
+        person: Some("systemMessage"),
     }),
     wiring: Some(Wiring {
         form: Form::Nested,

@@ -29,6 +29,7 @@ pub(super) static PROGRAM: Program = Program {
         // VS Code takes other arguments only with an explicit *allow*, which skips its own question.
         rewrites: |event| !is_claude_codes(event.name),
         silence: "",
+        person: None,
     }),
     wiring: Some(Wiring {
         form: Form::Shells,

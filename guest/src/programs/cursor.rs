@@ -28,6 +28,7 @@ pub(super) static PROGRAM: Program = Program {
         asks: |_| false,
         rewrites: |event| event.call.as_ref().is_some_and(|call| call.tool == "Task"),
         silence: "{}",
+        person: None,
     }),
     wiring: Some(Wiring {
         form: Form::Flat,

@@ -24,6 +24,7 @@ pub(super) static PROGRAM: Program = Program {
         asks: |event| !event.asks_nobody,
         rewrites: |_| true,
         silence: r#"{"verdict":"allow","reason":""}"#,
+        person: Some("notice"),
     }),
     wiring: None,
     controls: &[],

@@ -30,6 +30,7 @@ pub(super) static PROGRAM: Program = Program {
         asks: |_| false,
         rewrites: |_| true,
         silence: "{}",
+        person: None,
     }),
     wiring: Some(Wiring {
         form: Form::Plugin(PLUGIN),

@@ -26,6 +26,7 @@ pub(super) static PROGRAM: Program = Program {
         asks: |_| false,
         rewrites: |_| false,
         silence: "",
+        person: Some("systemMessage"),
     }),
     wiring: Some(Wiring {
         form: Form::Nested,

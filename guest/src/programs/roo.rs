@@ -31,6 +31,7 @@ pub(super) static PROGRAM: Program = Program {
         asks: |_| true,
         rewrites: |_| true,
         silence: "{}",
+        person: None,
     }),
     wiring: None,
     controls: &[],

@@ -26,6 +26,9 @@ pub struct Speech {
     pub rewrites: fn(&Event) -> bool,
     /// What it reads where there is nothing to say.
     pub silence: &'static str,
+    /// The field of an answer that is shown to the person and not to the model, at the beginning of a session; none where there is no
+    /// such field.
+    pub person: Option<&'static str>,
 }
 
 impl Speech {
