@@ -93,7 +93,7 @@ function init(opened: Opened, values: Values): boolean {
   }
   receipts.keep(plan.receipt, plan.changes);
   // Another gate: this one has not seen the folder that governs from now on.
-  if (plan.changes.length > 0) person.record(plan.changes.map(({ shown }) => shown), opened.again());
+  if (plan.changes.length > 0) person.record(plan.changes.map(({ shown }) => shown), opened.reopen());
   tell(opened, plan);
   if (plan.problems.length > 0) throw new Stop(`not everything was set up: ${plan.problems.map(({ message }) => message).join('; ')}`);
   return true;

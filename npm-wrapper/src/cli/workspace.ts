@@ -17,7 +17,7 @@ export type Answer = Record<string, unknown>;
 export interface Opened {
   gate: Tollgate;
   /** Another gate of the same workspace, which has seen nothing yet. */
-  again(): Tollgate;
+  reopen(): Tollgate;
   /** The workspace, every link followed. */
   root: string;
   json: boolean;
@@ -88,10 +88,10 @@ function open(values: Record<string, string | boolean | undefined>, json: boolea
     if (level === 'warn' || level === 'error') say(`${level}: ${message}`);
   };
   try {
-    const again = () => createTollgate({ workspace, home, state, log });
-    const gate = again();
+    const reopen = () => createTollgate({ workspace, home, state, log });
+    const gate = reopen();
     if (home !== undefined && !fs.existsSync(home)) say(`warn: there is no folder \`${home}\`, so --home adds nothing`);
-    return { gate, again, root: gate.workspace, json, screen: screenOn(process.stdout, json) };
+    return { gate, reopen, root: gate.workspace, json, screen: screenOn(process.stdout, json) };
   } catch (error) {
     if (error instanceof TollgateError && error.code === 'workspace_missing') throw new Stop(`${error.message} with --workspace`);
     throw error;
