@@ -14,6 +14,7 @@
 //!   "record": {"failed": true, "rejected": false},
 //!   "augment": {"sources": ["notes"]},
 //!   "hooks": {"timeout": 30000},
+//!   "confine": {"mode": "always", "writable": ["generated/**"]},
 //!   "secretPatterns": ["ACME-[0-9]{6}"]
 //! }
 //! ```
@@ -27,10 +28,13 @@
 //! | `select` | which intent a session works for that has selected none: `explicit` (none), or `single` (the only one that is open) |
 //! | `record` | whether calls that failed, and calls that the gate rejected, are entered in the ledger |
 //! | `hooks` | limits of hooks, see [`HookSettings`] |
+//! | `confine` | how shell commands are held to the scope by the kernel, see [`confine`] |
 //! | `secretPatterns` | what is hidden, besides common secrets, in everything the gate says and writes down |
 //! | `augment` | who is asked about the concepts that a call names, see [`settings`](crate::augment::settings) |
 //!
 //! `on_fault` and `unattended` are the user's alone and do not count here. Other keys are left to others. A file that cannot be used leaves the last good settings in force.
+
+pub mod confine;
 
 use std::rc::Rc;
 
@@ -129,6 +133,8 @@ pub struct Config {
     pub hooks: HookSettings,
     /// What is hidden besides common secrets.
     pub secrets: Rc<[Pattern]>,
+    /// How commands are confined, as far as a workspace can say.
+    pub confine: confine::Written,
     /// What they say that only the user's own can say.
     oversteps: Option<&'static str>,
 }
@@ -146,6 +152,7 @@ impl Default for Config {
             augment: Settings::default(),
             hooks: HookSettings::default(),
             secrets: Rc::default(),
+            confine: confine::Written::default(),
             oversteps: None,
         }
     }
@@ -187,6 +194,7 @@ struct Written {
     record: WrittenRecord,
     augment: Option<Value>,
     hooks: Option<Value>,
+    confine: Option<Value>,
     #[serde(default, rename = "secretPatterns")]
     secret_patterns: Value,
     on_fault: Option<Value>,
@@ -254,6 +262,9 @@ impl Config {
         if let Some(hooks) = &written.hooks {
             config.hooks = HookSettings::parse(hooks).map_err(ConfigFault::Other)?;
         }
+        if let Some(confine) = &written.confine {
+            config.confine = confine::Written::parse(confine).map_err(ConfigFault::Other)?;
+        }
         config.secrets = settings::patterns(&written.secret_patterns).map_err(ConfigFault::Other)?.into();
         let mut patterns = 0;
         for (tool, written) in written.tools {
@@ -308,6 +319,11 @@ impl Cache {
             Ok(config) => {
                 if let Some(key) = config.oversteps {
                     ports.warn(&format!("`{key}` in `{PATH}` does not count: only `~/{PATH}`, the user's own, can say it"));
+                }
+                if let Some(path) = config.confine.outside().next() {
+                    ports.warn(&format!(
+                        "`{path}` in `confine.writable` of `{PATH}` does not count: it lies outside the workspace, and only `~/{PATH}`, the user's own, can name it"
+                    ));
                 }
                 self.put_in_force(config, ports);
                 state::keep_good(COPY, text.as_deref().unwrap_or_default(), ports);

@@ -1,7 +1,9 @@
 //! The gate: rules on calls, settles them, and keeps who works for what.
 
 mod adopting;
+mod aftermath;
 mod check;
+mod confined;
 mod entering;
 mod events;
 mod guard;
@@ -20,7 +22,9 @@ use serde_json::Value;
 
 use crate::augment::{Directions, Finding, Knowledge, Listing, Plan};
 use crate::call::{self, ToolCall};
+use crate::config::confine::UserSettings;
 use crate::config::{self, Config};
+use crate::confine::{Confiner, evidence};
 use crate::hooks::Hooks;
 use crate::hooks::event::Event;
 use crate::intents::context::{self, MOST_RECENT};
@@ -62,6 +66,10 @@ pub struct Gate {
     compared: Option<(u64, u64)>,
     /// What is the user's own and no agent's to change.
     guarded: Guarded,
+    /// What the user says about confinement.
+    user: UserSettings,
+    /// The program that runs commands confined, where this host can.
+    confiner: Confiner,
     /// Calls under way that could not be kept in the state.
     here: Vec<(String, Pending)>,
     /// What is to be said with the answer that is being made.
@@ -130,6 +138,8 @@ impl Gate {
             ledger_fault: None,
             compared: None,
             guarded: Guarded::default(),
+            user: UserSettings::default(),
+            confiner: Confiner::default(),
             here: Vec::new(),
             remarks: Vec::new(),
             owed: Vec::new(),
@@ -160,6 +170,7 @@ impl Gate {
             self.compare_late(Moment::Call);
         }
         lease::sweep(now, &self.ports);
+        evidence::sweep(now, &self.ports);
         rulings::sweep(&self.ports);
         checkpoint::begin(&self.ports);
         Ok(found)

@@ -89,16 +89,21 @@ enum Piece {
 impl Glob {
     /// Compiles a pattern.
     pub fn compile(pattern: &str) -> Result<Self, GlobFault> {
-        if pattern.len() > MAX_PATTERN_BYTES {
-            return Err(GlobFault::TooLong);
-        }
-        let alternatives = expand(pattern, 0)?.iter().map(|plain| names(plain)).collect::<Result<_, _>>()?;
+        let alternatives = Self::alternatives(pattern)?.iter().map(|plain| names(plain)).collect::<Result<_, _>>()?;
         Ok(Self { alternatives })
     }
 
     /// How many patterns without braces it stands for.
     pub fn size(&self) -> usize {
         self.alternatives.len()
+    }
+
+    /// The patterns without braces that a pattern stands for.
+    pub fn alternatives(pattern: &str) -> Result<Vec<String>, GlobFault> {
+        if pattern.len() > MAX_PATTERN_BYTES {
+            return Err(GlobFault::TooLong);
+        }
+        expand(pattern, 0)
     }
 
     /// Whether the pattern matches the whole path.

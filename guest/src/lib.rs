@@ -16,6 +16,7 @@
 //! | [`wiring`] | how agent programs are wired to the gate: what `tollgate init` writes, what `tollgate doctor` finds |
 //! | [`gate`] | the three questions: may it run, what happened, what is known |
 //! | [`person`] | what only a person may do, and who counts as one |
+//! | [`confine`] | what a command may change, for the kernel to hold it to |
 //! | [`ruling`] | the verdict, its code, its reason |
 //! | [`call`] | what a tool call means: tools and arguments become paths and what is done to them |
 //! | [`config`] | the workspace's own settings |
@@ -56,6 +57,7 @@ pub mod call;
 #[cfg(target_os = "wasi")]
 mod component;
 pub mod config;
+pub mod confine;
 pub mod digest;
 pub mod engine;
 pub mod exchange;

@@ -53,6 +53,10 @@ pub enum Code {
     InvalidArguments,
     /// A fault of the gate's own, so a person decides.
     GateFault,
+    /// What the command changes cannot be seen beforehand, and the kernel holds it to the intent's scope.
+    Confined,
+    /// The kernel would stop the command half-way.
+    NotConfinable,
 }
 
 impl Code {
@@ -76,6 +80,8 @@ impl Code {
             Self::InvalidPath => "invalid_path",
             Self::InvalidArguments => "invalid_arguments",
             Self::GateFault => "gate_fault",
+            Self::Confined => "confined",
+            Self::NotConfinable => "not_confinable",
         }
     }
 }
@@ -91,16 +97,18 @@ pub struct Ruling {
     pub reason: String,
     /// What the call would do.
     pub effects: Vec<Effect>,
+    /// Whether the command has to run confined.
+    pub confined: bool,
 }
 
 impl Ruling {
     /// A plain allow.
     pub fn allow(code: Code, effects: Vec<Effect>) -> Self {
-        Self { verdict: Verdict::Allow, code, reason: String::new(), effects }
+        Self { verdict: Verdict::Allow, code, reason: String::new(), effects, confined: false }
     }
 
     /// A refusal.
     pub fn deny(code: Code, reason: impl Into<String>, effects: Vec<Effect>) -> Self {
-        Self { verdict: Verdict::Deny, code, reason: reason.into(), effects }
+        Self { verdict: Verdict::Deny, code, reason: reason.into(), effects, confined: false }
     }
 }

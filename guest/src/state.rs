@@ -12,6 +12,9 @@
 //! | `late/` | calls that may go on after they have ended, and what they are compared with |
 //! | `told/` | what a session was last told about its intent |
 //! | `rulings/` | how a session's latest calls ended, those that were denied included |
+//! | `scratch/` | what a session made in temporary folders |
+//! | `confined/`, `unconfined/` | which calls under way run confined, and which sessions know that theirs do not |
+//! | `restoring/` | which changes the gate is taking back by itself |
 //! | `good/` | the last intents, settings and hooks that could be used |
 //! | `notes/` | an index of the notes |
 //! | `program.json` | the digest of Tollgate's own program, by which a copy is known |

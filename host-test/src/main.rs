@@ -6,7 +6,7 @@ mod commands;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, Parser, Subcommand};
 
 const EXIT_CODES: &str = "Exit codes: 0 done, 1 the answer is no, 2 it could not be done.";
 
@@ -38,6 +38,8 @@ enum Command {
     McpServe(commands::mcp_serve::Options),
     /// Answer one event of a host's hooks: its JSON on standard input, the answer on standard output
     Hook(commands::hook::Options),
+    /// Run a command that the kernel holds to what its session's intent owns
+    Confine(commands::confine::Options),
     /// Wire the hosts in use to the gate, or take that back
     Init(commands::init::Options),
     /// Prove that the hosts really ask the gate; exits with 1 if one does not
@@ -52,12 +54,20 @@ fn main() -> ExitCode {
     if let Some(options) = commands::hook::Options::plain(&words) {
         return commands::hook::run(&options);
     }
+    if let Some(options) = commands::confine::Options::plain(std::env::args_os()) {
+        return commands::confine::run(&options);
+    }
+    let is_command = |word: &str| Cli::command().find_subcommand(word).is_some();
+    if let Some(given) = commands::shell_prefix::given(&words, is_command) {
+        return commands::shell_prefix::run(&given);
+    }
     match Cli::parse().command {
         Command::Eval(options) => commands::eval::run(&options),
         Command::Augment(options) => commands::augment::run(&options),
         Command::Concepts(options) => commands::concepts::run(&options),
         Command::Hooks(options) => commands::hooks::run(&options),
         Command::Watch(options) => commands::watch::run(&options),
+        Command::Confine(options) => commands::confine::run(&options),
         Command::Hook(options) => commands::hook::run(&options),
         Command::Init(options) => commands::init::run(&options),
         Command::Doctor(options) => commands::doctor::run(&options),

@@ -308,3 +308,16 @@ fn eval_refuses_what_only_a_person_may_send_below_an_agent_program() {
         assert!(trusted.exists());
     }
 }
+
+/// What the gate takes back by itself is on a list of its own; the option that goes with it does not stand for a person.
+#[test]
+fn a_change_that_the_gate_does_not_take_back_needs_a_person() {
+    let place = Place::new();
+    let before = place.files();
+    let given = || place.given(&["trace", "revert", &place.entry, "--restoring"]);
+    for (code, out, err) in [given().without_terminal(), given().typed("y\n").at_terminal()] {
+        assert_eq!(code, 2, "{out}{err}");
+        assert!(format!("{out}{err}").contains("the gate has not decided to take the change"), "{out}{err}");
+    }
+    assert_eq!(place.files(), before);
+}

@@ -45,7 +45,7 @@ struct Run {
 fn machine(tollgate: &Path) -> tempfile::TempDir {
     let machine = tempfile::tempdir().unwrap();
     let top = machine.path().canonicalize().unwrap();
-    for folder in ["repo/.git", "repo/src", "other/.git", "home", "tools", "tmp"] {
+    for folder in ["repo/.git", "repo/src", "other/.git", "home", "tools", "native", "tmp"] {
         fs::create_dir_all(top.join(folder)).unwrap();
     }
     for (path, text) in [
@@ -64,6 +64,7 @@ fn machine(tollgate: &Path) -> tempfile::TempDir {
     fs::create_dir_all(top.join("home/.gemini")).unwrap();
     fs::write(top.join("home/.gemini/trustedFolders.json"), trusted).unwrap();
     symlink(tollgate, top.join("tools/tollgate")).unwrap();
+    symlink(env!("CARGO_BIN_EXE_tollgate"), top.join("native/tollgate")).unwrap();
     let search = std::env::var_os("PATH").unwrap();
     for name in ["node", "sh", "env"] {
         let found = std::env::split_paths(&search).map(|folder| folder.join(name)).find(|path| path.exists());
@@ -76,14 +77,16 @@ fn machine(tollgate: &Path) -> tempfile::TempDir {
 fn run(tollgate: &Path) -> Run {
     let machine = machine(tollgate);
     let top = machine.path().canonicalize().unwrap();
-    let bare = |text: &str| text.replace(top.to_str().unwrap(), "{top}");
+    // Each names the native program where it finds it.
+    let bare = |text: &str| text.replace(top.to_str().unwrap(), "{top}").replace("{top}/native/", "{top}/tools/");
     let mut run = Run { said: Vec::new(), files: Vec::new() };
+    let search = std::env::join_paths([top.join("tools"), top.join("native")]).unwrap();
     for (folder, words) in STEPS {
         let mut given = terminal::Given::new(&top.join("repo").join(folder), words);
         given.words[0] = top.join("tools/tollgate").display().to_string();
-        given = given.variable("HOME", top.join("home")).variable("PATH", top.join("tools")).variable("TMPDIR", top.join("tmp"));
+        given = given.variable("HOME", top.join("home")).variable("PATH", &search).variable("TMPDIR", top.join("tmp"));
         let (code, out, err) = if terminal::says_yes(words) { given.at_terminal() } else { given.without_terminal() };
-        run.said.push((words.to_vec(), code, without_trial_folders(&bare(&out)), bare(&err)));
+        run.said.push((words.to_vec(), code, without_confinement(&without_trial_folders(&bare(&out))), bare(&err)));
         run.files.push(files(&top, &bare));
     }
     run
@@ -95,6 +98,26 @@ fn without_trial_folders(text: &str) -> String {
     let first = pieces.next().unwrap_or_default().to_owned();
     let is_name = |character: char| character.is_ascii_alphanumeric() || character == '_' || character == '-';
     pieces.fold(first, |text, piece| format!("{text}tollgate-doctor{}", piece.trim_start_matches(is_name)))
+}
+
+/// Only the native program can try whether commands are held.
+fn without_confinement(text: &str) -> String {
+    let line = |line: &str| match serde_json::from_str::<serde_json::Value>(line) {
+        Ok(mut judged) if judged.get("version").is_some() => {
+            judged.as_object_mut().unwrap().remove("confinement");
+            judged.to_string()
+        }
+        _ => line.to_owned(),
+    };
+    let lines = text.lines().filter(|line| !line.starts_with("confinement: ")).map(line);
+    lines.flat_map(|line| [line, "\n".to_owned()]).collect()
+}
+
+/// A digest of a file that names the machine's own path differs with it.
+fn without_digests(text: &str) -> String {
+    let mut pieces = text.split("sha256:");
+    let first = pieces.next().unwrap_or_default().to_owned();
+    pieces.fold(first, |text, piece| format!("{text}sha256:{}", piece.trim_start_matches(|c: char| c.is_ascii_hexdigit())))
 }
 
 /// Every file there is but the ledgers, which tell when something was; of what the gate remembers, only what was set up.
@@ -109,7 +132,7 @@ fn files(top: &Path, bare: &impl Fn(&str) -> String) -> BTreeMap<PathBuf, String
             } else if !is_state && !entry.ends_with("agent_trace.jsonl") {
                 files.insert(entry.strip_prefix(top).unwrap().to_owned(), bare(&fs::read_to_string(&entry).unwrap()));
             } else if entry.ends_with("init.json") {
-                let receipt = bare(&fs::read_to_string(&entry).unwrap());
+                let receipt = without_digests(&bare(&fs::read_to_string(&entry).unwrap()));
                 let workspace = if receipt.contains("\"workspace\": \"{top}/other\"") { "other" } else { "repo" };
                 files.insert(PathBuf::from(format!("the receipt of {workspace}")), receipt);
             }

@@ -1,6 +1,6 @@
 // Every file of fixtures/hosts/ through `tollgate hook`, as agent programs run it: `node test/hosts.mjs`, with Node 20, 22, 24 and
 // Bun alike. `fixtures/hosts/README.md` says what a line can be; the Rust command answers the same bytes.
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
@@ -10,6 +10,9 @@ import { createTollgate } from '../dist/index.js';
 const top = fileURLToPath(new URL('../../fixtures/', import.meta.url));
 const command = fileURLToPath(new URL('../bin/tollgate.js', import.meta.url));
 const base = JSON.parse(fs.readFileSync(path.join(top, 'base.json'), 'utf8'));
+// The program that confines commands. Without it, or where the kernel cannot, cases that want it are left out.
+const native = fileURLToPath(new URL('../../target/release/tollgate', import.meta.url));
+const confines = spawnSync(native, ['confine', '--check']).status === 0;
 const only = process.argv[2] ?? '';
 const cases = fs
   .readdirSync(path.join(top, 'hosts'))
@@ -36,9 +39,17 @@ async function carryOutCase(program, file) {
     fs.mkdirSync(root);
     for (const step of base) carryOut(root, step);
     const lines = fs.readFileSync(path.join(top, 'hosts', program, file), 'utf8').trimEnd().split('\n');
+    if (!confines && lines.some((line) => JSON.parse(line).confines !== undefined)) {
+      console.error(`${program}/${file} is left out: commands cannot be confined here`);
+      return;
+    }
+    const bin = path.join(folder, 'bin');
+    fs.mkdirSync(bin);
+    fs.symlinkSync(native, path.join(bin, 'tollgate'));
     const answers = [];
     for (const [at, line] of lines.entries()) {
       const expected = JSON.parse(line);
+      if (expected.do !== undefined) expected.do = JSON.parse(JSON.stringify(expected.do).replaceAll('{bin}', bin));
       const found = await carryOutLine(program, expected, folder, root, answers);
       for (const name of Object.keys(found)) {
         if (JSON.stringify(found[name]) === JSON.stringify(expected[name])) continue;
@@ -59,18 +70,18 @@ async function carryOutLine(program, line, folder, root, answers) {
   else if (line.untouched !== undefined) return { untouched: !fs.existsSync(path.join(root, '.tollgate')) };
   else if (line.within !== undefined) return { within: answers.every(isWithin) };
   else {
-    const payload = (line.raw ?? JSON.stringify(line.payload)).replaceAll('{root}', root);
+    const payload = (line.raw ?? JSON.stringify(line.payload)).replaceAll('{root}', root).replaceAll('{bin}', path.join(folder, 'bin'));
     const words = ['hook', line.host ?? program, ...(line.event === undefined ? [] : ['--event', line.event])];
-    const { code, stdout, stderr } = await run(words, payload, root, home);
+    const { code, stdout, stderr } = await run(words, payload, root, home, line.confines === undefined ? {} : { PATH: path.join(folder, 'bin') });
     answers.push(stdout);
-    return code === 0 ? { answer: kept(stdout, root) } : { answer: `exit code ${code}: ${stderr}` };
+    return code === 0 ? { answer: kept(stdout, root, path.join(folder, 'bin')) } : { answer: `exit code ${code}: ${stderr}` };
   }
   return {};
 }
 
-function run(words, input, cwd, home) {
+function run(words, input, cwd, home, more) {
   return new Promise((resolve) => {
-    const child = spawn(process.execPath, [command, ...words], { cwd, env: { HOME: home } });
+    const child = spawn(process.execPath, [command, ...words], { cwd, env: { HOME: home, ...more } });
     const [out, err] = [[], []];
     child.stdout.on('data', (piece) => out.push(piece));
     child.stderr.on('data', (piece) => err.push(piece));
@@ -82,10 +93,11 @@ function run(words, input, cwd, home) {
 }
 
 /** An answer as it is kept, whatever the workspace's path, the time and the ids of entries. */
-function kept(answer, root) {
+function kept(answer, root, bin) {
   const time = /^20.{21}Z$/;
   return answer
     .replaceAll(root, '{root}')
+    .replaceAll(bin, '{bin}')
     .replace(/trace revert [0-9a-fA-F-]+/, 'trace revert {entry}')
     .split(' ')
     .map((word) => (time.test(word) ? '{time}' : word))

@@ -1,5 +1,6 @@
 //! What a call does, before and after the host has looked at the paths.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -129,6 +130,10 @@ pub struct Footprint {
     pub controls: Vec<String>,
     /// Whether some of it may not happen, as in a shell command that can take several ways.
     pub conditional: bool,
+    /// The programs that are run and do more than can be seen, by name.
+    pub programs: BTreeSet<String>,
+    /// Why the kernel cannot hold some of it to a scope: it is done by somebody else, or it would stop half-way.
+    pub unconfinable: Vec<String>,
     /// Whether some of it may happen after the call has ended.
     pub persistence: Persistence,
 }
@@ -166,6 +171,8 @@ impl Footprint {
         self.unknowns.extend(other.unknowns);
         self.controls.extend(other.controls);
         self.conditional |= other.conditional;
+        self.programs.extend(other.programs);
+        self.unconfinable.extend(other.unconfinable);
         self.persistence = self.persistence.max(other.persistence);
     }
 }

@@ -14,6 +14,7 @@ use crate::ports::Workspace;
 use effect::Footprint;
 use patch::PatchFault;
 use path::PathFault;
+pub use tools::ShellCommand;
 
 /// One tool call, as the agent proposed it.
 #[derive(Debug, Clone)]
@@ -92,6 +93,16 @@ pub fn footprint(call: &ToolCall, config: &Config, workspace: &dyn Workspace) ->
 /// Who reads the call's text.
 pub fn reader(call: &ToolCall, config: &Config) -> Reader {
     tools::reader(call, config)
+}
+
+/// The command that a call runs; none where it does something else, or where what runs it is not known.
+pub fn shell_command(call: &ToolCall, config: &Config) -> Option<ShellCommand> {
+    tools::shell_command(call, config)
+}
+
+/// The arguments of a call with another command in them; none where the call runs none.
+pub fn with_command(call: &ToolCall, config: &Config, replace: impl FnOnce(ShellCommand) -> Value) -> Option<Value> {
+    tools::with_command(call, config, replace)
 }
 
 /// Whether an agent program leaves a call's end untold while its command goes on.

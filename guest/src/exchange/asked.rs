@@ -5,13 +5,15 @@ use std::rc::Rc;
 use serde_json::Value;
 
 use super::lifecycle::{self, Word};
+use super::restoring::Restoring;
 use super::wording;
 use crate::augment::{Directions, Finding, Lookup, Plan};
 use crate::call::ToolCall;
+use crate::config::confine::Capability;
 use crate::gate::{Gate, Outcome};
 use crate::hooks::event::Event as HookEvent;
 use crate::programs::own_tools::{self, OwnCall};
-use crate::programs::{Answer, Call, Ending, Event, Limit, Moment, Program, Speech, cut};
+use crate::programs::{self, Act, Answer, Call, Ending, Event, Limit, Moment, Program, Speech, cut};
 use crate::ruling::{Ruling, Verdict};
 use crate::wiring::condition::Condition;
 
@@ -19,6 +21,8 @@ use crate::wiring::condition::Condition;
 pub(super) enum Stage {
     /// Earlier events of its session, which hooks have not heard yet.
     Queue,
+    /// Changes that are taken back.
+    Restore(Restoring),
     /// Hooks.
     Hooks,
     /// Lookups: those that are open, with their commands once these were given, and what the others brought.
@@ -34,6 +38,8 @@ pub(super) struct Asked {
     pub(super) stage: Stage,
     /// The ruling on a call that may run, or on one that a person decides.
     ruling: Option<Ruling>,
+    /// Entries whose change is to be taken back.
+    restore: Vec<String>,
     /// What the model is told, in this order.
     pub(super) told: Vec<String>,
     /// What the model is told with the next prompt, because now it cannot be told anything.
@@ -46,8 +52,9 @@ pub(super) struct Asked {
 
 impl Asked {
     pub(super) fn new(program: &'static Program, speech: &'static Speech, event: Event, number: u64) -> Self {
-        let (told, kept, for_person) = (Vec::new(), Vec::new(), String::new());
-        Self { number, program, speech, event, stage: Stage::Queue, ruling: None, told, kept, for_person, is_implied: false }
+        let (restore, told, kept, for_person) = (Vec::new(), Vec::new(), Vec::new(), String::new());
+        let (stage, ruling, is_implied) = (Stage::Queue, None, false);
+        Self { number, program, speech, event, stage, ruling, restore, told, kept, for_person, is_implied }
     }
 
     /// Whether an earlier exchange has to end first, so that hooks hear of what happens in a session in its order.
@@ -71,13 +78,25 @@ impl Asked {
                     return Some(refused);
                 }
             }
-            Moment::AfterTool => self.settle(gate),
+            Moment::AfterTool => {
+                self.settle(gate);
+                if let Some(restoring) = Restoring::new(gate, std::mem::take(&mut self.restore)) {
+                    self.stage = Stage::Restore(restoring);
+                    return None;
+                }
+            }
             Moment::SessionStart if self.speech.person.is_some() => {
                 let Condition { faults, notes, .. } = Condition::of(gate);
                 self.for_person = faults.into_iter().chain(notes).collect::<Vec<_>>().join("\n");
             }
             _ => {}
         }
+        self.announce(gate)
+    }
+
+    /// Lets hooks hear of the event; gives the answer where none does and that is all.
+    pub(super) fn announce(&mut self, gate: &mut Gate) -> Option<Answer> {
+        self.stage = Stage::Hooks;
         let Some(name) = lifecycle::name(self.event.moment()) else { return Some(self.finish(gate, None)) };
         let session = Some(Rc::from(self.event.session.as_str()));
         self.told.extend(gate.hear(name, Some(&self.event.session)));
@@ -104,7 +123,9 @@ impl Asked {
     /// Rules on the call; gives the answer where it does not run.
     fn rule(&mut self, gate: &mut Gate) -> Option<Answer> {
         let call = self.tool_call()?;
-        let ruling = gate.check(&call);
+        let runs_command = || programs::tools(Some(self.program.name()), &call.tool).iter().any(|tool| tool.act == Act::Shell);
+        let confines = self.wraps(gate) || runs_command() && gate.has_shell_prefix(self.program);
+        let ruling = gate.check_on(&call, if confines { Capability::Trees } else { Capability::None });
         let code = ruling.code.as_str();
         match ruling.verdict {
             Verdict::Deny => return Some(Answer::Deny(wording::reason(&ruling.reason, code))),
@@ -134,7 +155,10 @@ impl Asked {
             Ending::Refused(why) => Outcome::Refused(why.clone()),
         };
         let done = outcome == Outcome::Done;
-        self.told.extend(gate.settle(&call, &outcome).notice);
+        let output = told.result.as_ref().map(|said| said.as_str().map_or_else(|| said.to_string(), str::to_owned));
+        let settled = gate.settle_with(&call, &outcome, output.as_deref());
+        self.told.extend(settled.notice);
+        self.restore = settled.restore;
         let session = self.event.session.clone();
         let failed = match self.own_call().filter(|_| done) {
             Some(own) if own.tool.name == own_tools::SELECT => {
@@ -226,7 +250,9 @@ impl Asked {
         };
         let rewrites = directions.args.is_some() && (self.speech.rewrites)(&self.event);
         let known = directions.added.or(directions.text);
+        let is_confined = self.ruling.as_ref().is_some_and(|ruling| ruling.confined);
         match moment {
+            Moment::BeforeTool if is_confined && self.wraps(gate) => self.confine(gate, directions.args.filter(|_| rewrites)),
             Moment::BeforeTool if rewrites => Answer::Allow { args: directions.args, told: self.fit(gate) },
             Moment::BeforeTool => {
                 // Where the program takes nothing now, it is told after the tool ran.
@@ -244,6 +270,21 @@ impl Asked {
                 self.tell_intent(gate);
                 Answer::Tell(self.fit(gate))
             }
+        }
+    }
+
+    /// Whether a command is replaced by one that runs it confined.
+    fn wraps(&self, gate: &Gate) -> bool {
+        (self.speech.rewrites)(&self.event) && gate.confiner().is_some()
+    }
+
+    /// Lets the call run with its command confined. `args` are others than those that the program sent, where there are some.
+    fn confine(&mut self, gate: &mut Gate, args: Option<Value>) -> Answer {
+        let Some(mut call) = self.tool_call() else { return Answer::Deny(wording::NOT_CONFINED.to_owned()) };
+        call.args = args.unwrap_or(call.args);
+        match gate.confined_args(&call) {
+            Some(args) => Answer::Allow { args: Some(args), told: self.fit(gate) },
+            None => withdraw(gate, &call, wording::NOT_CONFINED.to_owned()),
         }
     }
 

@@ -15,6 +15,7 @@ mod asked;
 mod lifecycle;
 mod memory;
 pub mod place;
+mod restoring;
 mod wording;
 
 use serde_json::{Map, Value};
@@ -22,9 +23,10 @@ use serde_json::{Map, Value};
 use self::asked::{Asked, Stage};
 use self::memory::{Course, Memory};
 use crate::augment::{Answer as Found, Finding, TOTAL_MS};
+use crate::confine::wrapping;
 use crate::engine::{Command, Input, Order, Turn};
 use crate::gate::Gate;
-use crate::programs::{self, Answer, Event, Moment, Program, Speech, salvage};
+use crate::programs::{self, Answer, Event, Moment, Program, Speech, derived_id, salvage};
 
 /// A longer payload is not read.
 pub const MAX_PAYLOAD: usize = 48 << 20;
@@ -140,6 +142,7 @@ impl Exchanges {
     pub fn step(&mut self, gate: &mut Gate, now_ms: u64, inputs: &[Input]) -> Turn {
         let mut turn = gate.step(now_ms, inputs);
         for input in inputs {
+            self.waiting.iter_mut().for_each(|asked| asked.take_ended(input));
             if let Input::Found { command, answer } = input {
                 self.waiting.iter_mut().for_each(|asked| asked.take_found(*command, answer));
             }
@@ -169,6 +172,10 @@ impl Exchanges {
                     has_begun = true;
                     self.start(gate, &mut asked)
                 }
+            } else if matches!(asked.stage, Stage::Restore(_)) {
+                let answer = asked.restore(gate, now_ms, commands);
+                has_begun |= !matches!(asked.stage, Stage::Restore(_));
+                answer
             } else {
                 let hooks = said.iter().find(|(number, _)| *number == asked.number).map(|(_, answer)| answer);
                 asked.go_on(gate, now_ms, hooks, commands)
@@ -197,6 +204,25 @@ impl Asked {
             let (_, lookup) = open.remove(at);
             found.push(Finding { concept: lookup.concept, source: lookup.source, answer: answer.clone() });
         }
+    }
+
+    /// Takes in how a command of its own ended.
+    fn take_ended(&mut self, input: &Input) {
+        if let Stage::Restore(restoring) = &mut self.stage {
+            restoring.take(input);
+        }
+    }
+
+    /// Goes on with what is taken back, and then with the hooks.
+    fn restore(&mut self, gate: &mut Gate, now_ms: u64, commands: &mut Vec<Command>) -> Option<Answer> {
+        let Stage::Restore(restoring) = &mut self.stage else { return None };
+        if !restoring.go_on(gate, now_ms, commands) {
+            return None;
+        }
+        if let Stage::Restore(restoring) = std::mem::replace(&mut self.stage, Stage::Hooks) {
+            self.told.extend(restoring.into_faults());
+        }
+        self.announce(gate)
     }
 
     /// Goes on as far as it can; gives the answer once there is one.
@@ -231,6 +257,7 @@ impl Asked {
     fn deadline(&self) -> Option<u64> {
         match &self.stage {
             Stage::Lookups { until, .. } => *until,
+            Stage::Restore(restoring) => restoring.deadline(),
             Stage::Queue | Stage::Hooks => None,
         }
     }
@@ -256,11 +283,41 @@ pub(crate) fn read(speech: &Speech, named: Option<&str>, payload: &[u8]) -> Even
     if payload.len() > MAX_PAYLOAD {
         event.fault = Some(format!("the payload is longer than {} MiB", MAX_PAYLOAD >> 20));
     }
+    if event.moment == Some(Moment::AfterTool) {
+        uncover(&mut event);
+    }
     // What does not even say what it is may be a call.
     if event.fault.is_some() && event.moment.is_none() {
         (event.name, event.moment) = (speech.name_of(Moment::BeforeTool), Some(Moment::BeforeTool));
     }
     event
+}
+
+/// Puts the command back that was told before a call, where the program tells of the one that ran it confined.
+fn uncover(event: &mut Event) {
+    let Event { session, call: Some(call), .. } = event else { return };
+    let is_derived = call.id == derived_id(session, &call.tool, &call.args);
+    let Some(fields) = call.args.as_object_mut() else { return };
+    let mut is_changed = false;
+    for value in fields.values_mut() {
+        let command = match &*value {
+            Value::String(text) => {
+                wrapping::unwrap(text).filter(|found| found.session == *session).map(|found| found.command.into())
+            }
+            Value::Array(words) => {
+                let words: Option<Vec<String>> = words.iter().map(|word| word.as_str().map(str::to_owned)).collect();
+                words.and_then(|words| Some(Value::from(wrapping::unwrap_words(&words).filter(|(of, _)| of == session)?.1)))
+            }
+            _ => None,
+        };
+        if let Some(command) = command {
+            *value = command;
+            is_changed = true;
+        }
+    }
+    if is_changed && is_derived {
+        call.id = derived_id(session, &call.tool, &call.args);
+    }
 }
 
 /// The names of all programs that speak to hooks.

@@ -27,3 +27,7 @@ pub(super) fn fault_without_person(why: &str) -> String {
 
 /// A hook that stopped something without saying why.
 pub(super) const HOOK_STOPPED: &str = "a hook stopped it and did not say why";
+
+/// A command that was to run confined, and whose call has no place for that.
+pub(super) const NOT_CONFINED: &str =
+    "Tollgate: the command has to run confined, and the call has no place to say so; run it as a plain command (gate_fault)";

@@ -1,5 +1,6 @@
 //! Before a tool runs: may it?
 
+use super::confined::Hold;
 use super::guard::is_open_ended;
 use super::late::Moment;
 use super::on_fault::OnFault;
@@ -11,6 +12,7 @@ use crate::call::effect::{Effect, Extent, Footprint, Operation, Persistence};
 use crate::call::path::{Location, WorkspacePath};
 use crate::call::resolve::{self, Effects};
 use crate::call::{self, CallFault, ToolCall};
+use crate::config::confine::Capability;
 use crate::config::{self, Config, Policy};
 use crate::intents::file::{self, Governance, Intents};
 use crate::intents::guarded::{self, Guarded};
@@ -19,7 +21,7 @@ use crate::intents::scope::Reach;
 use crate::intents::selection;
 use crate::ledger::late;
 use crate::ledger::rulings::{self, Past};
-use crate::ports::Question;
+use crate::ports::{Ports, Question};
 use crate::ruling::{Code, Ruling, Verdict};
 
 /// A ruling reports no more effects than this; all of them are judged.
@@ -28,6 +30,11 @@ const MOST_REPORTED: usize = 1_000;
 impl Gate {
     /// Rules on one call. What it allows to change is remembered until the call is settled.
     pub fn check(&mut self, call: &ToolCall) -> Ruling {
+        self.check_on(call, Capability::None)
+    }
+
+    /// The same where a host can hold a command to its scope.
+    pub fn check_on(&mut self, call: &ToolCall, capability: Capability) -> Ruling {
         self.enter_again();
         let mut questions: Vec<Question> = bearings().into();
         questions.extend(ledger_questions());
@@ -59,7 +66,8 @@ impl Gate {
         if facts.get(whose).is_some_and(late::is_open) {
             self.compare_late(Moment::Call);
         }
-        if footprint.as_ref().is_some_and(|footprint| footprint.as_ref().is_ok_and(may_change)) {
+        let may_change = footprint.as_ref().is_some_and(|footprint| footprint.as_ref().is_ok_and(may_change));
+        if may_change || capability != Capability::None {
             self.guarded.refresh(facts.get(5..7).unwrap_or_default(), &self.ports);
         }
         let selected = match (&governance, facts.get(whose + 1..own)) {
@@ -81,7 +89,15 @@ impl Gate {
             .as_ref()
             .map_err(Clone::clone)
             .and_then(|footprint| resolve::effects(call, footprint, facts, &*self.ports.workspace, &owns));
+        let hold = match (&governance, &footprint) {
+            (Governance::By(_), Ok(footprint)) => self.hold(call, capability, footprint, &config),
+            _ => None,
+        };
         let is_ruled = matches!(governance, Governance::By(_));
+        let owner = match (&governance, selected.as_ref()) {
+            (Governance::By(intents), Some(selected)) if hold.is_some() => intents.find(selected).cloned(),
+            _ => None,
+        };
         let changes = effects.as_ref().map_or(true, is_change);
         let mut ruling = match (governance, effects) {
             (_, effects) if let Some(command) = footprint.as_ref().ok().and_then(|footprint| footprint.controls.first()) => {
@@ -89,13 +105,16 @@ impl Gate {
             }
             (Governance::By(intents), Ok(effects)) => {
                 let persistence = footprint.as_ref().map_or(Persistence::Ends, |footprint| footprint.persistence);
-                self.rule(call, &intents, selected.as_ref(), (effects, persistence), &config)
+                self.rule(call, &intents, selected.as_ref(), (effects, persistence), &config, hold.as_ref())
             }
             (Governance::By(_), Err(fault)) => refusal(&fault),
             (Governance::Unreadable(why), effects) => ungoverned(&why, effects, &config),
             (Governance::Inaccessible(why), effects) => self.unseen(&why, effects, &config),
             (Governance::None, _) => Ruling::allow(Code::Ungoverned, Vec::new()),
         };
+        if let Some(hold) = hold.as_ref().filter(|_| ruling.verdict != Verdict::Deny) {
+            self.prepare(call, owner.as_ref().filter(|intent| intent.status.is_open()), hold, ruling.confined);
+        }
         if let (Verdict::Allow | Verdict::Ask, Ok(footprint)) = (ruling.verdict, &footprint) {
             self.note_reads(call, footprint, facts);
         }
@@ -119,11 +138,12 @@ impl Gate {
         selected: Option<&IntentId>,
         (effects, persistence): (Effects, Persistence),
         config: &Config,
+        hold: Option<&Hold<'_>>,
     ) -> Ruling {
         let (unknown, conditional) = (!effects.unknowns.is_empty(), effects.conditional);
         let changes = is_change(&effects);
         let scratch = Scratch::new(&call.session, &effects.known, &self.ports);
-        let beside = Beside { guarded: &self.guarded, scratch: &scratch };
+        let beside = Beside { guarded: &self.guarded, scratch: &scratch, hold, ports: &self.ports };
         let ruling = judge(intents, selected, effects, config, &beside, |effects| self.stale(call, effects));
         let (true, Verdict::Allow | Verdict::Ask, Some(intent)) =
             (changes, ruling.verdict, selected.and_then(|id| intents.find(id)))
@@ -148,7 +168,7 @@ impl Gate {
         }
         // Remembered in any case: a person may let it run, and then it is entered.
         let open_ended = is_open_ended(&ruling.effects, unknown);
-        let how = Remembered { since: now.0, certain: !conditional, open_ended, persistence };
+        let how = Remembered { since: now.0, certain: !conditional, open_ended, persistence, confined: ruling.confined };
         if let Err(why) = self.remember(call, intent, &ruling.effects, how) {
             fault = Some(format!("the call cannot be remembered until it is done: {why}"));
         }
@@ -174,7 +194,7 @@ impl Gate {
         }
         let reason = format!("{why}; until it can be, a person has to decide whether the call may run");
         let effects = effects.map(|effects| effects.known).unwrap_or_default();
-        Ruling { verdict: Verdict::Ask, code: Code::IntentsUnreadable, reason, effects }
+        Ruling { verdict: Verdict::Ask, code: Code::IntentsUnreadable, reason, effects, confined: false }
     }
 }
 
@@ -219,7 +239,7 @@ fn ungoverned(why: &str, effects: Result<Effects, CallFault>, config: &Config) -
         return Ruling::deny(Code::IntentsUnreadable, reason, effects.map(|effects| effects.known).unwrap_or_default());
     }
     let reason = format!("governance is off: {why}");
-    Ruling { verdict: Verdict::Allow, code: Code::IntentsUnreadable, reason, effects: Vec::new() }
+    Ruling { reason, ..Ruling::allow(Code::IntentsUnreadable, Vec::new()) }
 }
 
 fn is_change(effects: &Effects) -> bool {
@@ -227,11 +247,15 @@ fn is_change(effects: &Effects) -> bool {
 }
 
 /// What is judged by other rules than the intent's scope.
-struct Beside<'g> {
+pub(super) struct Beside<'g> {
     /// What governs the gate.
-    guarded: &'g Guarded,
+    pub(super) guarded: &'g Guarded,
     /// What the session made in temporary folders.
     scratch: &'g Scratch,
+    /// How the kernel would hold it.
+    hold: Option<&'g Hold<'g>>,
+    /// The world.
+    pub(super) ports: &'g Ports,
 }
 
 /// The chain, in order, stopping at the first failure.
@@ -244,7 +268,8 @@ fn judge(
     stale: impl FnOnce(&[Effect]) -> Option<String>,
 ) -> Ruling {
     if !is_change(&effects) {
-        return Ruling::allow(Code::ReadOnly, effects.known);
+        let confined = beside.hold.is_some_and(Hold::holds_all);
+        return Ruling { confined, ..Ruling::allow(Code::ReadOnly, effects.known) };
     }
     let Effects { known: effects, unknowns, .. } = effects;
     let Some(selected) = selected else {
@@ -269,18 +294,24 @@ fn judge(
         return Ruling::deny(Code::StaleWrite, reason, effects);
     }
     let program = effects.iter().find(|effect| effect.operation == Operation::Execute);
+    if let Some(hold) = beside.hold
+        && let Some(ruling) = hold.rule(&intent.owned_scope, &effects, &unknowns, config, beside)
+    {
+        return Ruling { effects, ..ruling };
+    }
+    let unconfinable = beside.hold.and_then(|hold| hold.unconfinable());
     let doubts = [
-        unknowns.first().map(|why| (config.unknown, Code::UnknownEffects, why.clone())),
+        unconfinable.or(unknowns.first()).map(|why| (config.unknown, Code::UnknownEffects, why.clone())),
         program.map(|_| (config.programs, Code::Program, "what the program changes cannot be seen beforehand".to_owned())),
     ];
-    // The sterner of the two decides.
+    // The stricter of the two decides.
     for (policy, verdict) in [(Policy::Deny, Verdict::Deny), (Policy::Ask, Verdict::Ask)] {
         if let Some((_, code, why)) = doubts.iter().flatten().find(|(decided, ..)| *decided == policy) {
             let reason = match verdict {
                 Verdict::Deny => format!("{why}, and `{}` denies that; find another way", config::PATH),
                 _ => format!("{why}; a person has to decide whether it may run under {intent}"),
             };
-            return Ruling { verdict, code: *code, reason, effects };
+            return Ruling { verdict, code: *code, reason, effects, confined: false };
         }
     }
     Ruling::allow(Code::InScope, effects)

@@ -14,6 +14,7 @@ use super::late::Moment;
 use super::settle::join;
 use super::{Gate, bearings};
 use crate::call::effect::Persistence;
+use crate::confine::Confiner;
 use crate::engine::{Input, Order, Turn};
 use crate::intents::file::Governance;
 use crate::ledger::late;
@@ -34,6 +35,9 @@ impl Gate {
     pub fn step(&mut self, now_ms: u64, inputs: &[Input]) -> Turn {
         self.enter_again();
         for input in inputs {
+            if let Input::Machine(machine) = input {
+                self.confiner = Confiner::new(machine);
+            }
             if let Input::Event { name, session, .. } = input
                 && let Some(notice) = self.hear(name, session.as_deref())
             {

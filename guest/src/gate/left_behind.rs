@@ -100,7 +100,7 @@ impl Gate {
             Ok(entered) => entered.lines,
             Err(unentered) => unentered.lines,
         };
-        Settlement { lines, notice: Some(why) }
+        Settlement { lines, notice: Some(why), ..Settlement::default() }
     }
 }
 

@@ -37,6 +37,8 @@ pub(super) struct Reconciled {
     pub(super) notice: Option<String>,
     /// What the workspace looks like now, where it could be looked at.
     pub(super) after: Option<Snapshot>,
+    /// Which of these changes are to be taken back.
+    pub(super) restore: Vec<String>,
 }
 
 impl Gate {
@@ -95,7 +97,7 @@ impl Gate {
     }
 
     /// The entries for what changed while a program ran, what to say about it, and what the workspace looks like now.
-    pub(super) fn reconcile(&self, work: &Work<'_>, key: &str, open: &OpenEnded) -> Reconciled {
+    pub(super) fn reconcile(&mut self, work: &Work<'_>, key: &str, open: &OpenEnded) -> Reconciled {
         let unseen = |why: String| {
             self.ports.warn(&why);
             Reconciled { notice: Some(why), ..Reconciled::default() }
@@ -152,11 +154,13 @@ impl Gate {
         if more > 0 {
             self.ports.warn(&format!("`{}` changed {more} more files than can be entered", work.call.tool));
         }
-        let notice = notice(work, &entries, more);
+        let restore = self.changes_to_restore(work, &entries);
+        let notices = [notice(work, &entries, &restore, more), restored(work, &entries, &restore)];
+        let notice = notices.into_iter().flatten().reduce(|one, other| format!("{one}\n{other}"));
         if let Some(notice) = &notice {
             self.ports.warn(notice);
         }
-        Reconciled { entries, notice, after: Some(after) }
+        Reconciled { entries, notice, after: Some(after), restore }
     }
 
     fn strange_change(&self, work: &Work<'_>, scope: &Scope, path: &str, was: Option<&Look>, is: Option<&Look>) -> Entry {
@@ -191,19 +195,37 @@ pub(super) fn is_in_scope(scope: &Scope, path: &str) -> bool {
     }
 }
 
-fn notice(work: &Work<'_>, entries: &[Entry], unentered: usize) -> Option<String> {
-    let strays: Vec<&Entry> = entries.iter().filter(|entry| entry.scope_validation == ScopeValidation::Fail).collect();
+fn notice(work: &Work<'_>, entries: &[Entry], restore: &[String], unentered: usize) -> Option<String> {
+    let is_stray = |entry: &&Entry| entry.scope_validation == ScopeValidation::Fail && !restore.contains(&entry.id);
+    let strays: Vec<&Entry> = entries.iter().filter(is_stray).collect();
     let first = strays.first()?;
-    let mut names: Vec<String> =
-        strays.iter().take(MOST_NAMED).filter_map(|entry| entry.path()).map(|path| format!("`{path}`")).collect();
-    let more = strays.len().saturating_sub(MOST_NAMED) + unentered;
-    if more > 0 {
-        names.push(format!("and {more} more"));
-    }
     let (tool, intent) = (&work.call.tool, &work.pending.intent);
     Some(format!(
         "files outside the scope of {intent} changed while `{tool}` ran: {}; they are entered as FAIL, and a person can take them back with `tollgate trace revert {}`",
-        names.join(", "),
+        names(&strays, unentered),
         first.id
     ))
+}
+
+/// What to say about changes that are taken back.
+fn restored(work: &Work<'_>, entries: &[Entry], restore: &[String]) -> Option<String> {
+    let changes: Vec<&Entry> = entries.iter().filter(|entry| restore.contains(&entry.id)).collect();
+    let first = changes.first()?;
+    let (tool, intent) = (&work.call.tool, &work.pending.intent);
+    Some(format!(
+        "`{tool}` changed files beside those that {intent} owns: {}; they are entered as FAIL and put back as they were; a person can have the \
+         change again with `tollgate trace`, see entry {}",
+        names(&changes, 0),
+        first.id
+    ))
+}
+
+fn names(entries: &[&Entry], unentered: usize) -> String {
+    let mut names: Vec<String> =
+        entries.iter().take(MOST_NAMED).filter_map(|entry| entry.path()).map(|path| format!("`{path}`")).collect();
+    let more = entries.len().saturating_sub(MOST_NAMED) + unentered;
+    if more > 0 {
+        names.push(format!("and {more} more"));
+    }
+    names.join(", ")
 }

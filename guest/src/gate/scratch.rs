@@ -1,12 +1,13 @@
 //! Scratch space: what a session itself makes directly in a temporary folder of the system, it may go on changing.
 //!
-//! Nothing else there is the session's: a file that stands already, or a folder that somebody else made, is out of scope like
+//! So does its own folder there, which confined commands find in `TMPDIR`. Nothing else there is the session's: a file that stands already, or a folder that somebody else made, is out of scope like
 //! everything outside. What lies in a temporary folder and is run is unknown ([`resolve`](crate::call::resolve)).
 
 use std::collections::BTreeSet;
 
 use crate::call::effect::{Effect, Extent, Operation};
 use crate::call::path::{Location, temporary_entry};
+use crate::confine::temporary;
 use crate::ports::{Expectation, Ports};
 use crate::state;
 
@@ -17,6 +18,8 @@ const MAX_ENTRIES: usize = 200;
 #[derive(Debug, Default)]
 pub(super) struct Scratch {
     entries: BTreeSet<String>,
+    /// The name of the session's own temporary folder.
+    own: String,
 }
 
 impl Scratch {
@@ -27,20 +30,25 @@ impl Scratch {
         if made.peek().is_none() {
             return Self::default();
         }
-        let kept = state::read(&path(session), state::MOST_BYTES, ports).unwrap_or_default();
-        let mut entries: BTreeSet<String> = String::from_utf8_lossy(&kept).lines().map(str::to_owned).collect();
+        let mut entries = kept(session, ports);
         for (effect, (entry, is_direct)) in made {
             let is_new = effect.operation == Operation::Create && matches!(effect.extent, Extent::Itself | Extent::Folder);
             if is_direct && is_new && entries.len() < MAX_ENTRIES {
                 entries.insert(entry.to_owned());
             }
         }
-        Self { entries }
+        Self { entries, own: temporary::name(session) }
     }
 
     /// Whether an effect is on what the session made.
     pub(super) fn owns(&self, effect: &Effect) -> bool {
-        entry(effect).is_some_and(|(entry, _)| self.entries.contains(entry))
+        let is_own = |entry: &str| entry.rsplit('/').next() == Some(&self.own) && !self.own.is_empty();
+        entry(effect).is_some_and(|(entry, _)| self.entries.contains(entry) || is_own(entry))
+    }
+
+    /// What the session has made.
+    pub(super) fn of(session: &str, ports: &Ports) -> Vec<String> {
+        kept(session, ports).into_iter().collect()
     }
 
     /// Remembers what the session makes.
@@ -53,6 +61,11 @@ impl Scratch {
             ports.warn(&format!("what the session makes in temporary folders cannot be remembered: {fault}"));
         }
     }
+}
+
+fn kept(session: &str, ports: &Ports) -> BTreeSet<String> {
+    let kept = state::read(&path(session), state::MOST_BYTES, ports).unwrap_or_default();
+    String::from_utf8_lossy(&kept).lines().map(str::to_owned).collect()
 }
 
 fn path(session: &str) -> String {

@@ -70,6 +70,8 @@ pub struct Settlement {
     pub lines: Vec<String>,
     /// What the agent should be told.
     pub notice: Option<String>,
+    /// The entries whose change is to be taken back, by id.
+    pub restore: Vec<String>,
 }
 
 /// What is remembered about a call beside its changes.
@@ -77,6 +79,7 @@ pub(super) struct Remembered {
     pub(super) since: u64,
     pub(super) certain: bool,
     pub(super) open_ended: bool,
+    pub(super) confined: bool,
     pub(super) persistence: Persistence,
 }
 
@@ -98,9 +101,10 @@ impl Gate {
                 change.before = content.and_then(|content| String::from_utf8(content).ok());
             }
         }
-        let Remembered { since, certain, persistence, .. } = how;
+        let Remembered { since, certain, persistence, confined, .. } = how;
         let (caller, intent) = (Caller::of(call), intent.id.clone());
-        let pending = Pending { caller, intent, since, changes, certain, persistence, is_presumed_refused: false, open_ended };
+        let pending =
+            Pending { caller, intent, since, changes, certain, persistence, is_presumed_refused: false, open_ended, confined };
         if persistence != Persistence::Ends {
             self.watch(&pending, persistence, &key, None);
         }
@@ -138,16 +142,27 @@ impl Gate {
 
     /// Enters what a call changed, whether it was allowed to or not.
     pub fn settle(&mut self, call: &ToolCall, outcome: &Outcome) -> Settlement {
+        self.settle_with(call, outcome, None)
+    }
+
+    /// The same with what the tool said, which may tell that the kernel kept it from something.
+    pub fn settle_with(&mut self, call: &ToolCall, outcome: &Outcome, output: Option<&str>) -> Settlement {
         self.enter_again();
         let key = pending::key(&call.session, &call.call);
         if let Some(notice) = self.is_waiting(&key) {
-            return Settlement { lines: Vec::new(), notice: Some(notice) };
+            return Settlement { notice: Some(notice), ..Settlement::default() };
         }
         let ground = self.ground();
-        let mut settlement = match self.recall(&key) {
+        let pending = self.recall(&key);
+        let refusal = self.kernel_refusal(call, outcome, output, pending.as_ref(), &ground);
+        let mut settlement = match pending {
             Some(pending) => self.settle_recorded(call, outcome, key, &pending),
             None => self.settle_unrecorded(call, outcome, &ground),
         };
+        // A command that goes on is still held.
+        if *outcome != Outcome::Running {
+            self.forget_evidence(call);
+        }
         // What was never told to have ended is compared by whoever concludes that it has.
         if *outcome != Outcome::Unknown {
             if ground.is_watching {
@@ -155,7 +170,7 @@ impl Gate {
             }
             settlement.notice = settlement.notice.into_iter().chain(std::mem::take(&mut self.remarks)).reduce(join);
         }
-        settlement.notice = ground.notice.into_iter().chain(settlement.notice).reduce(join);
+        settlement.notice = ground.notice.into_iter().chain(settlement.notice).chain(refusal).reduce(join);
         settlement
     }
 
@@ -185,6 +200,10 @@ impl Gate {
             seen = self.reconcile(&work, &key, open);
             entries.append(&mut seen.entries);
         }
+        if let Some((entry, said)) = self.unconfined(&work) {
+            entries.push(entry);
+            seen.notice = seen.notice.into_iter().chain([said]).reduce(join);
+        }
         let mut notice = seen.notice;
         self.note_writes(&work, &entries);
         let is_heard = attempts > 1 || !entries.is_empty();
@@ -209,7 +228,7 @@ impl Gate {
         if *outcome != Outcome::Unknown {
             self.settle_left_behind(Over::Nothing, now);
         }
-        Settlement { lines, notice }
+        Settlement { lines, notice, restore: seen.restore }
     }
 
     /// Enters a call that was rejected, where the settings want that.

@@ -26,7 +26,7 @@ const MAX_NAMED: usize = 10;
 
 /// What a call stood on when it ended.
 pub(super) struct Ground {
-    governance: Governance,
+    pub(super) governance: Governance,
     /// Whether a call was ruled on here before, so that one without a record is strange.
     is_known: bool,
     /// What there is to say about the ledger.
@@ -122,9 +122,11 @@ impl Gate {
         match self.enter(None, entries) {
             Ok(Entered { lines, notice: about_ledger }) => {
                 let notice = about_ledger.map_or(notice.clone(), |about_ledger| format!("{about_ledger}\n{notice}"));
-                Settlement { lines, notice: Some(notice) }
+                Settlement { lines, notice: Some(notice), ..Settlement::default() }
             }
-            Err(Unentered { lines, why }) => Settlement { lines, notice: Some(format!("{notice}\n{why}")) },
+            Err(Unentered { lines, why }) => {
+                Settlement { lines, notice: Some(format!("{notice}\n{why}")), ..Settlement::default() }
+            }
         }
     }
 
@@ -153,9 +155,13 @@ impl Gate {
         }
         match self.enter(None, entries) {
             Ok(Entered { lines, notice: about_ledger }) => {
-                Settlement { lines, notice: [about_ledger, notice].into_iter().flatten().reduce(join) }
+                let notice = [about_ledger, notice].into_iter().flatten().reduce(join);
+                Settlement { lines, notice, ..Settlement::default() }
             }
-            Err(Unentered { lines, why }) => Settlement { lines, notice: [Some(why), notice].into_iter().flatten().reduce(join) },
+            Err(Unentered { lines, why }) => {
+                let notice = [Some(why), notice].into_iter().flatten().reduce(join);
+                Settlement { lines, notice, ..Settlement::default() }
+            }
         }
     }
 

@@ -100,6 +100,20 @@ impl Control {
         })
     }
 
+    /// The paths of those that stand, or could be put, below a folder because of where the folder is.
+    pub fn below(folder: &WorkspacePath) -> Vec<String> {
+        let names: Vec<String> = folder.names().map(folded).collect();
+        let is_below = |control: &&str| {
+            let mut expected = control.split('/');
+            names.iter().all(|name| expected.next() == Some(name)) && expected.next().is_some()
+        };
+        let mut found: Vec<String> = at_root().filter(is_below).map(str::to_owned).collect();
+        if names.is_empty() {
+            found.push(ANYWHERE.to_owned());
+        }
+        found
+    }
+
     /// Whether a pattern spells it out: no wildcard in the names that make it one.
     pub fn is_named_by(self, pattern: &str) -> bool {
         let names: Vec<String> = pattern.split('/').filter(|name| *name != ".").map(str::to_ascii_lowercase).collect();

@@ -22,6 +22,7 @@ pub struct Guarded {
 #[derive(Debug, PartialEq, Eq)]
 struct Place {
     inside: bool,
+    path: String,
     names: Vec<String>,
     /// Whether an intent that names it may own it.
     may_be_owned: bool,
@@ -29,7 +30,7 @@ struct Place {
 
 impl Place {
     fn of(location: &Location, may_be_owned: bool) -> Self {
-        Self { inside: is_inside(location), names: names(location.as_str()), may_be_owned }
+        Self { inside: is_inside(location), path: location.as_str().to_owned(), names: names(location.as_str()), may_be_owned }
     }
 }
 
@@ -70,6 +71,21 @@ impl Guarded {
         if !self.places.contains(&place) {
             self.places.push(place);
         }
+    }
+
+    /// Whether one of these places lies in a folder, wherever that is.
+    pub fn stands_below(&self, folder: &Location) -> bool {
+        self.below(folder).next().is_some()
+    }
+
+    /// The paths of those that lie in a folder.
+    pub fn places_below(&self, folder: &Location) -> Vec<String> {
+        self.below(folder).map(|place| place.path.clone()).collect()
+    }
+
+    fn below(&self, folder: &Location) -> impl Iterator<Item = &Place> {
+        let (inside, names) = (is_inside(folder), names(folder.as_str()));
+        self.places.iter().filter(move |place| place.inside == inside && place.names.starts_with(&names))
     }
 
     /// Whether as much of a path as an effect is about is one of these places, lies in one or, in the workspace, has one in it,

@@ -88,6 +88,13 @@ pub struct Pending {
     /// Where it may change more than that: what was in force when it was allowed, because a program may change that too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub open_ended: Option<OpenEnded>,
+    /// Whether it had to run confined.
+    #[serde(default, skip_serializing_if = "is_not")]
+    pub confined: bool,
+}
+
+fn is_not(flag: &bool) -> bool {
+    !flag
 }
 
 /// A call before which a snapshot was taken.

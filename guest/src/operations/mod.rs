@@ -5,17 +5,18 @@
 //! | `select-intent` `{session, intent}` | `{"intent":{id, name, status}}` |
 //! | `clear-intent` `{session}` | `{"intent":null}` |
 //! | `inherit-intent` `{session, parent}` | `{"intent":…}` |
-//! | `pre-tool` `{session, call, tool, args, host?, cwd?, agent?}` | `{verdict, code, reason, effects, pre_hash}` |
-//! | `post-tool` `{…, success, error?}` | `{"entries":[…]}` and, where the agent should be told something, `notice` |
+//! | `pre-tool` `{session, call, tool, args, host?, cwd?, agent?, confinable?}` | `{verdict, code, reason, effects, pre_hash}` and, where the command has to run confined, `confined` |
+//! | `post-tool` `{…, success, error?, output?}` | `{"entries":[…]}` and, where the agent should be told something, `notice`; where changes are to be taken back, `restore` with the ids of their entries |
 //! | `context` `{session, if_new?, again?}` or `{intent}` | `{"text":…}`; with `if_new`, empty where the session has been told, unless `again` |
 //! | `event` `{event, session, data}` | `{continue, system_message, data}`, or `{"waiting":N}` where hooks run first: then a step brings the answer |
 //! | `step` `{now_ms, inputs}` | `{commands, next_deadline_ms}`: `engine.step` as JSON, see [`crate::engine`] |
 //!
-//! `augment.rs` has those behind `tollgate augment` and `tollgate concepts`, `hooks.rs` those behind `tollgate hooks`, `intents.rs` those behind `tollgate intents`,
+//! `confine.rs` has those behind `tollgate confine`, `augment.rs` those behind `tollgate augment` and `tollgate concepts`, `hooks.rs` those behind `tollgate hooks`, `intents.rs` those behind `tollgate intents`,
 //! `own_tools.rs` those behind Tollgate's own tools, `person.rs` those behind commands that only a person may give, `trace.rs` those
 //! behind `tollgate trace`, `wiring.rs` those behind `tollgate init` and `tollgate doctor`.
 
 mod augment;
+mod confine;
 mod hooks;
 mod intents;
 mod own_tools;
@@ -71,6 +72,10 @@ enum Fault {
     NotDone(String),
     #[error("only a person may do that, and this line comes from below {0}; nothing was changed")]
     NeedsPerson(String),
+    #[error(
+        "the gate has not decided to take the change of entry `{0}` back; nothing was changed. A person can run `tollgate trace revert {0}` in a terminal"
+    )]
+    NotPermitted(String),
     #[error(transparent)]
     NotReverted(#[from] crate::ledger::revert::RevertFault),
 }
@@ -87,7 +92,7 @@ impl Fault {
             Self::Workspace(_) => "workspace_fault",
             Self::UnknownHook { .. } => "unknown_hook",
             Self::NotDone(_) => "not_done",
-            Self::NeedsPerson(_) => "needs_person",
+            Self::NeedsPerson(_) | Self::NotPermitted(_) => "needs_person",
             Self::NotReverted(_) => "not_reverted",
         }
     }
@@ -103,6 +108,8 @@ const OPS: &[&str] = &[
     "allow-tool",
     "pre-tool",
     "post-tool",
+    "grants",
+    "wrap",
     "context",
     "own-tools",
     "own-tool",
@@ -148,6 +155,7 @@ const FIELDS: &[Field] = &[
     ("format", "a string", Value::is_string),
     ("expect", "a string", Value::is_string),
     ("more", "true or false", Value::is_boolean),
+    ("restoring", "true or false", Value::is_boolean),
     ("step", "a string", Value::is_string),
     ("entry", "a string", Value::is_string),
     ("findings", "a list", Value::is_array),
@@ -156,6 +164,10 @@ const FIELDS: &[Field] = &[
     ("id", "a string", Value::is_string),
     ("digest", "a string", Value::is_string),
     ("hook", "an object", Value::is_object),
+    ("output", "a string", Value::is_string),
+    ("confiner", "a string", Value::is_string),
+    ("shell", "a string", Value::is_string),
+    ("why", "a string", Value::is_string),
     ("now_ms", "a whole number", Value::is_u64),
     ("inputs", "a list", Value::is_array),
     ("prompt", "a string", Value::is_string),
@@ -222,19 +234,26 @@ fn answer(gate: &mut Gate, op: &str, fields: Map<String, Value>) -> Result<Value
             Ok(json!({"intent": gate.current(&asked.session).as_ref().map(summary)}))
         }
         "pre-tool" => {
+            let capability = confine::capability(op, &fields)?;
             let asked: Call = read(op, &["session", "call", "tool"], fields)?;
-            Ok(ruling(&gate.check(&asked.into())))
+            Ok(ruling(&gate.check_on(&asked.into(), capability)))
         }
         "post-tool" => {
             let success = matches!(fields.get("success"), Some(Value::Bool(true)));
             let error = fields.get("error").and_then(Value::as_str).unwrap_or("the tool did not say").to_owned();
+            let output = fields.get("output").and_then(Value::as_str).map(str::to_owned);
             let asked: Call = read(op, &["session", "call", "tool", "success"], fields)?;
             let outcome = if success { Outcome::Done } else { Outcome::Failed(error) };
-            let settled = gate.settle(&asked.into(), &outcome);
+            let settled = gate.settle_with(&asked.into(), &outcome, output.as_deref());
             let entries: Vec<Value> = settled.lines.iter().filter_map(|line| json::value(line).ok()).collect();
             let mut answer = json!({"entries": entries});
-            if let (Some(notice), Some(answer)) = (settled.notice, answer.as_object_mut()) {
-                answer.insert("notice".to_owned(), notice.into());
+            if let Some(answer) = answer.as_object_mut() {
+                if let Some(notice) = settled.notice {
+                    answer.insert("notice".to_owned(), notice.into());
+                }
+                if !settled.restore.is_empty() {
+                    answer.insert("restore".to_owned(), settled.restore.into());
+                }
             }
             Ok(answer)
         }
@@ -261,6 +280,7 @@ fn answer(gate: &mut Gate, op: &str, fields: Map<String, Value>) -> Result<Value
             Ok(gate.step(now_ms, &inputs).to_json())
         }
         "augment" | "plan-lookups" | "concepts" => augment::answer(gate, op, fields),
+        "grants" | "wrap" => confine::answer(gate, op, fields),
         "event" | "hooks" => hooks::answer(gate, op, fields),
         "wiring" => wiring::answer(gate, op, fields),
         "person" => person::answer(gate, fields),
@@ -338,11 +358,15 @@ fn summary(intent: &Intent) -> Value {
 
 fn ruling(ruling: &Ruling) -> Value {
     let effect = |effect: &Effect| json!({"path": effect.location.as_str(), "operation": effect.operation});
-    json!({
+    let mut answer = json!({
         "verdict": ruling.verdict,
         "code": ruling.code.as_str(),
         "reason": ruling.reason,
         "effects": ruling.effects.iter().map(effect).collect::<Vec<_>>(),
         "pre_hash": ruling.effects.iter().find_map(|effect| effect.pre_hash),
-    })
+    });
+    if let (true, Some(answer)) = (ruling.confined, answer.as_object_mut()) {
+        answer.insert("confined".to_owned(), true.into());
+    }
+    answer
 }

@@ -8,7 +8,7 @@
 //! | `map` | `{"done":true, path, intents, files}` |
 //! | `archive` `{step: "plan"}` | `{"rename":{from, to}, bytes}`, or `{"rename":null, why}` |
 //! | `archive` `{step: "tie"}` | `{"done":true, tied}`, once the host has renamed, or has nothing to rename |
-//! | `revert` `{step: "plan", entry}` | `{path, action, now, want, image, entry}` |
+//! | `revert` `{step: "plan", entry, restoring?}` | `{path, action, now, want, image, entry}`; with `restoring`, only where the gate itself has decided to take the change back, and once |
 //! | `revert` `{step: "record", entry, user?, command?, changed?}` | `{entries}`, once the host has put the content back |
 //!
 //! What takes long answers `{"done":false}` and goes on when it is asked again with `"more":true`.
@@ -16,6 +16,7 @@
 use serde_json::{Map, Value, json};
 
 use super::{Fault, checked};
+use crate::confine::permit;
 use crate::gate::Gate;
 use crate::json;
 use crate::ledger::checkpoint::Checkpoint;
@@ -176,6 +177,9 @@ fn take_back(gate: &mut Gate, asked: &Asked) -> Result<Value, Fault> {
     let ports = gate.ports();
     match asked.text("step") {
         Some("plan") => {
+            if asked.0.get("restoring") == Some(&Value::Bool(true)) && !permit::take(id, ports) {
+                return Err(Fault::NotPermitted(id.to_owned()));
+            }
             let plan = revert::plan(id, ports)?;
             let action = match plan.action {
                 Action::Restore => "restore",

@@ -7,7 +7,7 @@
 //! | --- | --- |
 //! | `programs` | `{"programs":[{name, title, names, wired}],"variables":[…]}`: the programs there are, by the names that options take, and the variables that `place` should tell |
 //! | `files` `{place, programs?}` or `{place, receipt, others?}` | `{files, folders:[{path, endings}], signs, commands}`: what to look at before `plan`, `examine` and `judge`, or before `undo` |
-//! | `plan` `{place, seen, run_as?, programs?, scope?, receipt?, others?}` | `{programs, changes, notes, problems:[{program, message}], receipt}`; `receipt` is null where there is nothing to keep |
+//! | `plan` `{place, seen, run_as?, confiner?, programs?, scope?, receipt?, others?}` | `{programs, changes, notes, problems:[{program, message}], receipt}`; `receipt` is null where there is nothing to keep |
 //! | `undo` `{place, seen, receipt, others?}` | `{steps:[{words, path, shown, change}], folders, notes}` |
 //! | `examine` `{place, seen, trial_folder}` | `{files:[{path, text}], trials:[{id, shell, words, stdin, folder, file, variables}]}`: what to write into the folder `trial_folder`, and what to run then |
 //! | `judge` `{place, seen, outcomes, digest}` | `{ok, workspace:{governed, open_intents}, faults, notes, hosts:[{host, title, state, tools, settings, command, remarks}]}` |
@@ -17,6 +17,7 @@
 //! | `place` | `{workspace, start, home, home_is_named, variables, windows}`: absolute real paths; `start` is where a program would be started |
 //! | `seen` | `{files: {path: text, null or {"fault": why}}, links: {path: real path}, signs: [those that exist], on_path: [those that are found]}` |
 //! | `run_as` | what hooks call: `tollgate`, or a path |
+//! | `confiner` | the absolute path of the native program, where it is there and the system can confine commands |
 //! | `programs` | names; none means those in use |
 //! | `scope` | `workspace` or `user`; none means the better choice for each program |
 //! | `receipt`, `others` | the text that is kept in the workspace's state folder, and those of other workspaces |
@@ -70,6 +71,7 @@ pub(super) fn answer(gate: &mut Gate, op: &str, fields: Map<String, Value>) -> R
         "plan" => {
             let request = Request {
                 command: asked.text("run_as")?.unwrap_or_else(|| "tollgate".to_owned()),
+                confiner: asked.text("confiner")?,
                 programs: asked.programs()?,
                 scope: asked.scope()?,
                 receipt: asked.receipt()?.unwrap_or_default(),

@@ -80,6 +80,7 @@ impl Memory {
         };
         world.make_directory(PROJECT);
         world.make_directory(HOME);
+        world.make_directory("/tmp");
         Rc::new(world)
     }
 

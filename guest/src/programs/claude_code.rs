@@ -9,8 +9,8 @@ use serde_json::{Map, Value, json};
 use super::Act::{Executes, Inert, Opaque, PowerShell, Reads, Shell, Writes};
 use super::Kind::{Command, Flag, List, Number, Path, Paths, ReadPath, Text, WrittenPath};
 use super::payload::{self, SNAKE};
-use super::wiring::{Canary, Form, Holds, Place, Reach, Settings, Timeout};
-use super::{Dialect, Ending, Event, Limit, Moment, Program, Speech, Tool, Wiring, hook_specific};
+use super::wiring::{Canary, Form, Holds, Place, Reach, Settings, ShellPrefix, Timeout};
+use super::{Dialect, Ending, Event, Limit, Moment, Program, Speech, Tool, Wiring, hook_specific, shell_prefix};
 
 pub(super) static PROGRAM: Program = Program {
     names: &["claude-code", "claude"],
@@ -52,6 +52,11 @@ pub(super) static PROGRAM: Program = Program {
         timeout: Timeout::SECONDS,
         switches: &[("/disableAllHooks", true)],
         trust: None,
+        shell_prefix: Some(ShellPrefix {
+            variable: shell_prefix::VARIABLE,
+            file: Place::Workspace(".claude/settings.local.json"),
+        }),
+        sandboxes: false,
         servers: Some(Place::Workspace(".mcp.json")),
         note: None,
         canary: Canary::Command { payload: canary, denial: hook_specific::DENIAL },

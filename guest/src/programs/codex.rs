@@ -44,6 +44,8 @@ pub(super) static PROGRAM: Program = Program {
         timeout: Timeout { shorter: &[(Moment::SessionEnd, 3)], ..Timeout::SECONDS },
         switches: &[],
         trust: Some(Trust::Hooks { file: own("config.toml"), remedy: "open `/hooks` in Codex and trust the hooks of Tollgate" }),
+        shell_prefix: None,
+        sandboxes: true,
         servers: None,
         note: Some(
             "it runs hooks only once you trust them: open `/hooks` in Codex and trust those of Tollgate; \

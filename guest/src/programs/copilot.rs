@@ -48,6 +48,8 @@ pub(super) static PROGRAM: Program = Program {
             file: own("config.json"),
             remedy: "trust it when Copilot asks at its start, or add it to `trustedFolders` in ~/.copilot/config.json",
         }),
+        shell_prefix: None,
+        sandboxes: false,
         servers: None,
         note: Some("for Tollgate's tools, add the MCP server `tollgate mcp-serve` with `/mcp add`"),
         canary: Canary::Command { payload: canary, denial: ("/permissionDecision", "deny") },

@@ -44,6 +44,8 @@ pub(super) static PROGRAM: Program = Program {
         timeout: Timeout::SECONDS,
         switches: &[],
         trust: None,
+        shell_prefix: None,
+        sandboxes: false,
         servers: Some(Place::Workspace(".cursor/mcp.json")),
         note: None,
         canary: Canary::Command { payload: canary, denial: ("/permission", "deny") },

@@ -48,6 +48,8 @@ pub(super) static PROGRAM: Program = Program {
             default: true,
             remedy: "trust the folder when Gemini CLI asks at its start",
         }),
+        shell_prefix: None,
+        sandboxes: false,
         servers: Some(Place::Workspace(".gemini/settings.json")),
         note: None,
         canary: Canary::Command { payload: canary, denial: ("/decision", "deny") },

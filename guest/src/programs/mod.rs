@@ -33,6 +33,7 @@ pub mod process;
 mod qwen;
 mod roo;
 mod salvage;
+pub mod shell_prefix;
 pub mod speech;
 pub mod table;
 #[cfg(test)]
@@ -42,7 +43,7 @@ pub mod trust;
 pub mod wiring;
 
 pub use limit::{Limit, cut};
-pub(crate) use payload::UNSAID;
+pub(crate) use payload::{UNSAID, derived_id};
 pub use salvage::salvage;
 pub use speech::{Answer, Call, Ending, Event, Moment, Speech};
 pub use table::{act, dialect, tools};

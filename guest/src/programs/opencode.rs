@@ -59,6 +59,8 @@ pub(super) static PROGRAM: Program = Program {
         timeout: Timeout { seconds: 0, ..Timeout::SECONDS },
         switches: &[],
         trust: None,
+        shell_prefix: None,
+        sandboxes: false,
         servers: None,
         note: Some("it finds the plugin in the npm package `tollgate`: run `npm install --prefix .opencode tollgate`"),
         canary: Canary::Script(SCRIPT),

@@ -136,7 +136,7 @@ pub(super) fn unpacked(args: Value) -> Value {
 
 /// An id for a call whose program gives it none: the same before and after, because it is made from the call itself. Case does
 /// not count in the tool's name: a program that runs another's hooks may spell it both ways.
-pub(super) fn derived_id(session: &str, tool: &str, args: &Value) -> String {
+pub(crate) fn derived_id(session: &str, tool: &str, args: &Value) -> String {
     let mut hash = Sha256::new();
     for word in [session, &tool.to_ascii_lowercase(), &canonical(args).to_string()] {
         hash.update((word.len() as u64).to_le_bytes());

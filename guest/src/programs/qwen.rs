@@ -56,6 +56,8 @@ pub(super) static PROGRAM: Program = Program {
             default: false,
             remedy: "trust the folder when Qwen Code asks at its start",
         }),
+        shell_prefix: None,
+        sandboxes: false,
         servers: Some(Place::Workspace(".qwen/settings.json")),
         note: None,
         canary: Canary::Command { payload: canary, denial: hook_specific::DENIAL },

@@ -28,12 +28,27 @@ pub struct Wiring {
     pub switches: &'static [(&'static str, bool)],
     /// What else it asks for before it runs a hook.
     pub trust: Option<Trust>,
+    /// How it is told of a program to which it gives every shell command, as one word. `init` names the native `tollgate`, which then
+    /// runs the commands confined.
+    pub shell_prefix: Option<ShellPrefix>,
+    /// Whether it runs commands in a sandbox of its own, in which the gate's state is closed: then nobody can tell that a command ran
+    /// confined.
+    pub sandboxes: bool,
     /// Where its MCP servers are listed.
     pub servers: Option<Place>,
     /// What a person has to do besides.
     pub note: Option<&'static str>,
     /// A call that must be denied, to prove that it is.
     pub canary: Canary,
+}
+
+/// Where a program looks for the one to which it gives every shell command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ShellPrefix {
+    /// The variable in `env` of its settings.
+    pub variable: &'static str,
+    /// Its settings in a workspace that a team does not share.
+    pub file: Place,
 }
 
 /// How a program writes its hooks down.

@@ -4,7 +4,7 @@
 //! it is, to the byte.
 
 use jsonc_parser::ParseOptions;
-use jsonc_parser::cst::{CstArray, CstInputValue, CstNode, CstObject, CstRootNode};
+use jsonc_parser::cst::{CstArray, CstInputValue, CstNode, CstObject, CstObjectProp, CstRootNode};
 use serde_json::Value;
 
 /// The mark that some editors put before everything else.
@@ -126,14 +126,14 @@ impl Document {
     }
 
     /// Removes the members of an object that `take` answers with true, and the object where it has become empty.
-    pub fn take_members(&self, object: &str, take: impl Fn(&Value) -> bool) {
+    pub fn take_members(&self, object: &str, take: impl Fn(&str, &Value) -> bool) {
         let Some(top) = self.root.object_value() else { return };
         let Some(holder) = top.object_value(object) else { return };
-        let taken: Vec<_> = holder
-            .properties()
-            .into_iter()
-            .filter(|property| property.value().and_then(|node| node.to_serde_value()).is_some_and(|value| take(&value)))
-            .collect();
+        let is_taken = |property: &CstObjectProp| {
+            let value = property.value().and_then(|node| node.to_serde_value());
+            value.is_some_and(|value| take(&property.decoded_name().unwrap_or_default(), &value))
+        };
+        let taken: Vec<_> = holder.properties().into_iter().filter(is_taken).collect();
         if taken.is_empty() {
             return;
         }
@@ -306,9 +306,9 @@ mod tests {
         document.set(Some("servers"), "b", &json!(3)).unwrap();
         document.set(None, "version", &json!(1)).unwrap();
         assert_eq!(document.value(), json!({"servers": {"a": 1, "b": 2}, "version": 1}));
-        document.take_members("servers", |value| *value == json!(2));
+        document.take_members("servers", |name, value| name == "b" && *value == json!(2));
         assert_eq!(document.value(), json!({"servers": {"a": 1}, "version": 1}));
-        document.take_members("servers", |value| *value == json!(1));
+        document.take_members("servers", |_, value| *value == json!(1));
         assert_eq!(document.value(), json!({"version": 1}));
     }
 

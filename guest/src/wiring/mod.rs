@@ -15,6 +15,7 @@
 //! | [`plan`] | what `tollgate init` changes |
 //! | [`receipt`] | what it did in a workspace |
 //! | [`undo`] | what `tollgate init --undo` changes |
+//! | [`prefix`] | the program to which an agent program gives its shell commands |
 //! | [`hook`] | a hook of Tollgate that is written down, and whether the program would run it |
 //! | [`matcher`] | which tools a matcher leaves out |
 //! | [`trial`] | a call that must be denied, to be sent as the program would, and what the answer means |
@@ -32,6 +33,7 @@ pub mod layout;
 pub mod look;
 pub mod matcher;
 pub mod plan;
+pub mod prefix;
 pub mod receipt;
 pub mod seen;
 pub mod source;

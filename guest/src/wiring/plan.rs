@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::document::{Document, DocumentFault};
 use super::hook::Found;
 use super::layout::{Layout, is_within, join};
+use super::prefix::{Prefix, prefix};
 use super::receipt::Receipt;
 use super::seen::{Content, Seen};
 use crate::programs::wiring::{Form, Place, Reach, Settings};
@@ -41,6 +42,8 @@ pub struct Change {
 pub struct Request {
     /// The program that hooks call: a name on the search path, or a path.
     pub command: String,
+    /// The path of the native program that runs commands confined, where it is there and the system can.
+    pub confiner: Option<String>,
     /// The agent programs; those in use where none is named.
     pub programs: Vec<&'static Program>,
     /// Whose settings; the better choice for each program where nobody says.
@@ -89,7 +92,7 @@ pub fn is_in_use(wiring: &Wiring, layout: &Layout, seen: &Seen) -> bool {
 
 /// Plans what is asked for. A program that cannot be wired does not keep the others from it.
 pub fn plan(request: Request, layout: &Layout, seen: &Seen) -> Plan {
-    let Request { command, programs, scope, receipt, others } = request;
+    let Request { command, confiner, programs, scope, receipt, others } = request;
     let mut plan = Plan { receipt, ..Plan::default() };
     plan.receipt.workspace.clone_from(&layout.workspace);
     let known = plan.receipt.files.clone();
@@ -108,7 +111,7 @@ pub fn plan(request: Request, layout: &Layout, seen: &Seen) -> Plan {
         if !if named { is_asked_for } else { is_in_use(wiring, layout, seen) } {
             continue;
         }
-        match wire(program, wiring, &command, scope, layout, seen) {
+        match wire(program, wiring, (&command, confiner.as_deref()), scope, layout, seen) {
             Err(why) => plan.problems.push((Some(program), why)),
             Ok(Wired { files, notes }) => {
                 plan.programs.push(program);
@@ -160,7 +163,7 @@ struct Wired {
 fn wire(
     program: &'static Program,
     wiring: &Wiring,
-    command: &str,
+    (command, confiner): (&str, Option<&str>),
     scope: Option<Scope>,
     layout: &Layout,
     seen: &Seen,
@@ -194,6 +197,21 @@ fn wire(
                 listed.after = Some(servers.text());
                 files.push(listed);
             }
+        }
+        None => {}
+    }
+    match prefix(wiring, confiner, &path, layout, seen) {
+        Some(Prefix::Left(note)) => notes.push(note),
+        Some(Prefix::Set { variable, file }) => {
+            let mut holder = unchanged(program, &file, layout, seen)?;
+            let value = confiner.into();
+            if holder.path == settings.path {
+                document.set(Some("env"), variable, &value).map_err(|why| left(&holder.path, &why, layout))?;
+            } else {
+                holder.after = Some(edited(&holder, layout, |document| document.set(Some("env"), variable, &value))?.text());
+                files.push(holder);
+            }
+            notes.push(format!("its commands run confined, because {} names `tollgate` in `{variable}`", layout.shown(&file)));
         }
         None => {}
     }

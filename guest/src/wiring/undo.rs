@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::document::Document;
 use super::layout::Layout;
 use super::plan::Change;
+use super::prefix;
 use super::receipt::{Receipt, Written};
 use super::seen::{Content, Seen};
 use crate::digest::Digest;
@@ -106,7 +107,10 @@ fn without_ours(program: &Program, text: &str) -> Option<String> {
         }
         false
     });
-    document.take_members("mcpServers", |server| {
+    if let Some(wiring) = &program.wiring {
+        document.take_members("env", |name, value| prefix::is_ours(wiring, name, value));
+    }
+    document.take_members("mcpServers", |_, server| {
         let ours = server.get("command").and_then(Value::as_str).is_some_and(|command| command.contains("tollgate"));
         ours && server.get("args") == Some(&json!(["mcp-serve"]))
     });

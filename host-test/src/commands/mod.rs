@@ -8,6 +8,7 @@
 mod ask;
 pub(crate) mod augment;
 pub(crate) mod concepts;
+pub(crate) mod confine;
 pub(crate) mod doctor;
 pub(crate) mod eval;
 pub(crate) mod hook;
@@ -20,6 +21,7 @@ pub(crate) mod mcp_serve;
 mod person;
 mod place;
 mod screen;
+pub(crate) mod shell_prefix;
 pub(crate) mod tools;
 pub(crate) mod trace;
 pub(crate) mod watch;

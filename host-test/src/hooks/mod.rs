@@ -43,6 +43,7 @@ use running::{Report, Running};
 
 use crate::bindings::exports::tollgate::hooks::engine::{Command, Ended, Ending, Found, Input, Machine, Order};
 use crate::bindings::exports::tollgate::hooks::programs::{Answer as Reply, Progress};
+use crate::confine::Capability;
 use crate::error::Error;
 use crate::gate::Tollgate;
 use crate::lookups::Lookups;
@@ -339,7 +340,7 @@ impl<G: BorrowMut<Tollgate>> Hooks<G> {
             search_path: folders.filter_map(|folder| folder.into_os_string().into_string().ok()).collect(),
             temporary: Some(std::env::temp_dir().to_string_lossy().into_owned()),
             runs_prompts: self.options.prompt.is_some(),
-            confines: false,
+            confines: !Capability::of_this_system().is_none(),
         })
     }
 

@@ -4,7 +4,9 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { makeState, stateFolder, stateOf } from '../state.js';
-import { look, onPath, placeOf, realOf, type Seen } from './look.js';
+import { confinerOf } from '../confining.js';
+import { slashed } from '../path.js';
+import { look, onPath, placeOf, realOf, searchPath, type Seen } from './look.js';
 import { type Change, obstacleOf, textOf, writeAll } from './change.js';
 import { requirePerson } from './person.js';
 import { plain, say } from './screen.js';
@@ -80,7 +82,10 @@ function init(opened: Opened, values: Values): boolean {
   const seen = look(opened, question);
   const { own, others } = receipts;
   const scope = values.scope ?? null;
-  const plan = planOf(opened, { ...question, do: 'plan', scope, run_as: command, receipt: own ?? null, others }, seen);
+  // This package's own script cannot confine.
+  const found = confinerOf(searchPath().split(path.delimiter));
+  const confiner = found === undefined ? null : slashed(found);
+  const plan = planOf(opened, { ...question, do: 'plan', scope, run_as: command, confiner, receipt: own ?? null, others }, seen);
   for (const { message } of plan.problems) say(message);
   if (command !== 'tollgate') {
     say('`tollgate` is not on the search path, or is another one there, so the hooks name this program by its path');

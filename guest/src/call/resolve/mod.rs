@@ -42,6 +42,11 @@ pub fn question(touch: &Touch) -> Question {
     Question { digest, ..question_at(&touch.path) }
 }
 
+/// What to ask the host about a path that a call touches, without its digest.
+pub fn question_at_touch(touch: &Touch) -> Question {
+    question_at(&touch.path)
+}
+
 /// What to ask the host about any path that is spelled as in a touch.
 fn question_at(path: &str) -> Question {
     match below_home(path) {

@@ -38,6 +38,7 @@ use reader::state::State;
 /// What a Bash command line does, run in `cwd`: empty for the workspace's own folder, otherwise relative to it or absolute.
 pub fn footprint(command: &str, cwd: &str, workspace: &dyn Workspace) -> Footprint {
     let mut reader = Reader::new(workspace);
+    programs::note_sockets(&mut reader, command);
     reader.script(command, &State::new(cwd), &Input::Inherited);
     search_for_controls(&mut reader, command);
     reader.footprint()
@@ -46,6 +47,7 @@ pub fn footprint(command: &str, cwd: &str, workspace: &dyn Workspace) -> Footpri
 /// What a command given as a list of arguments does. `["bash", "-lc", "…"]` leads into the shell.
 pub fn footprint_of_words(argv: &[String], cwd: &str, workspace: &dyn Workspace) -> Footprint {
     let mut reader = Reader::new(workspace);
+    argv.iter().for_each(|word| programs::note_sockets(&mut reader, word));
     let words: Vec<Arg> = argv.iter().map(Arg::known).collect();
     reader.run_program(&words, &State::new(cwd), &Input::Inherited);
     search_for_controls(&mut reader, &argv.join(" "));

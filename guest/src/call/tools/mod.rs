@@ -12,6 +12,7 @@ mod powershell;
 mod queries;
 mod reader;
 mod servers;
+mod shell_command;
 mod strays;
 mod unfamiliar;
 mod verbs;
@@ -32,6 +33,8 @@ use arguments::{Keys, Named};
 pub(super) use background::{leaves_end_untold, says_it_goes_on};
 use commands::Judged;
 pub(super) use reader::reader;
+pub use shell_command::ShellCommand;
+pub(super) use shell_command::{shell_command, with_command};
 
 /// No tool takes more arguments.
 const MAX_ARGUMENTS: usize = 256;
@@ -134,6 +137,8 @@ impl<'a> Meaning<'a> {
                 self.found.touches.extend(found.touches.into_iter().filter(|touch| !known.contains(touch)));
             }
             self.found.conditional |= found.conditional;
+            self.found.programs.extend(found.programs);
+            self.found.unconfinable.extend(found.unconfinable);
             self.found.persistence = self.found.persistence.max(found.persistence);
             for placement in found.placements {
                 self.found.place(placement.at, placement.origin);

@@ -164,3 +164,64 @@ fn a_path_with_spaces_is_one_word_for_the_shell_and_for_servers() {
     assert_eq!(machine.json("/w/.mcp.json")["mcpServers"]["tollgate"]["command"], "/my tools/it's/tollgate");
     assert_eq!(machine.doctor("claude-code", denied())["state"], "live");
 }
+
+const LOCAL: &str = "/w/.claude/settings.local.json";
+
+/// The path differs from machine to machine, so it stands in what a team does not share, and goes with the rest.
+#[test]
+fn shell_commands_are_given_to_the_native_program() {
+    for before in [None, Some("{\n  // mine\n  \"env\": {\"A\": \"/opt/tollgate\"}\n}\n")] {
+        let machine = Machine::new().with("/w/.claude/settings.json", "{}\n").with("/w/mine.txt", "");
+        let mut machine = before.into_iter().fold(machine, |machine, text| machine.with(LOCAL, text));
+        let question = json!({"programs": ["claude-code", "gemini"], "confiner": "/opt/tollgate"});
+        let plan = machine.init(question.clone());
+        assert_eq!(machine.json_with_comments(LOCAL)["env"]["CLAUDE_CODE_SHELL_PREFIX"], "/opt/tollgate");
+        assert!(!machine.text("/w/.claude/settings.json").contains("/opt/tollgate"));
+        let notes = plan["notes"].to_string();
+        assert_eq!(notes.matches("run confined, because .claude/settings.local.json names").count(), 1, "{notes}");
+        let again = machine.clone().init(question);
+        assert_eq!((&again["changes"], &again["receipt"]), (&json!([]), &plan["receipt"]));
+
+        // What was changed since keeps what is somebody else's.
+        let edited = machine.text(LOCAL).replace("\"env\": {", "\"env\": {\"B\": \"/opt/tollgate\", ");
+        let mut changed = machine.clone().with(LOCAL, &edited);
+        changed.undo();
+        let env = changed.json_with_comments(LOCAL)["env"].clone();
+        assert_eq!((&env["B"], env.get("CLAUDE_CODE_SHELL_PREFIX")), (&json!("/opt/tollgate"), None), "{env}");
+
+        machine.undo();
+        assert_eq!(machine.files.get(LOCAL).and_then(Value::as_str), before);
+    }
+}
+
+#[test]
+fn a_prefix_of_somebody_else_is_left_alone() {
+    let foreign = r#"{"env": {"CLAUDE_CODE_SHELL_PREFIX": "/mine/log"}}"#;
+    for (file, text, confiner, scope, said) in [
+        (
+            "/w/.claude/settings.json",
+            foreign,
+            "/opt/tollgate",
+            Value::Null,
+            "in .claude/settings.json is \"/mine/log\" and stays so",
+        ),
+        (LOCAL, foreign, "/opt/tollgate", Value::Null, "in .claude/settings.local.json is \"/mine/log\" and stays so"),
+        ("/h/.claude/settings.json", foreign, "/opt/tollgate", Value::Null, "is \"/mine/log\" and stays so"),
+        ("/h/x", "", "/opt/tollgate", "user".into(), "only hooks in the settings of a workspace"),
+        ("/h/x", "", "/w/bin/tollgate", Value::Null, "cannot be named"),
+        ("/h/x", "", "/npm/tollgate.js", Value::Null, "cannot be named"),
+        ("/h/x", "", "tollgate", Value::Null, "cannot be named"),
+        ("/h/x", "", "/my -apps/tollgate", Value::Null, "cannot be named"),
+    ] {
+        let mut machine = Machine::new().with("/w/.claude/a", "").with(file, text);
+        let plan = machine.init(json!({"programs": ["claude-code"], "confiner": confiner, "scope": scope}));
+        let notes = plan["notes"].to_string().replace("\\\"", "\"");
+        assert!(notes.contains("its commands run unconfined: ") && notes.contains(said), "{notes}");
+        let names = |text: &Value| text.to_string().contains(confiner) && text.to_string().contains("SHELL_PREFIX");
+        assert!(!machine.files.values().any(names), "{file}");
+        assert_eq!(plan["problems"], json!([]));
+    }
+    // Where the system cannot confine, nothing is said or done about it.
+    let plan = Machine::new().with("/w/.claude/a", "").init(json!({"programs": ["claude-code"]}));
+    assert!(!plan.to_string().contains("confined"), "{plan}");
+}

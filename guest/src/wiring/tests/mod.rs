@@ -49,6 +49,10 @@ impl Machine {
         serde_json::from_str(self.text(path)).unwrap()
     }
 
+    fn json_with_comments(&self, path: &str) -> Value {
+        crate::wiring::document::Document::parse(self.text(path)).unwrap().value()
+    }
+
     fn ask(&self, question: Value) -> Value {
         let world = Memory::new();
         world.write(".orchestration/active_intents.yaml", "[{id: A, name: A, status: PLANNED, owned_scope: [a]}]");

@@ -4,6 +4,7 @@
 //! that leaves a tool out, and every call runs unseen. So each program's hook is run as the program would run it, with a call
 //! that must be denied. The gate says what to run and what the answers mean.
 
+mod confinement;
 mod trial_folder;
 
 use std::process::ExitCode;
@@ -18,6 +19,7 @@ use super::look;
 use super::place::{Folders, Place};
 use super::screen::{Cell, Screen, Style, count, plain};
 use super::{Outcome, Stop};
+use confinement::Confinement;
 use trial_folder::TrialFolder;
 
 /// The options of `tollgate doctor`.
@@ -52,19 +54,24 @@ fn examine(folders: &Folders, json: bool, screen: &mut Screen<'_>) -> Result<Out
     let examined = ask(&mut gate, &add("trial_folder", trial_folder.path().into()))?;
     trial_folder.fill(&examined).map_err(no_room)?;
     let outcomes: Vec<Value> = list(&examined, "trials").iter().map(|trial| trial_folder.run(trial)).collect();
+    let confinement = confinement::examine(trial_folder.root());
     drop(trial_folder);
     add("do", "judge".into());
     add("outcomes", outcomes.into());
     let mut judged = ask(&mut gate, &add("digest", DIGEST.into()))?;
-    let is_well = is(&judged, "ok");
+    let holds = !matches!(confinement, Confinement::Fails(_));
+    let is_well = is(&judged, "ok") && holds;
     if json {
         if let Some(fields) = judged.as_object_mut() {
+            fields.insert("ok".to_owned(), is_well.into());
+            fields.insert("confinement".to_owned(), confinement.words().into());
             fields.insert("version".to_owned(), VERSION.into());
             fields.insert("digest".to_owned(), DIGEST.into());
         }
         screen.json(&judged)?;
     } else {
         print(&judged, screen)?;
+        screen.line(&format!("confinement: {}", confinement.words()))?;
     }
     Ok(if is_well { Outcome::Done } else { Outcome::No })
 }

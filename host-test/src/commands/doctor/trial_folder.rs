@@ -35,6 +35,11 @@ impl TrialFolder {
         Ok(Self { root, state })
     }
 
+    /// Where it stands.
+    pub(super) fn root(&self) -> &Path {
+        &self.root
+    }
+
     /// The folder as the gate is told it.
     pub(super) fn path(&self) -> String {
         told(&self.root)

@@ -10,6 +10,7 @@ use std::process::ExitCode;
 use clap::Args;
 use serde_json::{Value, json};
 use tollgate::Tollgate;
+use tollgate::confine::Capability;
 
 use super::ask::{Gate, ask, list, strange, text, texts};
 use super::look::{self, on_path, told};
@@ -71,7 +72,7 @@ fn init(folders: &Folders, options: &Options, screen: &mut Screen<'_>) -> Result
     let look = json!({"op": "wiring", "do": "files", "place": place, "programs": options.host});
     let seen = look::seen(&mut gate, &look)?;
     let question = json!({
-        "op": "wiring", "do": "plan", "place": place, "programs": options.host, "scope": options.scope, "run_as": command,
+        "op": "wiring", "do": "plan", "place": place, "programs": options.host, "scope": options.scope, "run_as": command, "confiner": confiner(),
         "receipt": receipts.own, "others": receipts.others, "seen": seen,
     });
     let (plan, changes) = plan(&mut gate, question)?;
@@ -142,6 +143,16 @@ fn command() -> String {
         Some(own) if found.as_ref() != Some(&own) => told(&own),
         _ => "tollgate".to_owned(),
     }
+}
+
+/// This program, where it can run commands confined: as it stands on the search path, else by its real path.
+fn confiner() -> Option<String> {
+    if Capability::of_this_system().is_none() {
+        return None;
+    }
+    let own = std::env::current_exe().and_then(|path| path.canonicalize()).ok()?;
+    let found = on_path("tollgate").filter(|path| path.is_absolute() && path.canonicalize().is_ok_and(|real| real == own));
+    Some(told(&found.unwrap_or(own)))
 }
 
 fn show(change: &Change, json: bool, screen: &mut Screen<'_>) -> Result<(), Stop> {

@@ -24,20 +24,29 @@ pub(super) struct Options {
     /// Say yes beforehand; it takes a terminal even so
     #[arg(long, short)]
     yes: bool,
+    /// Take back what the gate itself has decided to take back; it runs this, and no person is needed
+    #[arg(long, hide = true, conflicts_with = "yes")]
+    restoring: bool,
 }
 
 pub(super) fn run(opened: &mut Opened, options: &Options, json: bool, screen: &mut Screen<'_>) -> Result<Outcome, Stop> {
-    let person = Person::require(&mut opened.gate, &opened.root, &["trace", "revert", &options.entry], options.yes)?;
     let state = opened.gate.state_folder().map(Path::to_owned).unwrap_or_default();
+    if options.restoring {
+        let consent = Consent { of_gate: true, ask: |_: &str| Word::Yes, sign: |_: &mut Value, _: &str| {} };
+        return revert(&mut opened.gate, (&opened.root, &state), &options.entry, consent, json, screen);
+    }
+    let person = Person::require(&mut opened.gate, &opened.root, &["trace", "revert", &options.entry], options.yes)?;
     let consent = Consent {
+        of_gate: false,
         ask: |question: &str| person.ask(question),
         sign: |line: &mut Value, path: &str| person.sign(line, &[path.to_owned()]),
     };
     revert(&mut opened.gate, (&opened.root, &state), &options.entry, consent, json, screen)
 }
 
-/// A person's consent: how they are asked, and how the entry says who they are.
+/// A person's consent: how they are asked, and how the entry says who they are. Or that of the gate, which is asked with the plan.
 struct Consent<A: FnOnce(&str) -> Word, S: FnOnce(&mut Value, &str)> {
+    of_gate: bool,
     ask: A,
     sign: S,
 }
@@ -51,7 +60,11 @@ fn revert(
     screen: &mut Screen<'_>,
 ) -> Result<Outcome, Stop> {
     let id = full_id(gate, entry)?;
-    let mut plan = ask(gate, &json!({"op": "revert", "entry": id, "step": "plan"}))?;
+    let mut question = json!({"op": "revert", "entry": id, "step": "plan"});
+    if let Some(fields) = question.as_object_mut().filter(|_| consent.of_gate) {
+        fields.insert("restoring".to_owned(), true.into());
+    }
+    let mut plan = ask(gate, &question)?;
     let path = text(&plan, "/path").to_owned();
     let version = match text(&plan, "/action") {
         "remove" => None,
@@ -65,7 +78,7 @@ fn revert(
         shown.iter().try_for_each(|line| screen.line(line))?;
         screen.out.flush()?;
     }
-    if let Some(outcome) = (consent.ask)(&question(&plan, &path)).refusal(screen)? {
+    if let Some(outcome) = (consent.ask)(&asked_about(&plan, &path)).refusal(screen)? {
         return Ok(outcome);
     }
     let change = match &version {
@@ -144,7 +157,7 @@ fn lines(plan: &Value, version: Option<&Version>, screen: &Screen<'_>) -> Vec<St
 
 const UNPROVEN: &str = "it cannot be proven that this is what stood there before";
 
-fn question(plan: &Value, path: &str) -> String {
+fn asked_about(plan: &Value, path: &str) -> String {
     let path = plain(path);
     match text(plan, "/action") {
         "remove" => format!("remove {path}?"),
@@ -182,7 +195,7 @@ mod tests {
 
     /// A person who leaves no name.
     fn by<A: FnOnce(&str) -> Word>(ask: A) -> Consent<A, fn(&mut Value, &str)> {
-        Consent { ask, sign: |_, _| {} }
+        Consent { of_gate: false, ask, sign: |_, _| {} }
     }
 
     fn plan(action: &str, now: Option<&str>, want: Option<&str>, image: Option<&str>) -> Value {

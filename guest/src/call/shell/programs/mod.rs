@@ -14,6 +14,7 @@ mod build;
 mod cloud;
 mod compress;
 mod copy;
+mod daemons;
 mod databases;
 mod editors;
 pub(super) mod environment;
@@ -42,6 +43,7 @@ mod xargs;
 
 use std::collections::BTreeMap;
 
+pub(super) use daemons::note_sockets;
 pub(super) use spec::{Call, Mode, Operands, Parsed, Program, Role, Unlisted};
 pub(super) use tollgate::control_in;
 
@@ -110,6 +112,9 @@ pub(super) fn run(reader: &mut Reader<'_>, argv: &[Arg], state: &State, input: &
     let call = Call { name: base, args, state, input };
     let row = find(if tollgate::is_program(base) { "tollgate" } else { base });
     reader.names_tollgate |= argv.iter().any(tollgate::is_tollgate);
+    if !row.is_some_and(|row| row.is_answer(args)) {
+        daemons::note(reader, &call);
+    }
     if written.contains('/') && !is_trusted(written) {
         // Whatever it is called, it is a file of its own; but a familiar name with familiar arguments is worth judging too.
         reader.touch(state, written, name, Deed::Execute);
@@ -145,6 +150,11 @@ pub(super) fn run(reader: &mut Reader<'_>, argv: &[Arg], state: &State, input: &
             }
         }
     }
+}
+
+/// What a program is called, for people; `argv` begins with its name.
+pub(super) fn name(argv: &[Arg]) -> String {
+    argv.first().and_then(Arg::text).and_then(base_name).map_or_else(|| "?".to_owned(), display)
 }
 
 /// The row of a program.

@@ -15,7 +15,10 @@ use crate::state::OwnProgram;
 pub(super) const ROWS: &[Program] = &[Program {
     operands: Operands::Rule,
     lenient: true,
-    rule: Some(|reader, call, _| govern(reader, call.state, call.args)),
+    rule: Some(|reader, call, _| match behind_confine(call.args) {
+        Some(command) => reader.run_program(command, call.state, call.input),
+        None => govern(reader, call.state, call.args),
+    }),
     ..Program::new(&["tollgate"])
 }];
 
@@ -44,6 +47,18 @@ const COMMANDS: &[&str] = &[
     "trace",
     "watch",
 ];
+
+/// The command that `tollgate confine --session S --call C -- COMMAND` runs: what it may change is the gate's to say.
+fn behind_confine(args: &[Arg]) -> Option<&[Arg]> {
+    if !args.first().is_some_and(|word| word.is("confine")) {
+        return None;
+    }
+    let at = args.iter().position(|arg| arg.is("--"))?;
+    let options = args.get(1..at)?;
+    let is_listed =
+        |pair: &[Arg]| matches!(pair, [name, value] if (name.is("--session") || name.is("--call")) && value.is_certain());
+    options.chunks(2).all(is_listed).then(|| args.get(at + 1..)).flatten()
+}
 
 /// Commands that only look, by their first words.
 const LOOK: &[&[&str]] = &[

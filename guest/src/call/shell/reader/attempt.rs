@@ -16,6 +16,8 @@ pub(in crate::call::shell) struct Attempt {
     pub(in crate::call::shell) controls: Vec<String>,
     placements: Vec<Placement>,
     moved: BTreeSet<String>,
+    programs: BTreeSet<String>,
+    unconfinable: Vec<String>,
     persistence: Persistence,
 }
 
@@ -50,6 +52,8 @@ impl Reader<'_> {
             controls: trial.controls,
             placements: trial.placements,
             moved: trial.moved,
+            programs: trial.programs,
+            unconfinable: trial.unconfinable,
             persistence: trial.persistence,
         }
     }
@@ -64,7 +68,11 @@ impl Reader<'_> {
     pub(in crate::call::shell) fn adopt(&mut self, attempt: Attempt) {
         attempt.unknowns.into_iter().for_each(|why| self.unknown(why));
         attempt.controls.into_iter().for_each(|command| self.control(command));
+        attempt.unconfinable.into_iter().for_each(|why| self.unconfinable(why));
+        self.programs.extend(attempt.programs);
+        let unnamed = self.unnamed;
         attempt.touches.into_iter().for_each(|touch| self.touch_path(touch.path, touch.deed));
+        self.unnamed = unnamed;
         self.placements.extend(attempt.placements);
         self.moved.extend(attempt.moved);
         self.outlast(attempt.persistence);

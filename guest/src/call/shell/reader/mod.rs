@@ -60,6 +60,10 @@ pub(super) struct Reader<'w> {
     pub(super) runs_own_text: bool,
     /// How many scripts have been read.
     scripts: usize,
+    programs: BTreeSet<String>,
+    unconfinable: Vec<String>,
+    /// How often something was run that no program has been named for yet.
+    unnamed: usize,
     steps: u32,
     shells: usize,
     looked: RefCell<BTreeMap<String, Option<Facts>>>,
@@ -86,6 +90,9 @@ impl<'w> Reader<'w> {
             names_tollgate: false,
             runs_own_text: false,
             scripts: 0,
+            programs: BTreeSet::new(),
+            unconfinable: Vec::new(),
+            unnamed: 0,
             steps: 0,
             shells: 0,
             looked: RefCell::default(),
@@ -103,13 +110,18 @@ impl<'w> Reader<'w> {
     }
 
     /// What the command comes to.
-    pub(super) fn footprint(self) -> Footprint {
+    pub(super) fn footprint(mut self) -> Footprint {
+        if self.unnamed > 0 {
+            self.programs.insert(programs::name(&[]));
+        }
         Footprint {
             touches: self.touches,
             placements: self.placements,
             unknowns: self.unknowns,
             controls: self.controls,
             conditional: true,
+            programs: self.programs,
+            unconfinable: self.unconfinable,
             persistence: self.persistence,
         }
     }
@@ -144,7 +156,13 @@ impl<'w> Reader<'w> {
         }
         if self.step() {
             self.shells += 1;
+            let before = std::mem::take(&mut self.unnamed);
             programs::run(self, argv, state, input);
+            // What it ran in turn has been named there.
+            if self.unnamed > 0 {
+                self.programs.insert(programs::name(argv));
+            }
+            self.unnamed = before;
             self.shells -= 1;
         }
     }
@@ -166,6 +184,13 @@ impl<'w> Reader<'w> {
     /// Whether some of what the command runs could not be read for certain.
     pub(super) fn is_uncertain(&self) -> bool {
         !self.unknowns.is_empty() || self.runs_own_text
+    }
+
+    /// Says why the kernel cannot hold something to a scope, once.
+    pub(super) fn unconfinable(&mut self, why: String) {
+        if self.unconfinable.len() < MAX_UNKNOWNS && !self.unconfinable.contains(&why) {
+            self.unconfinable.push(why);
+        }
     }
 
     /// Counts a step; false when the command is not worth any more of them.
@@ -225,6 +250,7 @@ impl<'w> Reader<'w> {
         if deed.mutates() && deed != Deed::Execute && self.leads_through_moved(&path) {
             self.unknown(format!("`{}` leads through something that the command itself has moved or linked", display(&path)));
         }
+        self.unnamed += usize::from(deed == Deed::Execute);
         if self.touches.len() >= MAX_TOUCHES {
             return self.unknown(format!("the command touches more than {MAX_TOUCHES} paths, `{}` among them", display(&path)));
         }

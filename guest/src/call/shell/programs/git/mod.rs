@@ -122,6 +122,7 @@ fn run(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
 /// The reason for a command that changes files which are only known when it runs.
 fn change_anything(reader: &mut Reader<'_>, command: &str) {
     reader.unknown(format!("`{command}` may change any file of the workspace"));
+    reader.unconfinable(format!("`{command}` would stop half-way where it may not change a file"));
 }
 
 /// `git -C FOLDER`.

@@ -1,0 +1,135 @@
+//! Programs that have their work done by somebody else: a daemon, a server, another terminal, a later time. The kernel holds
+//! a command and everything that it starts to a scope, and none of these is started by the command.
+//!
+//! They are known by name, and by the sockets at which daemons listen. A program that reaches a daemon by a path which it puts
+//! together when it runs is not seen here.
+
+use super::super::reader::Reader;
+use super::super::reader::arg::Arg;
+use super::spec::Call;
+
+/// Who does the work instead, and who asks for it.
+const ELSEWHERE: &[(&str, &[&str])] = &[
+    (
+        "a container engine",
+        &[
+            "docker",
+            "docker-compose",
+            "podman",
+            "podman-compose",
+            "nerdctl",
+            "ctr",
+            "crictl",
+            "lxc",
+            "incus",
+            "limactl",
+            "colima",
+            "multipass",
+            "vagrant",
+            "minikube",
+            "kind",
+            "k3d",
+            "act",
+            "devcontainer",
+        ],
+    ),
+    (
+        "the service manager",
+        &[
+            "systemd-run",
+            "systemctl",
+            "service",
+            "initctl",
+            "launchctl",
+            "machinectl",
+            "supervisorctl",
+            "pm2",
+            "rc-service",
+            "snap",
+            "flatpak",
+            "flatpak-spawn",
+            "brew",
+        ],
+    ),
+    ("the scheduler, later,", &["at", "batch", "crontab", "anacron", "fcron", "fcrontab"]),
+    (
+        "another terminal",
+        &[
+            "tmux",
+            "screen",
+            "zellij",
+            "byobu",
+            "dtach",
+            "abduco",
+            "gnome-terminal",
+            "konsole",
+            "kitten",
+            "wezterm",
+            "x-terminal-emulator",
+            "xfce4-terminal",
+            "osascript",
+        ],
+    ),
+    ("a service on the message bus", &["dbus-send", "dbus-launch", "gdbus", "busctl", "qdbus", "gio", "gapplication"]),
+    (
+        "a program that is open already",
+        &["emacsclient", "code", "code-insiders", "cursor", "subl", "idea", "gvim", "nvr", "open", "xdg-open", "start"],
+    ),
+    ("another machine, which may be this one,", &["ssh", "scp", "sftp", "mosh", "autossh", "sshpass"]),
+    ("an agent program with rights of its own", &["claude", "codex", "gemini", "opencode", "cursor-agent", "copilot", "aider"]),
+];
+
+/// Build tools whose daemon may run already, and what tells them to do without: the remedy.
+const BUILD_DAEMONS: &[(&str, &str)] = &[
+    ("gradle", "--no-daemon"),
+    ("gradlew", "--no-daemon"),
+    ("bazel", "--batch"),
+    ("bazelisk", "--batch"),
+    ("buck2", "--no-buckd"),
+    ("pants", "--no-pantsd"),
+    ("mvnd", "-Dmvnd.noDaemon=true"),
+    ("dotnet", "--disable-build-servers"),
+    ("sbtn", ""),
+];
+
+/// Parts of the paths at which daemons listen that do work for others.
+const SOCKETS: &[&str] = &[
+    "docker.sock",
+    "podman.sock",
+    "containerd.sock",
+    "crio.sock",
+    "buildkitd.sock",
+    "snapd.socket",
+    "/systemd/private",
+    "/dbus/system_bus_socket",
+    "/tmux-",
+    "/.X11-unix",
+    "DBUS_SESSION_BUS_ADDRESS",
+    "DOCKER_HOST",
+    "SSH_AUTH_SOCK",
+];
+
+/// Enters that a program has its work done by somebody else, where it does.
+pub(super) fn note(reader: &mut Reader<'_>, call: &Call<'_>) {
+    let name = call.name;
+    if let Some((who, _)) = ELSEWHERE.iter().find(|(_, names)| names.contains(&name)) {
+        return reader.unconfinable(format!("`{name}` has its work done by {who} out of the kernel's reach"));
+    }
+    if let Some((_, without)) = BUILD_DAEMONS.iter().find(|(daemon, _)| *daemon == name) {
+        let is_without = !without.is_empty() && call.args.iter().any(|arg| arg.is(without));
+        if !is_without {
+            let remedy = if without.is_empty() { String::new() } else { format!("; `{name} {without}` does not") };
+            return reader.unconfinable(format!("`{name}` has its work done by a daemon that may run already{remedy}"));
+        }
+    }
+    if name == "rsync" && call.args.iter().filter_map(Arg::text).any(|text| !text.starts_with('-') && text.contains(':')) {
+        reader.unconfinable("`rsync` has its work done by another machine, which may be this one".to_owned());
+    }
+}
+
+/// Enters that a text names the socket of a daemon, where it does.
+pub(in crate::call::shell) fn note_sockets(reader: &mut Reader<'_>, text: &str) {
+    if let Some(socket) = SOCKETS.iter().find(|socket| text.contains(**socket)) {
+        reader.unconfinable(format!("the command names `{socket}`, by which a daemon can be told to do something"));
+    }
+}

@@ -1,0 +1,262 @@
+//! How shell commands are confined: `confine` in the settings of the workspace and of the user.
+//!
+//! ```json
+//! {"confine": {"mode": "always", "writable": ["generated/**"], "network": true, "caches": true, "restore": true}}
+//! ```
+//!
+//! A plain text is the mode alone: `{"confine": "unread"}`.
+//!
+//! | setting | what it decides | default |
+//! | --- | --- | --- |
+//! | `mode` | which commands run confined: `always` all of them, `unread` those whose effects are not certain, `off` none | `always` |
+//! | `writable` | what they may change besides the intent's scope | nothing |
+//! | `network` | whether they may open TCP connections and listen | yes |
+//! | `caches` | whether they may change the caches of tools in the home folder | yes |
+//! | `restore` | whether files out of scope that changed beside those in scope are put back | yes |
+//!
+//! A workspace can only tighten what the user has said, because a repository can ship its settings: a stricter mode counts, a laxer
+//! one does not. What it says is `writable` lies in the workspace; other paths are the user's to name.
+
+use serde_json::{Map, Value};
+
+use crate::call::path::Location;
+use crate::ports::{Facts, Ports, Question, Root};
+
+/// The user's own settings, below the home folder.
+pub const USER_PATH: &str = ".tollgate/config.json";
+
+/// A larger file is a mistake.
+const MAX_BYTES: u64 = 1 << 20;
+
+/// More places than these are a mistake.
+const MAX_WRITABLE: usize = 200;
+
+/// Which commands run confined, from the laxest to the strictest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Mode {
+    /// None.
+    Off,
+    /// Those whose effects are not certain.
+    Unread,
+    /// All.
+    Always,
+}
+
+impl Mode {
+    /// The mode of that name.
+    pub fn named(name: &str) -> Option<Self> {
+        [Self::Off, Self::Unread, Self::Always].into_iter().find(|mode| mode.as_str() == name)
+    }
+
+    /// Its name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::Unread => "unread",
+            Self::Always => "always",
+        }
+    }
+}
+
+/// What a system can hold a command to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Capability {
+    /// Nothing.
+    #[default]
+    None,
+    /// Files and whole folders.
+    Trees,
+    /// Folders with exceptions too.
+    Exceptions,
+}
+
+/// What one settings file says.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Written {
+    mode: Option<Mode>,
+    writable: Vec<String>,
+    network: Option<bool>,
+    caches: Option<bool>,
+    restore: Option<bool>,
+}
+
+impl Written {
+    /// Reads the value of `confine`.
+    pub fn parse(value: &Value) -> Result<Self, String> {
+        let fields = match value {
+            Value::Null => return Ok(Self::default()),
+            Value::String(_) => &Map::from_iter([("mode".to_owned(), value.clone())]),
+            Value::Object(fields) => fields,
+            _ => return Err("`confine` must be a mode or an object".to_owned()),
+        };
+        let flag = |name: &str| match fields.get(name) {
+            None | Some(Value::Null) => Ok(None),
+            Some(Value::Bool(flag)) => Ok(Some(*flag)),
+            Some(_) => Err(format!("`confine.{name}` must be true or false")),
+        };
+        let mode = match fields.get("mode") {
+            None | Some(Value::Null) => None,
+            Some(mode) => {
+                let mode = mode.as_str().and_then(Mode::named);
+                Some(mode.ok_or_else(|| "`confine.mode` must be one of `always`, `unread`, `off`".to_owned())?)
+            }
+        };
+        let writable = match fields.get("writable") {
+            None | Some(Value::Null) => Vec::new(),
+            Some(Value::Array(paths)) if paths.len() <= MAX_WRITABLE => {
+                let path = |path: &Value| path.as_str().filter(|path| !path.is_empty()).map(str::to_owned);
+                let paths: Option<Vec<String>> = paths.iter().map(path).collect();
+                paths.ok_or_else(|| "`confine.writable` must be a list of paths".to_owned())?
+            }
+            Some(Value::Array(_)) => return Err(format!("`confine.writable` has more than {MAX_WRITABLE} paths")),
+            Some(_) => return Err("`confine.writable` must be a list of paths".to_owned()),
+        };
+        Ok(Self { mode, writable, network: flag("network")?, caches: flag("caches")?, restore: flag("restore")? })
+    }
+
+    /// The paths that lie outside the workspace, which only the user can name.
+    pub fn outside(&self) -> impl Iterator<Item = &str> {
+        self.writable.iter().map(String::as_str).filter(|path| is_outside(path))
+    }
+}
+
+fn is_outside(path: &str) -> bool {
+    path.starts_with(['/', '~']) || path.split('/').any(|name| name == "..")
+}
+
+/// What is in force.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Confinement {
+    /// Which commands run confined.
+    pub mode: Mode,
+    /// What of the workspace they may change besides the scope, as patterns like a scope's.
+    pub patterns: Vec<String>,
+    /// What they may change outside it: absolute, or below the home folder as `~/…`.
+    pub places: Vec<String>,
+    /// Whether they may open TCP connections and listen.
+    pub network: bool,
+    /// Whether they may change the caches of tools.
+    pub caches: bool,
+    /// Whether files out of scope that changed beside those in scope are put back.
+    pub restore: bool,
+}
+
+impl Confinement {
+    /// What the user and the workspace say together.
+    pub fn new(user: &Written, workspace: &Written) -> Self {
+        let patterns = user.writable.iter().chain(&workspace.writable).filter(|path| !is_outside(path)).cloned().collect();
+        Self {
+            mode: user.mode.unwrap_or(Mode::Always).max(workspace.mode.unwrap_or(Mode::Off)),
+            patterns,
+            places: user.outside().map(str::to_owned).collect(),
+            network: user.network.unwrap_or(true) && workspace.network.unwrap_or(true),
+            caches: user.caches.unwrap_or(true) && workspace.caches.unwrap_or(true),
+            restore: user.restore.unwrap_or(true) || workspace.restore.unwrap_or(false),
+        }
+    }
+}
+
+/// What to ask the host before [`UserSettings::refresh`].
+pub fn user_question() -> Question {
+    Question { root: Root::Home, path: USER_PATH.to_owned(), digest: false }
+}
+
+/// What the user says about confinement, kept until the file changes.
+#[derive(Debug, Default)]
+pub struct UserSettings {
+    stamp: Option<u64>,
+    written: Written,
+}
+
+impl UserSettings {
+    /// What the user says, given what the host saw of [`user_question`]. A file that stands in the workspace is not the user's word,
+    /// because a repository can ship it.
+    pub fn refresh(&mut self, facts: &Facts, ports: &Ports) -> &Written {
+        if self.stamp == Some(facts.stamp) {
+            return &self.written;
+        }
+        self.stamp = Some(facts.stamp);
+        self.written = Written::default();
+        let is_own = facts.real_path.as_deref().is_some_and(|real| matches!(Location::reported(real), Location::Outside(_)));
+        if facts.stamp == 0 || !is_own {
+            return &self.written;
+        }
+        let text = ports.workspace.read(Root::Home, USER_PATH, MAX_BYTES).unwrap_or_default();
+        let settings = serde_json::from_slice::<Value>(&text).map_err(|why| why.to_string());
+        match settings.and_then(|settings| settings.get("confine").map_or(Ok(Written::default()), Written::parse)) {
+            Ok(written) => self.written = written,
+            Err(why) => ports.warn(&format!("`~/{USER_PATH}` says nothing about confinement that can be used: {why}")),
+        }
+        &self.written
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn written(value: Value) -> Written {
+        Written::parse(&value).unwrap()
+    }
+
+    #[test]
+    fn a_workspace_only_tightens() {
+        for (user, workspace, expected) in [
+            (json!(null), json!(null), Mode::Always),
+            (json!(null), json!("off"), Mode::Always),
+            (json!("off"), json!(null), Mode::Off),
+            (json!("off"), json!("unread"), Mode::Unread),
+            (json!("unread"), json!({"mode": "always"}), Mode::Always),
+            (json!({"mode": "unread"}), json!("off"), Mode::Unread),
+        ] {
+            assert_eq!(Confinement::new(&written(user.clone()), &written(workspace)).mode, expected, "{user}");
+        }
+        let user = written(json!({"network": true, "caches": true, "restore": false, "writable": ["/var/x", "~/y", "z/**"]}));
+        let loose = written(json!({"network": true, "restore": false, "writable": ["/etc", "~/.ssh", "../x", "gen/**"]}));
+        let tight = written(json!({"network": false, "caches": false, "restore": true}));
+        let with = Confinement::new(&user, &loose);
+        assert_eq!((with.network, with.caches, with.restore), (true, true, false));
+        assert_eq!(
+            (with.patterns, with.places),
+            (vec!["z/**".to_owned(), "gen/**".to_owned()], vec!["/var/x".to_owned(), "~/y".to_owned()])
+        );
+        let with = Confinement::new(&user, &tight);
+        assert_eq!((with.network, with.caches, with.restore), (false, false, true));
+    }
+
+    #[test]
+    fn faults_name_the_setting() {
+        for (value, said) in [
+            (json!("sometimes"), "`confine.mode`"),
+            (json!(3), "`confine`"),
+            (json!({"mode": true}), "`confine.mode`"),
+            (json!({"writable": "x"}), "`confine.writable`"),
+            (json!({"writable": [""]}), "`confine.writable`"),
+            (json!({"writable": vec!["x"; 201]}), "more than 200"),
+            (json!({"network": "no"}), "`confine.network`"),
+        ] {
+            assert!(Written::parse(&value).unwrap_err().contains(said), "{value}");
+        }
+    }
+
+    #[test]
+    fn a_file_in_the_workspace_is_not_the_users_word() {
+        use crate::ports::memory::{HOME, Memory};
+        let world = Memory::new();
+        let ports = world.ports();
+        let mode = |settings: &mut UserSettings| {
+            let facts = ports.workspace.inspect(&[user_question()]).remove(0);
+            settings.refresh(&facts, &ports).mode
+        };
+        let mut settings = UserSettings::default();
+        assert_eq!(mode(&mut settings), None);
+        world.write_home(USER_PATH, r#"{"confine": "off"}"#);
+        assert_eq!(mode(&mut settings), Some(Mode::Off));
+        world.write_home(USER_PATH, r#"{"confine": "of"}"#);
+        assert_eq!(mode(&mut settings), None);
+        world.write("shipped.json", r#"{"confine": "off"}"#);
+        world.symlink("/workspace/shipped.json", &format!("{HOME}/{USER_PATH}"));
+        assert_eq!(mode(&mut settings), None);
+    }
+}

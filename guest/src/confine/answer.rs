@@ -1,0 +1,64 @@
+//! What a host is told that is about to run a command.
+
+use serde_json::{Map, Value, json};
+
+use super::grant::Grants;
+use crate::config::confine::Mode;
+use crate::intents::intent::Intent;
+
+/// How a command is to run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Run {
+    /// Held to the grants.
+    Confined,
+    /// As it is.
+    Plain,
+    /// Not at all.
+    Refused,
+}
+
+impl Run {
+    /// Its name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Confined => "confined",
+            Self::Plain => "plain",
+            Self::Refused => "refused",
+        }
+    }
+}
+
+/// What a host is told that is about to run a command.
+#[derive(Debug)]
+pub struct Answer {
+    /// How the command is to run.
+    pub run: Run,
+    /// Which commands run confined.
+    pub mode: Mode,
+    /// Whether it may open TCP connections and listen.
+    pub network: bool,
+    /// What it works for.
+    pub intent: Option<Intent>,
+    /// What it may change.
+    pub grants: Grants,
+    /// What to tell the person.
+    pub say: Option<String>,
+}
+
+impl Answer {
+    /// The answer as hosts read it.
+    pub fn json(&self) -> Value {
+        let env: Map<String, Value> =
+            self.grants.temporary.iter().map(|folder| ("TMPDIR".to_owned(), Value::from(folder.clone()))).collect();
+        json!({
+            "run": self.run.as_str(),
+            "mode": self.mode.as_str(),
+            "network": self.network,
+            "intent": self.intent.as_ref().map(|intent| json!({"id": intent.id, "name": intent.name, "status": intent.status})),
+            "grants": self.grants.list.iter().map(|grant| grant.json()).collect::<Vec<_>>(),
+            "env": env,
+            "notes": self.grants.notes,
+            "say": self.say,
+        })
+    }
+}

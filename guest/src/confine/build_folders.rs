@@ -1,0 +1,97 @@
+//! Folders of the workspace that git ignores: what tools build there is nobody's work.
+//!
+//! Only folders that `.gitignore` at the root names without a wildcard, and only where they stand at the path that it names. A
+//! single file that is ignored, such as `.env`, is not among them. One that does not exist yet is made for the program that is known
+//! to fill it, and for no other: a folder that stands there already means to many scripts that nothing is left to do.
+
+use super::Context;
+use super::opening::Opening;
+use crate::ledger::snapshot::Ignored;
+use crate::ports::{Kind, Question};
+
+const WHY: &str = "git ignores it, so it holds what tools build";
+
+/// More are not looked for.
+const MAX_FOLDERS: usize = 200;
+
+/// What is never anybody's work, whatever git says.
+const ALWAYS: [&str; 2] = ["node_modules", "target"];
+
+/// Programs, and the folder that they fill.
+const FILLED_BY: &[(&str, &[&str])] = &[
+    ("node_modules", &["npm", "pnpm", "yarn", "bun"]),
+    ("target", &["cargo", "mvn", "mvnw", "sbt"]),
+    ("build", &["gradle", "gradlew", "cmake", "meson"]),
+    (".gradle", &["gradle", "gradlew"]),
+    (".venv", &["uv", "poetry", "pdm"]),
+    (".pytest_cache", &["pytest", "py.test"]),
+    (".mypy_cache", &["mypy"]),
+    (".ruff_cache", &["ruff"]),
+    (".tox", &["tox"]),
+    (".nox", &["nox"]),
+    ("dist", &["tsc", "tsup", "vite", "rollup", "esbuild", "webpack"]),
+    (".next", &["next"]),
+    (".nuxt", &["nuxt"]),
+    (".turbo", &["turbo"]),
+    ("coverage", &["jest", "vitest", "c8", "nyc"]),
+    ("_build", &["mix", "dune", "rebar3"]),
+    ("vendor", &["composer"]),
+    ("zig-out", &["zig"]),
+];
+
+/// Opens them.
+pub(super) fn open(opening: &mut Opening<'_>, context: &Context<'_>) {
+    let folders = folders(&Ignored::text(context.ports));
+    let facts = context.ports.workspace.inspect(&folders.iter().map(Question::project).collect::<Vec<_>>());
+    for (folder, facts) in folders.iter().zip(facts) {
+        if facts.real_path.as_deref() != Some(folder) {
+            continue;
+        }
+        match facts.kind {
+            Kind::Directory => opening.open_tree(folder, WHY, false, false),
+            Kind::Missing if is_filled(folder, context) => opening.open_tree(folder, WHY, true, false),
+            _ => {}
+        }
+    }
+}
+
+fn is_filled(folder: &str, context: &Context<'_>) -> bool {
+    let programs = FILLED_BY.iter().find(|(name, _)| *name == folder).map_or(&[][..], |(_, programs)| programs);
+    programs.iter().any(|program| context.footprint.programs.contains(*program))
+}
+
+/// The folders that a `.gitignore` names, relative to the root.
+fn folders(text: &str) -> Vec<String> {
+    let plain = |line: &str| {
+        let name = line.trim().trim_end_matches('/');
+        let name = name.strip_prefix("**/").unwrap_or(name).trim_start_matches('/');
+        let is_name = |name: &str| !matches!(name, "" | "." | "..");
+        (!name.contains(['*', '?', '[', '\\']) && name.split('/').all(is_name)).then(|| name.to_owned())
+    };
+    let lines = || text.lines().map(str::trim).filter(|line| !line.starts_with('#'));
+    let kept: Vec<String> = lines().filter_map(|line| plain(line.strip_prefix('!')?)).collect();
+    let mut found: Vec<String> = ALWAYS.map(str::to_owned).to_vec();
+    for folder in lines().filter(|line| !line.starts_with('!')).filter_map(plain) {
+        if found.len() < MAX_FOLDERS && !found.contains(&folder) {
+            found.push(folder);
+        }
+    }
+    // An exception in a folder means that not all of it is built.
+    let has_exception = |folder: &String| kept.iter().any(|kept| super::grant::is_at_or_below(kept, folder));
+    found.retain(|folder| !has_exception(folder));
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folders_that_are_named() {
+        let text = "# built\n/dist\n target/ \n**/.next/\nweb/out\n*.log\n.env\ncmake-build-*/\nlogs/\n!logs/keep\n..\n/\n!a\n";
+        assert_eq!(folders(text), ["node_modules", "target", "dist", ".next", "web/out", ".env"]);
+        assert_eq!(folders("node_modules/\n!node_modules/mine"), ["target"]);
+        let many: String = (0..1_000).map(|n| format!("d{n}\n")).collect();
+        assert_eq!(folders(&many).len(), MAX_FOLDERS);
+    }
+}

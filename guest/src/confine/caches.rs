@@ -1,0 +1,113 @@
+//! Caches of tools in the home folder, without which builds do not run.
+//!
+//! What is in them is used again by other builds, confined or not: a hostile command can put something there. `"caches": false` in
+//! the settings keeps them closed. Never listed: folders with programs that others run (`~/.cargo/bin`, `~/.rustup`, `~/.local/bin`) and
+//! settings of tools (`~/.npmrc`, `~/.cargo/config.toml`, `~/.gradle/init.d`).
+
+use super::Context;
+use super::opening::Opening;
+use crate::ports::{Kind, Question, Root};
+
+const CACHE: &str = "it is a cache of tools";
+
+/// A path below the home folder, and the programs for which it is made where it does not exist.
+const CACHES: &[(&str, &[&str])] = &[
+    // Where programs keep caches by agreement: pip, uv, go-build, yarn, deno, pre-commit, ccache, Playwright, …
+    (".cache", &["go", "pip", "pip3", "uv", "yarn", "deno", "pre-commit", "bazel", "npx", "playwright"]),
+    // The same on macOS.
+    ("Library/Caches", &[]),
+    // npm: packages, logs, what `npx` fetched.
+    (".npm", &["npm", "npx"]),
+    // Cargo: crates, sources from git, and the locks on both.
+    (".cargo/registry", &["cargo"]),
+    (".cargo/git", &["cargo"]),
+    (".cargo/.package-cache", &[]),
+    (".cargo/.package-cache-mutate", &[]),
+    (".cargo/.global-cache", &[]),
+    // Go: modules and their checksums.
+    ("go/pkg", &["go"]),
+    // pnpm, Yarn, Bun: packages.
+    (".local/share/pnpm/store", &["pnpm"]),
+    (".pnpm-store", &[]),
+    (".yarn/berry", &[]),
+    (".bun/install/cache", &["bun"]),
+    // Gradle, Maven, Ivy, sbt: packages.
+    (".gradle/caches", &[]),
+    (".gradle/native", &[]),
+    (".gradle/.tmp", &[]),
+    (".m2/repository", &["mvn", "mvnw"]),
+    (".ivy2/cache", &[]),
+    (".sbt/boot", &[]),
+    // NuGet, Composer, Dart, Hex: packages.
+    (".nuget/packages", &["dotnet"]),
+    (".local/share/NuGet", &[]),
+    (".composer/cache", &[]),
+    (".pub-cache/hosted", &[]),
+    (".hex/packages", &[]),
+    // Headers for native modules of Node.
+    (".node-gyp", &[]),
+    // Providers of Terraform.
+    (".terraform.d/plugin-cache", &[]),
+];
+
+/// What agent programs keep in `.cache` and run.
+const AGENTS: &[&str] = &[".cache/opencode", ".cache/claude-cli-nodejs", ".cache/claude", ".cache/codex", ".cache/copilot"];
+
+/// Caches in `.cache`, for where something of an agent program lies beside them.
+const IN_CACHE: &[&str] = &[
+    ".cache/bazel",
+    ".cache/bazelisk",
+    ".cache/ccache",
+    ".cache/coursier",
+    ".cache/composer",
+    ".cache/Cypress",
+    ".cache/deno",
+    ".cache/electron",
+    ".cache/fontconfig",
+    ".cache/go-build",
+    ".cache/golangci-lint",
+    ".cache/gopls",
+    ".cache/huggingface",
+    ".cache/matplotlib",
+    ".cache/ms-playwright",
+    ".cache/node",
+    ".cache/node-gyp",
+    ".cache/pdm",
+    ".cache/pip",
+    ".cache/pnpm",
+    ".cache/pre-commit",
+    ".cache/prisma",
+    ".cache/puppeteer",
+    ".cache/pypoetry",
+    ".cache/ruff",
+    ".cache/sccache",
+    ".cache/staticcheck",
+    ".cache/typescript",
+    ".cache/torch",
+    ".cache/turbo",
+    ".cache/uv",
+    ".cache/yarn",
+    ".cache/zig",
+];
+
+/// Opens them.
+pub(super) fn open(opening: &mut Opening<'_>, context: &Context<'_>) {
+    let question = |path: &&str| Question { root: Root::Home, path: (*path).to_owned(), digest: false };
+    let paths = CACHES.iter().map(|(path, _)| path).chain(AGENTS);
+    let facts = context.ports.workspace.inspect(&paths.map(question).collect::<Vec<_>>());
+    let has_agent = facts.iter().skip(CACHES.len()).any(|facts| facts.kind != Kind::Missing);
+    for ((path, programs), facts) in CACHES.iter().zip(facts) {
+        let Some(real) = facts.real_path else { continue };
+        let is_run = || programs.iter().any(|program| context.footprint.programs.contains(*program));
+        match facts.kind {
+            Kind::Directory if *path == ".cache" && has_agent => {
+                let parts: Vec<String> = IN_CACHE.iter().map(|path| format!("~/{path}")).collect();
+                opening.open_places(&parts.iter().map(String::as_str).collect::<Vec<_>>(), CACHE);
+            }
+            Kind::Directory => opening.open_outside(&real, path, CACHE, false),
+            Kind::Missing if is_run() => opening.open_outside(&real, path, CACHE, true),
+            Kind::File => opening.open_place(&format!("~/{path}"), CACHE),
+            _ => {}
+        }
+    }
+}

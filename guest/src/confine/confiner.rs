@@ -1,0 +1,118 @@
+//! The program that runs commands confined: the native `tollgate` on the search path.
+//!
+//! A wrapped command names it by its absolute path, because a shell may look for programs elsewhere than the host does, and a folder
+//! of the workspace on the search path must not be able to replace it. A small file of that name is the script of the npm package, which
+//! cannot confine.
+
+use std::cell::OnceCell;
+
+use crate::call::path::Location;
+use crate::engine;
+use crate::hooks::machine::Machine;
+use crate::ports::{Facts, Kind, Ports, Question};
+
+/// What it is called; the second on Windows.
+const NAMES: [&str; 2] = ["tollgate", "tollgate.exe"];
+
+/// The native program is larger than this; a script is not.
+const MIN_BYTES: u64 = 1 << 20;
+
+/// More folders are not looked into.
+const MAX_FOLDERS: usize = 100;
+
+/// Where the program may be, and where it is.
+#[derive(Debug, Default)]
+pub struct Confiner {
+    folders: Vec<String>,
+    found: OnceCell<Option<String>>,
+    can: bool,
+}
+
+impl Confiner {
+    /// Takes in what a host says about its machine. One that cannot confine has no use for the program.
+    pub fn new(told: &engine::Machine) -> Self {
+        if !told.confines {
+            return Self::default();
+        }
+        let machine = Machine::new(&told.workspace, told.search_path.iter().take(MAX_FOLDERS).cloned());
+        Self { folders: machine.path, found: OnceCell::new(), can: true }
+    }
+
+    /// The program's path; none where the host cannot confine, or the program is not there.
+    pub fn program(&self, ports: &Ports) -> Option<&str> {
+        self.found.get_or_init(|| find(&self.folders, ports)).as_deref()
+    }
+
+    /// Whether a program that settings name runs commands confined here.
+    pub fn is(&self, path: &str, ports: &Ports) -> bool {
+        self.can && is_confiner_name(path) && ports.workspace.inspect(&[Question::project(path)]).first().is_some_and(is_native)
+    }
+}
+
+/// Whether a path may be the program's, by what it is called.
+pub fn is_confiner_name(path: &str) -> bool {
+    let is_absolute = path.starts_with('/') || path.get(1..2) == Some(":");
+    is_absolute && path.rsplit(['/', '\\']).next().is_some_and(|name| NAMES.contains(&name))
+}
+
+/// Whether a file is the native program, and none of the workspace's.
+fn is_native(facts: &Facts) -> bool {
+    let is_outside = |real: &String| matches!(Location::reported(real), Location::Outside(_));
+    facts.kind == Kind::File && facts.size >= MIN_BYTES && facts.real_path.as_ref().is_some_and(is_outside)
+}
+
+fn find(folders: &[String], ports: &Ports) -> Option<String> {
+    let paths: Vec<String> =
+        folders.iter().flat_map(|folder| NAMES.map(|name| format!("{}/{name}", folder.trim_end_matches(['/', '\\'])))).collect();
+    if paths.is_empty() {
+        return None;
+    }
+    let facts = ports.workspace.inspect(&paths.iter().map(Question::project).collect::<Vec<_>>());
+    paths.into_iter().zip(facts).find(|(_, facts)| is_native(facts)).map(|(path, _)| path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ports::memory::{Memory, PROJECT};
+
+    fn machine(confines: bool, search_path: &[&str]) -> engine::Machine {
+        let search_path = search_path.iter().map(|folder| (*folder).to_owned()).collect();
+        engine::Machine { workspace: PROJECT.to_owned(), search_path, confines, ..engine::Machine::default() }
+    }
+
+    #[test]
+    fn the_native_program_is_found() {
+        let world = Memory::new();
+        let native = "x".repeat(2 << 20);
+        for (path, text) in [
+            ("bin/tollgate", native.as_str()),
+            ("/npm/tollgate", "#!/usr/bin/env node\n"),
+            ("/opt/tollgate", &native),
+            ("/usr/bin/tollgate", &native),
+        ] {
+            world.write(path, text);
+        }
+        world.symlink("/workspace/bin/tollgate", "/linked/tollgate");
+        let ports = world.ports();
+        let found = |confines: bool, search_path: &[&str]| {
+            Confiner::new(&machine(confines, search_path)).program(&ports).map(str::to_owned)
+        };
+        let all = ["/workspace/bin", "bin", "/linked", "/npm", "/missing", "/opt/", "/usr/bin"];
+        assert_eq!(found(true, &all).as_deref(), Some("/opt/tollgate"));
+        assert_eq!(found(false, &all), None);
+        assert_eq!(found(true, &all[..5]), None);
+        assert_eq!(found(true, &[]), None);
+        for (path, expected) in [
+            ("/opt/tollgate", true),
+            ("/npm/tollgate", false),
+            ("/linked/tollgate", false),
+            ("/workspace/bin/tollgate", false),
+            ("bin/tollgate", false),
+            ("/opt/../opt/other", false),
+        ] {
+            assert_eq!(Confiner::new(&machine(true, &[])).is(path, &ports), expected, "{path}");
+            assert!(!Confiner::new(&machine(false, &[])).is(path, &ports), "{path}");
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! Calls that are to run confined: what they may change, kept when they are ruled on, and that they really ran so.
+//!
+//! | file of the state | who writes it | what |
+//! | --- | --- | --- |
+//! | `confined/KEY.json` | the gate, when it rules on a call | what the command may change, so that `tollgate confine` need not ask again |
+//! | `confined/KEY.held` | `tollgate confine`, when it runs the command | `held` or `plain` |
+//!
+//! `KEY` is made of session and call as everywhere in the state. Both go when the call is settled. Where a call was to run confined and
+//! nobody has written the second, the agent program ran the command as it was.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::answer::{Answer, Run};
+use crate::digest::Digest;
+use crate::json;
+use crate::ports::{Expectation, Ports, Timestamp};
+use crate::state;
+
+/// Where they stand in the state.
+pub const FOLDER: &str = "confined";
+
+/// What is known about a call before it runs.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+struct Prepared {
+    /// When, in milliseconds since 1970.
+    at: u64,
+    /// How the words of the command end that this is about; another command has to be asked about.
+    words: Vec<String>,
+    /// Folders in which more can be changed than the scope owns.
+    widened: Vec<String>,
+    /// What a host is told.
+    answer: Value,
+}
+
+/// That a call ran, and how.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Evidence {
+    /// Whether the kernel held the command.
+    pub held: bool,
+    /// Folders in which more could be changed than the scope owns.
+    pub widened: Vec<String>,
+}
+
+impl Evidence {
+    /// Whether a path lies in a folder that was opened further than the scope goes.
+    pub fn reaches(&self, path: &str) -> bool {
+        self.widened.iter().any(|folder| super::grant::is_at_or_below(path, folder))
+    }
+}
+
+/// What stands for a call where whoever runs its command knows the command alone.
+pub fn key_of_command(command: &str) -> String {
+    format!("command {}", Digest::of(command.as_bytes()))
+}
+
+fn path(session: &str, call: &str) -> String {
+    state::path(FOLDER, &[session, call])
+}
+
+fn mark_of(path: &str) -> String {
+    path.replace(".json", ".held")
+}
+
+/// Keeps what a host will be told about a command. Where that is not possible, the host asks again.
+pub fn prepare(session: &str, call: &str, words: Vec<String>, answer: &Answer, now: Timestamp, ports: &Ports) {
+    let widened = answer.grants.list.iter().filter(|grant| grant.widened).map(|grant| grant.path.clone()).collect();
+    let prepared = Prepared { at: now.0, words, widened, answer: answer.json() };
+    let path = path(session, call);
+    // A command that runs in a confined one finds the state closed, and the outer one has told of the call.
+    let _ = state::replace(&path, json::line(&prepared).as_bytes(), Expectation::Anything, ports);
+}
+
+/// Marks that a command runs, and how.
+pub fn mark(session: &str, call: &str, run: Run, ports: &Ports) {
+    let text = if run == Run::Confined { "held" } else { "plain" };
+    let _ = state::replace(&mark_of(&path(session, call)), text.as_bytes(), Expectation::Anything, ports);
+}
+
+/// How a call ran; none where it did not, or was not to run confined.
+pub fn of(session: &str, call: &str, ports: &Ports) -> Option<Evidence> {
+    let path = path(session, call);
+    let mark = state::read(&mark_of(&path), state::MOST_BYTES, ports).ok()?;
+    let prepared = state::read(&path, state::MOST_BYTES, ports).ok().and_then(|text| json::parse::<Prepared>(&text).ok());
+    Some(Evidence { held: mark.starts_with(b"held"), widened: prepared.unwrap_or_default().widened })
+}
+
+/// Forgets both.
+pub fn forget(session: &str, call: &str, ports: &Ports) {
+    let path = path(session, call);
+    let _ = state::remove(&mark_of(&path), ports);
+    let _ = state::remove(&path, ports);
+}
+
+/// Takes away what calls left that nobody settled, once there is much of it.
+pub fn sweep(now: Timestamp, ports: &Ports) {
+    const DAY_MS: u64 = 86_400_000;
+    const MANY: usize = 256;
+    const MAX_ENTRIES: u32 = 10_000;
+    let names = state::list(FOLDER, MAX_ENTRIES, ports).map(|listing| listing.entries).unwrap_or_default();
+    if names.len() < MANY {
+        return;
+    }
+    for name in names.iter().filter(|entry| entry.path.ends_with(".json")) {
+        let path = format!("{FOLDER}/{}", name.path);
+        let text = state::read(&path, state::MOST_BYTES, ports).unwrap_or_default();
+        if !json::parse::<Prepared>(&text).is_ok_and(|prepared| prepared.at.saturating_add(DAY_MS) > now.0) {
+            let _ = state::remove(&mark_of(&path), ports);
+            let _ = state::remove(&path, ports);
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! Whether grants let a command do what it is known to do.
+
+use super::grant::Grants;
+use super::repository;
+use crate::call::effect::{Effect, Extent, Footprint, Operation};
+
+/// Why a command would stop half-way.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Hindrance {
+    /// It runs git and something else.
+    Git,
+    /// It makes or takes away a name in a folder that is not open.
+    Name(String),
+}
+
+impl Hindrance {
+    /// What to tell a model.
+    pub fn reason(&self) -> String {
+        match self {
+            Self::Git => {
+                "commands run confined, and git's own folder is open only to git; run `git` in a call of its own".to_owned()
+            }
+            Self::Name(path) => format!(
+                "commands run confined, and the folder of `{path}` takes no new names from programs, because control files lie below it; \
+                 make, move or remove `{path}` in a call of its own, then run the rest"
+            ),
+        }
+    }
+}
+
+fn changes(effects: &[Effect]) -> impl Iterator<Item = &Effect> {
+    effects.iter().filter(|effect| effect.mutates() && effect.operation != Operation::Execute)
+}
+
+/// What keeps a command, of which not all is known, from doing what is known.
+pub fn hindrance(effects: &[Effect], footprint: &Footprint, grants: &Grants) -> Option<Hindrance> {
+    let is_open = |effect: &&Effect| {
+        let path = effect.location.as_str();
+        match (effect.extent, effect.operation) {
+            (Extent::Listed, _) => true,
+            (Extent::Itself, Operation::Create | Operation::Modify) => grants.reaches(path),
+            (Extent::Tree, Operation::Create | Operation::Modify) => grants.opens_all(path),
+            _ => grants.opens(path),
+        }
+    };
+    if let Some(effect) = changes(effects).find(|effect| !is_open(effect)) {
+        return Some(Hindrance::Name(effect.location.as_str().to_owned()));
+    }
+    let is_closed = repository::runs(footprint) && !repository::is_alone(footprint) && !grants.opens_repository();
+    is_closed.then_some(Hindrance::Git)
+}
+
+/// Whether everything that a command changes lies in folders that are open, so that it makes no difference how it goes about it.
+pub fn is_reached(effects: &[Effect], grants: &Grants) -> bool {
+    changes(effects).all(|effect| match effect.extent {
+        Extent::Tree => grants.opens_all(effect.location.as_str()),
+        _ => grants.opens(effect.location.as_str()),
+    })
+}

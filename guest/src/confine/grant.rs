@@ -1,0 +1,117 @@
+//! A path or a tree that may be changed, and why.
+
+use serde_json::{Map, Value};
+
+/// Whether a grant is about a file or about a folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// The file alone: its content, not its name.
+    File,
+    /// The folder with everything that is in it and may come to be in it.
+    Tree,
+}
+
+/// Something that may be changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Grant {
+    /// Relative to the workspace, or absolute; a real path, which leads through no link.
+    pub path: String,
+    /// A file, or a folder with everything in it.
+    pub kind: Kind,
+    /// Why, for people.
+    pub why: &'static str,
+    /// Whether it is made where it does not exist: an empty file, or a folder with those above it.
+    pub make: bool,
+    /// Whether it reaches further than what it is granted for, because the kernel cannot say it more exactly.
+    pub widened: bool,
+    /// What in it stays closed, where the system can say that; later grants go before earlier exceptions.
+    pub except: Vec<String>,
+}
+
+impl Grant {
+    /// A grant as it is most often.
+    pub fn new(path: impl Into<String>, kind: Kind, why: &'static str) -> Self {
+        Self { path: path.into(), kind, why, make: false, widened: false, except: Vec::new() }
+    }
+
+    /// Whether it reaches a path: the path itself, or a folder above it.
+    pub fn reaches(&self, path: &str) -> bool {
+        match self.kind {
+            Kind::File => self.path == path,
+            Kind::Tree => is_at_or_below(path, &self.path) && !self.except.iter().any(|closed| is_at_or_below(path, closed)),
+        }
+    }
+
+    /// The grant as hosts read it.
+    pub fn json(&self) -> Value {
+        let mut fields = Map::new();
+        fields.insert("path".to_owned(), self.path.clone().into());
+        fields.insert("kind".to_owned(), if self.kind == Kind::File { "file" } else { "tree" }.into());
+        fields.insert("why".to_owned(), self.why.into());
+        for (name, is_set) in [("make", self.make), ("widened", self.widened)] {
+            if is_set {
+                fields.insert(name.to_owned(), true.into());
+            }
+        }
+        if !self.except.is_empty() {
+            fields.insert("except".to_owned(), self.except.clone().into());
+        }
+        Value::Object(fields)
+    }
+}
+
+/// Whether a path is another one or lies in it; `.` is the workspace.
+pub(super) fn is_at_or_below(path: &str, above: &str) -> bool {
+    if above == "." {
+        return !path.starts_with('/');
+    }
+    path.strip_prefix(above).is_some_and(|rest| rest.is_empty() || rest.starts_with('/') || above == "/")
+}
+
+/// Everything that a command may change.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Grants {
+    /// In the order in which they count.
+    pub list: Vec<Grant>,
+    /// What is not granted though it was asked for, and why.
+    pub notes: Vec<String>,
+    /// The session's own folder for temporary files.
+    pub temporary: Option<String>,
+    /// What became of the workspace's repository.
+    pub repository: Repository,
+}
+
+/// What became of the workspace's repository.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Repository {
+    /// There is none.
+    #[default]
+    None,
+    /// Git cannot change it.
+    Closed,
+    /// Git can.
+    Open,
+}
+
+impl Grants {
+    /// Whether a path may be changed in every way, with names made and removed beside it.
+    pub fn opens(&self, path: &str) -> bool {
+        let beside = |grant: &Grant| grant.kind == Kind::Tree && grant.path != path && grant.reaches(path);
+        self.list.iter().any(beside)
+    }
+
+    /// Whether everything in a folder may be changed, and the folder itself is not a name that may be taken away.
+    pub fn opens_all(&self, folder: &str) -> bool {
+        self.list.iter().any(|grant| grant.kind == Kind::Tree && grant.except.is_empty() && grant.reaches(folder))
+    }
+
+    /// Whether git can make its locks, or there is no repository here that it would make them in.
+    pub fn opens_repository(&self) -> bool {
+        self.repository != Repository::Closed
+    }
+
+    /// Whether the content of a path may be changed.
+    pub fn reaches(&self, path: &str) -> bool {
+        self.list.iter().any(|grant| grant.reaches(path))
+    }
+}

@@ -1,0 +1,335 @@
+//! Patterns as they stand on disk become grants.
+//!
+//! | pattern | what is granted |
+//! | --- | --- |
+//! | `src/**` | the folder |
+//! | `docs/auth.md`, `docs/*.md` | the folder in which they lie (widened): programs write beside a file and rename |
+//! | `src/**/*.ts` | the folder below which they lie (widened) |
+//! | `packages/*/src/**` | those folders that stand there |
+//! | any of these where a control file lies below the folder | the files and folders that stand there, without it |
+//!
+//! A folder that does not exist yet is made. What is reached through a link is not granted: it is judged by where it leads, and
+//! granted there if the scope names that. The effort is bounded by the number of patterns, not by the number of files.
+
+use std::collections::BTreeSet;
+
+use super::grant::{Grant, Grants, Kind, Repository};
+use super::pattern::{MAX_PATTERNS, Pattern, Shape, below, parent};
+use super::protected::Protected;
+use super::{Context, temporary};
+use crate::call::effect::{Deed, Footprint};
+use crate::call::path::{Location, below_home, temporary_entry};
+use crate::call::resolve;
+use crate::glob::Glob;
+use crate::intents::scope::Reach;
+use crate::ports::{self, Entry, Facts, Kind as Node, Ports, Question, Root};
+
+/// A kernel takes more rules, but nobody reads them, and each takes time.
+const MAX_GRANTS: usize = 1_000;
+/// How many folders are listed because the kernel cannot say what is meant.
+const MAX_LISTINGS: usize = 48;
+/// How many names one of these listings may have.
+const MAX_ENTRIES: u32 = 4_000;
+/// How many patterns further patterns may come to.
+const MAX_ROUNDS: usize = 8;
+/// Folders that are large and that nobody writes in by hand.
+const SKIPPED: [&str; 3] = [".git", "node_modules", "target"];
+
+/// Grants while they are being put together.
+pub(super) struct Opening<'a> {
+    pub(super) ports: &'a Ports,
+    protected: Protected<'a>,
+    /// Whether the system can make exceptions.
+    exceptions: bool,
+    grants: Vec<Grant>,
+    known: BTreeSet<(String, Kind)>,
+    listings: usize,
+    notes: Vec<String>,
+    pub(super) temporary: Option<String>,
+    pub(super) repository: Repository,
+}
+
+impl<'a> Opening<'a> {
+    pub(super) fn new(ports: &'a Ports, protected: Protected<'a>, exceptions: bool) -> Self {
+        Self {
+            ports,
+            protected,
+            exceptions,
+            grants: Vec::new(),
+            known: BTreeSet::new(),
+            listings: 0,
+            notes: Vec::new(),
+            temporary: None,
+            repository: Repository::None,
+        }
+    }
+
+    /// Says what is not granted, once.
+    pub(super) fn note(&mut self, why: String) {
+        const MAX_NOTES: usize = 20;
+        if self.notes.len() < MAX_NOTES && !self.notes.contains(&why) {
+            self.notes.push(why);
+        }
+    }
+
+    /// Opens what patterns own.
+    pub(super) fn open_patterns<'p>(
+        &mut self,
+        patterns: impl Iterator<Item = &'p str>,
+        why: &'static str,
+        footprint: &Footprint,
+    ) {
+        let mut round: Vec<Pattern> = patterns.flat_map(Pattern::all).collect();
+        let may_make = may_change(footprint);
+        for number in 0..MAX_ROUNDS {
+            if round.len() > MAX_PATTERNS {
+                self.note(format!("only the first {MAX_PATTERNS} of {} patterns are granted", round.len()));
+                round.truncate(MAX_PATTERNS);
+            }
+            if round.is_empty() {
+                return;
+            }
+            let questions = |pattern: &Pattern| {
+                let folder = if pattern.rest.is_empty() { parent(&pattern.base) } else { &pattern.base };
+                [pattern.base.clone(), folder.to_owned(), below(folder, ".git")].map(Question::project)
+            };
+            let facts = self.ports.workspace.inspect(&round.iter().flat_map(questions).collect::<Vec<_>>());
+            let mut next = Vec::new();
+            for (pattern, facts) in round.iter().zip(facts.chunks(3)) {
+                let [at, folder, git] = facts else { continue };
+                // Only what a pattern names is made, not what a wildcard might have led to.
+                if folder.kind != Node::Missing || (number == 0 && may_make) {
+                    self.open_pattern(pattern, at, folder, git, why, &mut next);
+                }
+            }
+            round = next;
+        }
+    }
+
+    fn open_pattern(
+        &mut self,
+        pattern: &Pattern,
+        at: &Facts,
+        folder: &Facts,
+        git: &Facts,
+        why: &'static str,
+        next: &mut Vec<Pattern>,
+    ) {
+        let shape = pattern.shape();
+        let path = if shape == Shape::Path { parent(&pattern.base) } else { &pattern.base };
+        // What leads elsewhere is judged there.
+        if folder.real_path.as_deref() != Some(path) || (shape == Shape::Path && at.real_path.as_deref() != Some(&*pattern.base))
+        {
+            return self.note(format!("`{}` leads through a link and is not granted", pattern.text()));
+        }
+        if !matches!(folder.kind, Node::Directory | Node::Missing) {
+            return self.note(format!("`{}` is not granted: `{path}` is not a folder", pattern.text()));
+        }
+        if git.kind != Node::Missing && path != "." {
+            self.protected.add_repository(below(path, ".git"));
+        }
+        let make = folder.kind == Node::Missing;
+        match shape {
+            Shape::Tree => self.open_tree(path, why, make, false),
+            Shape::Path if matches!(at.kind, Node::File | Node::Missing) => {
+                if !self.widen(path, why, make) && at.kind == Node::File {
+                    self.open_file(&pattern.base, why);
+                }
+            }
+            Shape::Path => {}
+            Shape::Files | Shape::FilesBelow => {
+                if !self.widen(path, why, make) {
+                    let depth = if shape == Shape::Files { 1 } else { u32::MAX };
+                    let Ok(glob) = Glob::compile(&pattern.text()) else { return };
+                    for entry in self.list(path, depth).into_iter().filter(|entry| entry.kind == Node::File) {
+                        let file = below(path, &entry.path);
+                        if glob.matches(&file) {
+                            self.open_file(&file, why);
+                        }
+                    }
+                }
+            }
+            Shape::Folders => {
+                let Some((first, rest)) = pattern.rest.split_first() else { return };
+                let Ok(glob) = Glob::compile(first) else { return };
+                for entry in self.list(path, 1) {
+                    if entry.kind == Node::Directory && glob.matches(&entry.path) {
+                        next.extend(Pattern::new(&below(path, &entry.path), rest.iter().map(String::as_str)));
+                    }
+                }
+            }
+            Shape::FoldersBelow => {
+                let (Some(glob), Some(last)) = (pattern.folders(), pattern.rest.last()) else { return };
+                for entry in self.list(path, u32::MAX) {
+                    let folder = below(path, &entry.path);
+                    if entry.kind == Node::Directory && glob.matches(&folder) {
+                        next.extend(Pattern::new(&folder, std::iter::once(last.as_str())));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Opens a folder because files in it are meant. False where something in it is protected.
+    fn widen(&mut self, folder: &str, why: &'static str, make: bool) -> bool {
+        if self.protected.holds(folder) || (self.protected.stands_below(folder) && !self.exceptions) {
+            return false;
+        }
+        self.open_tree(folder, why, make, true);
+        true
+    }
+
+    /// Opens a folder with everything in it but what is protected.
+    pub(super) fn open_tree(&mut self, folder: &str, why: &'static str, make: bool, widened: bool) {
+        let Location::Inside(inside) = Location::reported(folder) else { return };
+        if self.protected.holds(folder) {
+            return self.note(format!("`{folder}` governs the gate or its hosts and is not granted"));
+        }
+        let mut grant = Grant { make, widened, ..Grant::new(folder, Kind::Tree, why) };
+        if !self.protected.stands_below(folder) {
+            return self.grant(grant);
+        }
+        if self.exceptions {
+            grant.except = self.protected.below(&inside);
+            return self.grant(grant);
+        }
+        for entry in self.list(folder, 1) {
+            let path = below(folder, &entry.path);
+            match entry.kind {
+                Node::Directory if !self.protected.holds(&path) => self.open_tree(&path, why, false, widened),
+                Node::File => self.open_file(&path, why),
+                _ => {}
+            }
+        }
+    }
+
+    fn open_file(&mut self, path: &str, why: &'static str) {
+        if !self.protected.holds(path) {
+            self.grant(Grant::new(path, Kind::File, why));
+        }
+    }
+
+    fn list(&mut self, folder: &str, depth: u32) -> Vec<Entry> {
+        if self.listings == MAX_LISTINGS {
+            self.note(format!("only {MAX_LISTINGS} folders are looked into for what a scope means; `{folder}` is not"));
+            return Vec::new();
+        }
+        self.listings += 1;
+        let skip = if depth == 1 { Vec::new() } else { SKIPPED.map(str::to_owned).to_vec() };
+        let reach = ports::Reach { depth: depth.min(64), limit: MAX_ENTRIES, skip };
+        let Ok(listing) = self.ports.workspace.list(Root::Project, folder, &reach) else { return Vec::new() };
+        if listing.truncated {
+            self.note(format!("`{folder}` has more than {MAX_ENTRIES} names, and what lies behind them is not granted"));
+        }
+        listing.entries
+    }
+
+    /// Opens files that a command is known to write and that need not exist: they are made, because a folder that is not open
+    /// takes no new names.
+    pub(super) fn open_known_files(&mut self, context: &Context<'_>) {
+        const MAX_FILES: usize = 50;
+        let writes = || context.footprint.touches.iter().filter(|touch| touch.deed == Deed::Write).take(MAX_FILES);
+        let questions: Vec<Question> = writes().map(resolve::question_at_touch).collect();
+        if questions.is_empty() {
+            return;
+        }
+        for facts in self.ports.workspace.inspect(&questions) {
+            let Some(real) = facts.real_path.filter(|_| facts.kind == Node::Missing) else { continue };
+            let is_own = match Location::reported(&real) {
+                Location::Inside(path) => context.scope.is_some_and(|scope| scope.reach(&path) == Reach::Within),
+                Location::Outside(path) => temporary_entry(&path).is_some_and(|(_, is_direct)| is_direct),
+            };
+            if is_own && !self.protected.holds(&real) && !self.is_open(&real) {
+                self.grant(Grant { make: true, ..Grant::new(real, Kind::File, "the command makes it") });
+            }
+        }
+    }
+
+    /// Whether names may be made and removed where a path lies.
+    fn is_open(&self, path: &str) -> bool {
+        self.grants.iter().any(|grant| grant.kind == Kind::Tree && grant.path != path && grant.reaches(path))
+    }
+
+    /// Opens a place outside the workspace: absolute, or below the home folder as `~/…`.
+    pub(super) fn open_place(&mut self, place: &str, why: &'static str) {
+        self.open_places(&[place], why);
+    }
+
+    /// The same for several, with one look. Those that do not exist are left out.
+    pub(super) fn open_places(&mut self, places: &[&str], why: &'static str) {
+        let question = |place: &&str| match below_home(place) {
+            Some(below) => Question { root: Root::Home, path: below.to_owned(), digest: false },
+            None => Question::project(*place),
+        };
+        let facts = self.ports.workspace.inspect(&places.iter().map(question).collect::<Vec<_>>());
+        for (place, facts) in places.iter().zip(facts) {
+            let Some(real) = facts.real_path else { continue };
+            match facts.kind {
+                Node::Missing | Node::Unreadable => {}
+                Node::Directory => self.open_outside(&real, place, why, false),
+                Node::File | Node::Other if self.protected.holds(&real) => {
+                    self.note(format!("`{place}` governs the gate or its hosts and is not granted"));
+                }
+                Node::File | Node::Other => self.grant(Grant::new(real, Kind::File, why)),
+            }
+        }
+    }
+
+    /// Opens a folder by its real path, which mostly lies outside the workspace.
+    pub(super) fn open_outside(&mut self, real: &str, named: &str, why: &'static str, make: bool) {
+        if let Location::Inside(_) = Location::reported(real) {
+            return self.open_tree(real, why, make, false);
+        }
+        if self.protected.holds(real) || self.protected.stands_below(real) {
+            return self
+                .note(format!("`{named}` is not granted: the workspace, or what governs the gate or its hosts, lies in it"));
+        }
+        self.grant(Grant { make, ..Grant::new(real, Kind::Tree, why) });
+    }
+
+    /// Whether nothing that is protected lies at or below a path outside the workspace.
+    pub(super) fn is_free(&self, real: &str) -> bool {
+        !self.protected.holds(real) && !self.protected.stands_below(real)
+    }
+
+    pub(super) fn grant(&mut self, grant: Grant) {
+        if self.grants.len() == MAX_GRANTS {
+            return self.note(format!("only {MAX_GRANTS} paths are granted; name folders instead of files"));
+        }
+        if self.known.insert((grant.path.clone(), grant.kind)) {
+            self.grants.push(grant);
+        }
+    }
+
+    /// What came of it. What a folder grants already is left out.
+    pub(super) fn finish(self) -> Grants {
+        let trees: BTreeSet<String> = self
+            .grants
+            .iter()
+            .filter(|grant| grant.kind == Kind::Tree && grant.except.is_empty())
+            .map(|grant| grant.path.clone())
+            .collect();
+        let is_covered = |path: &str| {
+            let mut folder = path;
+            while let Some((above, _)) = folder.rsplit_once('/').filter(|(above, _)| !above.is_empty()) {
+                if trees.contains(above) {
+                    return true;
+                }
+                folder = above;
+            }
+            false
+        };
+        let list = self.grants.into_iter().filter(|grant| grant.make && grant.kind == Kind::Tree || !is_covered(&grant.path));
+        Grants { list: list.collect(), notes: self.notes, temporary: self.temporary, repository: self.repository }
+    }
+}
+
+/// Whether a command may leave anything different.
+fn may_change(footprint: &Footprint) -> bool {
+    !footprint.unknowns.is_empty() || footprint.touches.iter().any(|touch| touch.deed.mutates())
+}
+
+/// What to ask about the folders for temporary files.
+pub(super) fn temporary_questions() -> Vec<Question> {
+    temporary::FOLDERS.iter().map(|folder| Question::project(*folder)).collect()
+}

@@ -1,0 +1,61 @@
+//! A command that failed because the kernel said no, as far as its output tells.
+
+/// What programs say, in the language of the system's messages and in those of run times.
+const WORDS: &[&str] = &[
+    "permission denied",
+    "operation not permitted",
+    "access is denied",
+    "eacces",
+    "eperm",
+    "permissionerror",
+    "permissiondenied",
+    "accessdeniedexception",
+    // A file cannot be moved or linked from where it may be changed to where it may not.
+    "invalid cross-device link",
+    "exdev",
+    "read-only file system",
+    "erofs",
+];
+
+/// How much of an output is looked at, from its end: what stopped a command stands there.
+const MAX_BYTES: usize = 64 << 10;
+
+/// Whether an output tells that something was not permitted.
+pub fn tells_of_refusal(output: &str) -> bool {
+    let from = output.len().saturating_sub(MAX_BYTES);
+    let from = (from..=output.len()).find(|at| output.is_char_boundary(*at)).unwrap_or_default();
+    let output = output.get(from..).unwrap_or_default().to_ascii_lowercase();
+    WORDS.iter().any(|words| output.contains(words))
+}
+
+/// What to tell a model whose command was kept from something.
+pub fn advice(tool: &str, intent: &str, scope: &str) -> String {
+    format!(
+        "`{tool}` ran confined to the scope of {intent}, which owns: {scope}; if it was kept from a file, the kernel did that: keep to these \
+         files, put temporary files into `$TMPDIR`, make new names in the workspace's root with your file tools, run `git` in a call of its own, or \
+         select the intent that owns the file"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn refusals_are_recognised() {
+        for (output, expected) in [
+            ("bash: line 1: README.md: Permission denied\n", true),
+            ("PermissionError: [Errno 13] Permission denied: 'x'", true),
+            ("Error: EACCES: permission denied, open '/x'", true),
+            ("mv: cannot move 'a' to 'b': Invalid cross-device link", true),
+            ("fatal: Unable to create '/w/.git/index.lock': Permission denied", true),
+            ("error[E0425]: cannot find value", false),
+            ("", false),
+        ] {
+            assert_eq!(tells_of_refusal(output), expected, "{output}");
+        }
+        let long = format!("Permission denied\n{}", "ü".repeat(MAX_BYTES));
+        assert!(!tells_of_refusal(&long));
+        assert!(tells_of_refusal(&format!("{long}: Permission denied")));
+    }
+}

@@ -1,0 +1,84 @@
+//! What git needs for a commit of files in scope.
+//!
+//! Git makes lock files directly in its folder, beside `hooks/` and `config`, which name programs that git runs for everybody. A
+//! kernel that makes no exceptions cannot tell them apart. So the folder is opened only for a command that runs nothing but git, whose
+//! every option is known: `git add`, `git commit`, `git push`. Any other command finds it closed. In a work tree of a repository that
+//! stands elsewhere these locks have a folder of their own, and git need not be alone.
+
+use super::Context;
+use super::grant::{Grant, Kind, Repository};
+use super::opening::Opening;
+use crate::call::effect::Footprint;
+use crate::call::path::Location;
+use crate::config::confine::Capability;
+use crate::ports::{Kind as Node, Question, Root};
+
+const GIT: &str = ".git";
+const WHY: &str = "git commits";
+
+/// What makes git run something, or believe something about files.
+const CLOSED: [&str; 6] = ["hooks", "config", "config.worktree", "info", "modules", "worktrees"];
+
+/// What the work trees of a repository share and a commit changes.
+const SHARED: [&str; 4] = ["objects", "refs", "logs", "lfs"];
+
+/// The program that it is opened for.
+const PROGRAM: &str = "git";
+
+/// Whether a command runs git and nothing else that is not known exactly.
+pub(super) fn is_alone(footprint: &Footprint) -> bool {
+    runs(footprint) && footprint.programs.len() == 1 && footprint.unknowns.is_empty()
+}
+
+/// Whether a command is seen to run git in a way that changes the repository.
+pub(super) fn runs(footprint: &Footprint) -> bool {
+    footprint.programs.contains(PROGRAM)
+}
+
+/// Opens it.
+pub(super) fn open(opening: &mut Opening<'_>, context: &Context<'_>) {
+    let footprint = context.footprint;
+    // What cannot be read may be git.
+    let may_run = runs(footprint) || !footprint.unknowns.is_empty();
+    let facts = context.ports.workspace.inspect(&[Question::project(GIT)]);
+    let Some(facts) = facts.first().filter(|facts| facts.real_path.as_deref() == Some(GIT)) else { return };
+    opening.repository = Repository::Closed;
+    match facts.kind {
+        Node::File if may_run => open_work_tree(opening, context),
+        Node::Directory if context.capability == Capability::Exceptions && may_run => {
+            let except = CLOSED.map(|name| format!("{GIT}/{name}")).to_vec();
+            opening.grant(Grant { except, ..Grant::new(GIT, Kind::Tree, WHY) });
+            opening.repository = Repository::Open;
+        }
+        Node::Directory if is_alone(footprint) => {
+            opening.grant(Grant { widened: true, ..Grant::new(GIT, Kind::Tree, WHY) });
+            opening.repository = Repository::Open;
+        }
+        _ => {}
+    }
+}
+
+/// `.git` as a file: `gitdir: /repository/.git/worktrees/NAME`.
+fn open_work_tree(opening: &mut Opening<'_>, context: &Context<'_>) {
+    const MAX_BYTES: u64 = 8 << 10;
+    let text = context.ports.workspace.read(Root::Project, GIT, MAX_BYTES).unwrap_or_default();
+    let text = String::from_utf8_lossy(&text);
+    let Some(own) = text.strip_prefix("gitdir:").map(str::trim).filter(|path| path.starts_with('/')) else { return };
+    let is_name = |(_, name): &(&str, &str)| !name.is_empty() && !name.contains('/');
+    let Some((repository, _)) = own.rsplit_once("/worktrees/").filter(is_name) else { return };
+    let mut questions = vec![Question::project(own), Question::project(format!("{own}/config.worktree"))];
+    questions.extend(SHARED.map(|name| Question::project(format!("{repository}/{name}"))));
+    let facts = context.ports.workspace.inspect(&questions);
+    let [own, settings, shared @ ..] = facts.as_slice() else { return };
+    // Settings in it would name programs that git runs.
+    let own = (settings.kind == Node::Missing && own.kind == Node::Directory).then_some(own);
+    if own.is_some() {
+        opening.repository = Repository::Open;
+    }
+    for facts in own.into_iter().chain(shared) {
+        let real = facts.real_path.as_deref().filter(|_| facts.kind == Node::Directory);
+        if let Some(real) = real.filter(|real| matches!(Location::reported(real), Location::Outside(_))) {
+            opening.grant(Grant::new(real, Kind::Tree, WHY));
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! The command line that runs a command confined: `tollgate confine --session S --call C -- bash -c '…'`.
+//!
+//! An agent program's shell tool is given it instead of the command. It is made to be read: people see it in dialogues and logs.
+
+/// Characters that mean nothing to any shell.
+const PLAIN: &str = "%+,-./:=@_";
+
+/// How a command is run confined.
+#[derive(Debug, Clone, Copy)]
+pub struct Wrapping<'a> {
+    /// The program that confines.
+    pub program: &'a str,
+    /// The shell that the command is written for.
+    pub shell: &'a str,
+    /// The session that it runs for.
+    pub session: &'a str,
+    /// The call that was ruled on.
+    pub call: &'a str,
+}
+
+/// What [`wrap`] takes where nobody says otherwise.
+pub const PROGRAM: &str = "tollgate";
+/// The shell that most programs use, and whose language is read.
+pub const SHELL: &str = "bash";
+
+/// The text that a shell tool is given instead of a command.
+pub fn wrap(command: &str, session: &str, call: &str) -> String {
+    Wrapping { program: PROGRAM, shell: SHELL, session, call }.text(command)
+}
+
+impl Wrapping<'_> {
+    /// The text for a tool that takes one text. What this very call has wrapped already stays as it is.
+    pub fn text(&self, command: &str) -> String {
+        if unwrap(command).is_some_and(|found| self.is_own(&found.session, &found.call)) {
+            return command.to_owned();
+        }
+        let mut words = self.head();
+        words.extend([self.shell, "-c", command].map(str::to_owned));
+        join(&words)
+    }
+
+    /// The words for a tool that takes a list of them.
+    pub fn words(&self, command: &[String]) -> Vec<String> {
+        let head = self.head();
+        if command.starts_with(&head) {
+            return command.to_vec();
+        }
+        head.into_iter().chain(command.iter().cloned()).collect()
+    }
+
+    fn is_own(&self, session: &str, call: &str) -> bool {
+        (self.session, self.call) == (session, call)
+    }
+
+    fn head(&self) -> Vec<String> {
+        let words = [self.program, "confine", "--session", self.session, "--call", self.call, "--"];
+        words.map(str::to_owned).to_vec()
+    }
+}
+
+/// A command that was wrapped.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unwrapped {
+    /// The session that it runs for.
+    pub session: String,
+    /// The call that was ruled on.
+    pub call: String,
+    /// The command itself.
+    pub command: String,
+}
+
+/// The command in a text that [`Wrapping::text`] made; none where anything stands before, behind or between.
+pub fn unwrap(text: &str) -> Option<Unwrapped> {
+    let words = split(text)?;
+    let [program, confine, session_option, session, call_option, call, end, _, c, command] = words.as_slice() else {
+        return None;
+    };
+    let is_ours = program.rsplit(['/', '\\']).next().is_some_and(|name| name.trim_end_matches(".exe") == PROGRAM);
+    let is_form = [confine, session_option, call_option, end, c] == ["confine", "--session", "--call", "--", "-c"];
+    (is_ours && is_form && join(&words) == text).then(|| Unwrapped {
+        session: session.clone(),
+        call: call.clone(),
+        command: command.clone(),
+    })
+}
+
+/// The same for a list of words.
+pub fn unwrap_words(words: &[String]) -> Option<(&str, &[String])> {
+    let [program, confine, session_option, session, call_option, _, end, command @ ..] = words else { return None };
+    let is_ours = program.rsplit(['/', '\\']).next().is_some_and(|name| name.trim_end_matches(".exe") == PROGRAM);
+    let is_form = [confine, session_option, call_option, end] == ["confine", "--session", "--call", "--"];
+    (is_ours && is_form).then_some((session, command))
+}
+
+/// Words that were joined by [`join`]; none where the text means more than words to a shell.
+fn split(text: &str) -> Option<Vec<String>> {
+    let mut words = vec![String::new()];
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        let word = words.last_mut()?;
+        rest = match first {
+            ' ' => {
+                words.push(String::new());
+                rest.get(1..)?
+            }
+            '\'' => {
+                let (quoted, behind) = rest.get(1..)?.split_once('\'')?;
+                word.push_str(quoted);
+                behind
+            }
+            '\\' => {
+                word.push('\'');
+                rest.strip_prefix(r"\'")?
+            }
+            _ => {
+                word.push(first);
+                rest.get(first.len_utf8()..)?
+            }
+        };
+    }
+    Some(words)
+}
+
+fn join(words: &[String]) -> String {
+    words.iter().map(|word| quote(word)).collect::<Vec<_>>().join(" ")
+}
+
+/// A word as a POSIX shell reads it back.
+pub fn quote(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || PLAIN.contains(c);
+    // What begins with `=` is looked up by zsh, and what has one in it may be an assignment where a command is expected.
+    if !word.is_empty() && word.chars().all(is_plain) && !word.starts_with(['=', '%']) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_are_quoted() {
+        for (command, expected) in [
+            ("ls", "tollgate confine --session s1 --call c1 -- bash -c ls"),
+            ("npm test && echo done", "tollgate confine --session s1 --call c1 -- bash -c 'npm test && echo done'"),
+            ("echo 'it'", r"tollgate confine --session s1 --call c1 -- bash -c 'echo '\''it'\'''"),
+            ("", "tollgate confine --session s1 --call c1 -- bash -c ''"),
+            ("a\nb", "tollgate confine --session s1 --call c1 -- bash -c 'a\nb'"),
+        ] {
+            let wrapped = wrap(command, "s1", "c1");
+            assert_eq!(wrapped, expected);
+            assert_eq!(wrap(&wrapped, "s1", "c1"), wrapped, "twice");
+            let found = unwrap(&wrapped).unwrap();
+            assert_eq!((&*found.session, &*found.call, &*found.command), ("s1", "c1", command));
+        }
+        assert_eq!(wrap("ls", "a b", "$(x)"), "tollgate confine --session 'a b' --call '$(x)' -- bash -c ls");
+        let words = ["bash", "-lc", "ls"].map(str::to_owned);
+        let wrapping = Wrapping { program: "/opt/tollgate", shell: "sh", session: "s", call: "c" };
+        let wrapped = wrapping.words(&words);
+        assert_eq!(wrapped.join("|"), "/opt/tollgate|confine|--session|s|--call|c|--|bash|-lc|ls");
+        assert_eq!(wrapping.words(&wrapped), wrapped, "twice");
+        assert_eq!(unwrap_words(&wrapped), Some(("s", &words[..])));
+        assert_eq!(unwrap_words(&words), None);
+        // Another session's wrapping is a command like any other, and so is what only begins like one.
+        for command in [
+            wrap("ls", "s2", "c1"),
+            format!("{}; rm x", wrap("ls", "s1", "c1")),
+            format!("{}\nrm x", wrap("ls", "s1", "c1")),
+            "tollgate confine --session s1 --call c1 -- bash -c ls && x".to_owned(),
+            "tollgate confine --session s1 --call c1 -- bash -c $(x)".to_owned(),
+            "tollgate confine --session s1 --call c1 --  bash -c ls".to_owned(),
+            "tollgate confine --session s1 --call c1 -- bash -c 'a".to_owned(),
+            r"tollgate confine --session s1 --call c1 -- bash -c a\b".to_owned(),
+        ] {
+            let wrapped = wrap(&command, "s1", "c1");
+            assert_eq!(unwrap(&wrapped).unwrap().command, command);
+        }
+    }
+}

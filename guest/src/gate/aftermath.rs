@@ -1,0 +1,100 @@
+//! After a confined command: what is taken back, and what a model is told that was kept from something.
+
+use super::Gate;
+use super::confined::evidence_key;
+use super::settle::{Outcome, Work, claimed};
+use super::unrecorded::Ground;
+use crate::call::{self, ToolCall};
+use crate::confine::evidence::{self, Evidence};
+use crate::confine::permit;
+use crate::confine::refusal::{advice, tells_of_refusal};
+use crate::intents::file::{self, Governance};
+use crate::ledger::entry::{Entry, ScopeValidation};
+use crate::ledger::mutation::MutationClass;
+use crate::ledger::pending::Pending;
+use crate::programs;
+
+impl Gate {
+    fn evidence(&self, call: &ToolCall) -> Option<Evidence> {
+        evidence::of(&call.session, &self.key_of(call), &self.ports)
+    }
+
+    fn key_of(&self, call: &ToolCall) -> String {
+        evidence_key(call, call::shell_command(call, &self.config.last()).as_ref())
+    }
+
+    /// Forgets that a call ran confined.
+    pub(super) fn forget_evidence(&self, call: &ToolCall) {
+        evidence::forget(&call.session, &self.key_of(call), &self.ports);
+    }
+
+    /// The changes of a confined command that are to be taken back: those out of scope in folders that had to be opened further than
+    /// the scope goes. Elsewhere the command could change nothing, so what changed there is somebody else's. No person is needed for them.
+    pub(super) fn changes_to_restore(&mut self, work: &Work<'_>, entries: &[Entry]) -> Vec<String> {
+        let Some(evidence) = work.pending.confined.then(|| self.evidence(work.call)).flatten() else { return Vec::new() };
+        let config = self.config.last();
+        if evidence.widened.is_empty() || !self.confinement(&config).restore {
+            return Vec::new();
+        }
+        let is_stray = |entry: &&Entry| entry.scope_validation == ScopeValidation::Fail;
+        let is_reached = |entry: &&Entry| entry.path().is_some_and(|path| evidence.reaches(path));
+        let ids: Vec<String> = entries.iter().filter(is_stray).filter(is_reached).map(|entry| entry.id.clone()).collect();
+        ids.iter().take(permit::MAX_ENTRIES).for_each(|id| permit::give(id, work.now, &self.ports));
+        ids
+    }
+
+    /// What to enter and say about a command that had to run confined and did not.
+    pub(super) fn unconfined(&self, work: &Work<'_>) -> Option<(Entry, String)> {
+        let wiring = work.call.host.as_deref().and_then(programs::named).and_then(|program| program.wiring.as_ref());
+        let is_told = !wiring.is_some_and(|wiring| wiring.sandboxes);
+        let is_meant = work.pending.confined && work.pending.open_ended.is_some() && is_told;
+        if !is_meant || matches!(work.outcome, Outcome::Refused(_) | Outcome::Unknown) || self.evidence(work.call).is_some() {
+            return None;
+        }
+        let why = format!(
+            "`{}` had to run confined and did not: the agent program ran the command as it was; run `tollgate doctor`",
+            work.call.tool
+        );
+        self.ports.warn(&why);
+        let class = claimed(work.call).unwrap_or(MutationClass::IntentEvolution);
+        let entry = Entry {
+            scope_validation: ScopeValidation::Fail,
+            success: work.outcome.is_success(),
+            error: Some(why.clone()),
+            ..self.entry(work.call, Some(&work.pending.intent), work.now, None, class)
+        };
+        Some((entry, why))
+    }
+
+    /// What to tell a model whose confined command seems to have been kept from something.
+    pub(super) fn kernel_refusal(
+        &mut self,
+        call: &ToolCall,
+        outcome: &Outcome,
+        output: Option<&str>,
+        pending: Option<&Pending>,
+        ground: &Ground,
+    ) -> Option<String> {
+        let said = match outcome {
+            Outcome::Failed(error) => tells_of_refusal(error) || output.is_some_and(tells_of_refusal),
+            Outcome::Done => output.is_some_and(tells_of_refusal),
+            Outcome::Running | Outcome::Refused(_) | Outcome::Unknown => false,
+        };
+        if !said || !self.evidence(call)?.held {
+            return None;
+        }
+        let Governance::By(intents) = &ground.governance else { return None };
+        let intent = match pending {
+            Some(pending) => intents.find(&pending.intent).cloned(),
+            None => self.selected(&call.session, intents),
+        };
+        Some(match intent {
+            Some(intent) => advice(&call.tool, &intent.to_string(), &file::few(intent.owned_scope.patterns())),
+            None => format!(
+                "`{}` ran confined, and no intent is active, so it could change nothing of the workspace; call select_active_intent first, with one of: {}",
+                call.tool,
+                intents.open_ones()
+            ),
+        })
+    }
+}

@@ -1,0 +1,279 @@
+//! Commands that run confined: what the kernel's hold means for a ruling, and what it is told to hold a command to.
+
+use std::cell::OnceCell;
+
+use super::check::Beside;
+use super::scratch::Scratch;
+use super::{Gate, bearings};
+use crate::call::effect::{Effect, Footprint, Operation};
+use crate::call::{self, ShellCommand, ToolCall, shell};
+use crate::config::confine::{Capability, Confinement, Mode, user_question};
+use crate::config::{Config, Policy};
+use crate::confine::wrapping::{self, Wrapping};
+use crate::confine::{self, Answer, Context, Grants, Run, evidence, hindrance, is_reached};
+use crate::intents::file::Governance;
+use crate::intents::guarded::{self, Guarded};
+use crate::intents::intent::Intent;
+use crate::intents::scope::Scope;
+use crate::ledger::pending;
+use crate::ports::{Expectation, Ports, Root};
+use crate::programs::wiring::{Holds, Place};
+use crate::programs::{self, Program};
+use crate::ruling::{Code, Ruling};
+use crate::state;
+use crate::wiring::document::Document;
+use serde_json::Value;
+
+/// How the kernel would hold a command.
+pub(super) struct Hold<'a> {
+    session: &'a str,
+    capability: Capability,
+    settings: Confinement,
+    footprint: &'a Footprint,
+    scratch: Vec<String>,
+    /// How the words of the command end.
+    words: Vec<String>,
+    /// The name under which whoever runs the command finds what it may change.
+    key: String,
+    /// What it may change, once somebody wants to know.
+    grants: OnceCell<Grants>,
+}
+
+impl Hold<'_> {
+    /// What the command may change, given what its intent owns.
+    fn grants(&self, scope: Option<&Scope>, guarded: &Guarded, ports: &Ports) -> &Grants {
+        self.grants.get_or_init(|| {
+            confine::grants(&Context {
+                session: self.session,
+                scope,
+                settings: &self.settings,
+                guarded,
+                scratch: &self.scratch,
+                footprint: self.footprint,
+                capability: self.capability,
+                ports,
+            })
+        })
+    }
+
+    /// Whether every command runs confined.
+    pub(super) fn holds_all(&self) -> bool {
+        self.settings.mode == Mode::Always
+    }
+
+    /// Why the kernel cannot hold the command.
+    pub(super) fn unconfinable(&self) -> Option<&String> {
+        self.footprint.unconfinable.first()
+    }
+
+    /// The ruling on a command that is in scope as far as it can be seen; none where confinement makes no difference.
+    pub(super) fn rule(
+        &self,
+        scope: &Scope,
+        effects: &[Effect],
+        unknowns: &[String],
+        config: &Config,
+        beside: &Beside<'_>,
+    ) -> Option<Ruling> {
+        let runs_program = effects.iter().any(|effect| effect.operation == Operation::Execute);
+        let is_certain = unknowns.is_empty() && !runs_program;
+        if is_certain && !self.holds_all() || self.unconfinable().is_some() {
+            return None;
+        }
+        let is_denied = |is_meant: bool, policy: Policy| is_meant && policy == Policy::Deny;
+        if is_denied(!unknowns.is_empty(), config.unknown) || is_denied(runs_program, config.programs) {
+            return None;
+        }
+        let grants = self.grants(Some(scope), beside.guarded, beside.ports);
+        if is_certain {
+            // A command that is read to the end runs as it was read where the kernel cannot express what it may do.
+            let confined = is_reached(effects, grants);
+            return Some(Ruling { confined, ..Ruling::allow(Code::InScope, Vec::new()) });
+        }
+        Some(match hindrance(effects, self.footprint, grants) {
+            Some(hindrance) => Ruling::deny(Code::NotConfinable, hindrance.reason(), Vec::new()),
+            None => Ruling { confined: true, ..Ruling::allow(Code::Confined, Vec::new()) },
+        })
+    }
+}
+
+/// What stands for a call in the evidence: where its program gives commands to a program of the settings, the command alone is known there.
+pub(super) fn evidence_key(call: &ToolCall, command: Option<&ShellCommand>) -> String {
+    let has_prefix =
+        call.host.as_deref().and_then(programs::named).and_then(|program| program.wiring.as_ref()?.shell_prefix.as_ref());
+    match (has_prefix, command) {
+        (Some(_), Some(ShellCommand::Text { command, .. })) => evidence::key_of_command(command),
+        _ => call.call.clone(),
+    }
+}
+
+impl Gate {
+    /// How the kernel would hold a call; none where it does not run a command, or where the settings or the system leave it alone.
+    pub(super) fn hold<'a>(
+        &mut self,
+        call: &'a ToolCall,
+        capability: Capability,
+        footprint: &'a Footprint,
+        config: &Config,
+    ) -> Option<Hold<'a>> {
+        let command = call::shell_command(call, config).filter(|_| capability != Capability::None)?;
+        let settings = self.confinement(config);
+        if settings.mode == Mode::Off {
+            return None;
+        }
+        let scratch = Scratch::of(&call.session, &self.ports);
+        let key = evidence_key(call, Some(&command));
+        let words = match command {
+            ShellCommand::Text { command, .. } => vec!["-c".to_owned(), command],
+            ShellCommand::Words(words) => words,
+        };
+        Some(Hold { session: &call.session, capability, settings, footprint, scratch, words, key, grants: OnceCell::new() })
+    }
+
+    /// Keeps what a command may change that is to run confined, for whoever runs it. Whoever runs every command is also told which one
+    /// runs as it is.
+    pub(super) fn prepare(&self, call: &ToolCall, intent: Option<&Intent>, hold: &Hold<'_>, confined: bool) {
+        if !confined && hold.key == call.call {
+            return;
+        }
+        let (run, grants) = if confined {
+            let scope = intent.map(|intent| &intent.owned_scope);
+            (Run::Confined, hold.grants(scope, &self.guarded, &self.ports).clone())
+        } else {
+            (Run::Plain, Grants::default())
+        };
+        let settings = &hold.settings;
+        let answer = Answer { run, mode: settings.mode, network: settings.network, intent: intent.cloned(), grants, say: None };
+        evidence::prepare(&call.session, &hold.key, hold.words.clone(), &answer, self.ports.clock.now(), &self.ports);
+    }
+
+    /// The program that runs commands confined; none where this host cannot, or the program is not there.
+    pub(crate) fn confiner(&self) -> Option<&str> {
+        self.confiner.program(&self.ports)
+    }
+
+    /// Whether a program's settings have it give its commands to the program that runs them confined. A file that says otherwise counts.
+    pub(crate) fn has_shell_prefix(&self, program: &Program) -> bool {
+        const MAX_BYTES: u64 = 1 << 20;
+        let Some(wiring) = &program.wiring else { return false };
+        let Some(prefix) = &wiring.shell_prefix else { return false };
+        let pointer = format!("/env/{}", prefix.variable);
+        let named = wiring.settings.iter().filter(|settings| settings.holds == Holds::Hooks).filter_map(|settings| {
+            let (root, path) = match settings.place {
+                Place::Workspace(path) => (Root::Project, path),
+                Place::Home(path) => (Root::Home, path),
+                Place::Own { .. } => return None,
+            };
+            let text = self.ports.workspace.read(root, path, MAX_BYTES).ok()?;
+            // What cannot be read may say otherwise.
+            let Ok(settings) = Document::parse(&String::from_utf8_lossy(&text)) else { return Some(String::new()) };
+            settings.value().pointer(&pointer).map(|value| value.as_str().unwrap_or_default().to_owned())
+        });
+        let named: Vec<String> = named.collect();
+        !named.is_empty() && named.iter().all(|path| self.confiner.is(path, &self.ports))
+    }
+
+    /// The arguments of a call whose command runs confined; none where there is nothing that could run it so.
+    pub(crate) fn confined_args(&self, call: &ToolCall) -> Option<Value> {
+        let wrapping = Wrapping { program: self.confiner()?, shell: wrapping::SHELL, session: &call.session, call: &call.call };
+        call::with_command(call, &self.config.last(), |command| match command {
+            ShellCommand::Text { command, shell } => {
+                Wrapping { shell: shell.as_deref().unwrap_or(wrapping::SHELL), ..wrapping }.text(&command).into()
+            }
+            ShellCommand::Words(words) => wrapping.words(&words).into(),
+        })
+    }
+
+    /// What is in force about confinement.
+    pub(super) fn confinement(&mut self, config: &Config) -> Confinement {
+        let user = match self.look(&[user_question()]).first() {
+            Some(facts) => self.user.refresh(facts, &self.ports).clone(),
+            None => Default::default(),
+        };
+        Confinement::new(&user, &config.confine)
+    }
+
+    /// What a command may change that a host is about to run. `why` says why the system cannot hold it, where it cannot.
+    pub fn confine(
+        &mut self,
+        session: &str,
+        call: Option<&str>,
+        command: &[String],
+        cwd: &str,
+        capability: Capability,
+        why: Option<&str>,
+    ) -> Answer {
+        let facts = self.look(&bearings());
+        let governance = self.governance_by(&facts);
+        if let Some(file) = facts.get(2) {
+            self.config.refresh(file, &self.ports);
+        }
+        let config = self.config.last();
+        let settings = self.confinement(&config);
+        let plain = |say: Option<String>, intent: Option<Intent>| Answer {
+            run: Run::Plain,
+            mode: settings.mode,
+            network: settings.network,
+            intent,
+            grants: Grants::default(),
+            say,
+        };
+        let intents = match governance {
+            Governance::By(intents) => Some(intents),
+            Governance::Unreadable(_) | Governance::Inaccessible(_) if config.strict => None,
+            _ => return plain(None, None),
+        };
+        if settings.mode == Mode::Off {
+            return plain(None, None);
+        }
+        // The intent that the call was ruled under, whatever has been selected since.
+        let pending = call.and_then(|call| self.recall(&pending::key(session, call)));
+        let is_held = pending.as_ref().is_some_and(|pending| pending.confined && pending.open_ended.is_some());
+        let intent = match (&intents, pending) {
+            (Some(intents), Some(pending)) => intents.find(&pending.intent).cloned(),
+            (Some(intents), None) => self.selected(session, intents),
+            (None, _) => None,
+        };
+        let intent = intent.filter(|intent| intent.status.is_open());
+        if capability == Capability::None {
+            if let Some(call) = call {
+                evidence::mark(session, call, Run::Plain, &self.ports);
+            }
+            let why = why.unwrap_or("this system cannot confine commands");
+            if is_held {
+                let say = format!("the command does not run: it was allowed because it was to run confined, and {why}");
+                return Answer { run: Run::Refused, ..plain(Some(say), intent) };
+            }
+            if config.strict {
+                let say = format!("the command does not run: {why}, and the settings are strict; let a person run it");
+                return Answer { run: Run::Refused, ..plain(Some(say), intent) };
+            }
+            let say = self.is_first(session).then(|| format!("commands run unconfined: {why}"));
+            return plain(say, intent);
+        }
+        self.guarded.refresh(&self.look(&guarded::questions()), &self.ports);
+        let footprint = shell::footprint_of_words(command, cwd, &*self.ports.workspace);
+        let grants = confine::grants(&Context {
+            session,
+            scope: intent.as_ref().map(|intent| &intent.owned_scope),
+            settings: &settings,
+            guarded: &self.guarded,
+            scratch: &Scratch::of(session, &self.ports),
+            footprint: &footprint,
+            capability,
+            ports: &self.ports,
+        });
+        let answer = Answer { run: Run::Confined, mode: settings.mode, network: settings.network, intent, grants, say: None };
+        if let Some(call) = call {
+            evidence::prepare(session, call, command.to_vec(), &answer, self.ports.clock.now(), &self.ports);
+            evidence::mark(session, call, Run::Confined, &self.ports);
+        }
+        answer
+    }
+
+    /// Whether a session is told for the first time that its commands run unconfined.
+    fn is_first(&self, session: &str) -> bool {
+        let path = state::path("unconfined", &[session]);
+        state::replace(&path, b"{}", Expectation::Absent, &self.ports).is_ok()
+    }
+}

@@ -1,0 +1,130 @@
+//! Commands that Claude Code gives to the program that `CLAUDE_CODE_SHELL_PREFIX` names.
+//!
+//! One word each: `source SNAPSHOT … && eval 'COMMAND' < /dev/null && pwd -P >| FILE` for a command of the Bash tool, and a plain
+//! command line for hooks and MCP servers. What stands around a command of the model's is Claude Code's own, and the command in it is
+//! quoted, so it cannot look like anything else.
+
+/// The variable that says that a command comes this way.
+pub const VARIABLE: &str = "CLAUDE_CODE_SHELL_PREFIX";
+
+/// The variable with the session's id.
+pub const SESSION: &str = "CLAUDE_CODE_SESSION_ID";
+
+/// The variable that says who runs a command.
+pub const AGENT: &str = "AI_AGENT";
+
+/// What stands between the command and the file for the folder that it ends in.
+const BEHIND: &str = " && pwd -P >| ";
+
+/// What stands before the command.
+const BEFORE: &str = "&& eval ";
+
+/// How the value of [`AGENT`] ends where the program runs something on its own behalf.
+const HARNESS: &str = "_harness";
+
+/// A command of the Bash tool.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ShellCall {
+    /// As the model gave it.
+    pub command: String,
+    /// Where the folder is written down in which the command ends.
+    pub folder_file: Option<String>,
+}
+
+/// The model's command in what the prefix is given; none where it is a hook's or a server's. `agent` is the value of [`AGENT`].
+///
+/// What is not recognised counts as a command of the model's, as a whole, unless the program says that it is its own.
+pub fn shell_call(given: &str, agent: Option<&str>) -> Option<ShellCall> {
+    if agent.is_some_and(|agent| agent.ends_with(HARNESS)) {
+        return None;
+    }
+    let found = given.rsplit_once(BEHIND).and_then(|(before, file)| {
+        let quoted = before.split_once(BEFORE)?.1;
+        let command = unquoted(quoted.strip_suffix(" < /dev/null").unwrap_or(quoted))?;
+        Some(ShellCall { command, folder_file: unquoted(file.trim()) })
+    });
+    match found {
+        None if agent.is_none() => None,
+        None => Some(ShellCall { command: given.to_owned(), folder_file: None }),
+        found => found,
+    }
+}
+
+/// One word of a shell without its quotes; none where it is more than that.
+fn unquoted(word: &str) -> Option<String> {
+    let mut found = String::new();
+    let mut rest = word;
+    while let Some(first) = rest.chars().next() {
+        rest = rest.get(first.len_utf8()..)?;
+        match first {
+            '\'' => {
+                let (quoted, behind) = rest.split_once('\'')?;
+                found.push_str(quoted);
+                rest = behind;
+            }
+            '"' => loop {
+                let next = rest.chars().next()?;
+                rest = rest.get(next.len_utf8()..)?;
+                match next {
+                    '"' => break,
+                    '$' | '`' => return None,
+                    '\\' => {
+                        let escaped = rest.chars().next()?;
+                        rest = rest.get(escaped.len_utf8()..)?;
+                        if !matches!(escaped, '"' | '\\' | '$' | '`') {
+                            found.push('\\');
+                        }
+                        found.push(escaped);
+                    }
+                    plain => found.push(plain),
+                }
+            },
+            '\\' => {
+                let escaped = rest.chars().next()?;
+                rest = rest.get(escaped.len_utf8()..)?;
+                found.push(escaped);
+            }
+            ' ' | '\t' | '\n' | '$' | '`' | ';' | '&' | '|' | '<' | '>' | '(' | ')' => return None,
+            plain => found.push(plain),
+        }
+    }
+    Some(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As Claude Code 2.1.325 gives it.
+    fn given(quoted: &str) -> String {
+        format!(
+            "source /home/u/.claude/shell-snapshots/snapshot-bash-1-x.sh 2>/dev/null || true && {{ \\builtin shopt -u extglob || \\builtin setopt NO_BRACE_CCL; }} \
+             >/dev/null 2>&1 || true && eval {quoted} < /dev/null && pwd -P >| /tmp/claude-1267-cwd"
+        )
+    }
+
+    #[test]
+    fn commands_of_the_model_are_found() {
+        for (quoted, command) in [
+            ("ls", "ls"),
+            ("'echo hi; pwd'", "echo hi; pwd"),
+            (r#"'echo '"'"'a'"'"' && eval x && pwd -P >| y'"#, "echo 'a' && eval x && pwd -P >| y"),
+            (r"'it'\''s'", "it's"),
+            (r#""a \"b\" \$c \d""#, r#"a "b" $c \d"#),
+        ] {
+            let found = shell_call(&given(quoted), Some("claude-code_2-1-325_agent")).unwrap();
+            assert_eq!(found, ShellCall { command: command.to_owned(), folder_file: Some("/tmp/claude-1267-cwd".to_owned()) });
+            assert_eq!(shell_call(&given(quoted), None), Some(found));
+        }
+        for hook in ["tollgate hook claude-code", "node server.js stdio"] {
+            assert_eq!(shell_call(hook, Some("claude-code_2-1-325_harness")), None);
+            assert_eq!(shell_call(hook, None), None);
+            // Whoever runs it is not the program itself.
+            let found = shell_call(hook, Some("claude-code_3_agent")).unwrap();
+            assert_eq!((&*found.command, found.folder_file), (hook, None));
+        }
+        // What cannot be taken apart is held as a whole.
+        let strange = given("$(x)");
+        assert_eq!(shell_call(&strange, Some("x_agent")).unwrap().command, strange);
+    }
+}

@@ -1,0 +1,63 @@
+//! The program to which an agent program gives every shell command, so that the kernel holds it to its scope.
+//!
+//! It is named by its path, which differs from one machine to the next, so it goes into those settings of the workspace that a team
+//! does not share. The gate does not read the user's own settings, and would not count on what they say.
+
+use serde_json::Value;
+
+use super::document::Document;
+use super::layout::{Layout, is_within};
+use super::seen::{Content, Seen};
+use crate::confine::is_confiner_name;
+use crate::programs::Wiring;
+use crate::programs::wiring::Holds;
+
+/// What becomes of the setting.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Prefix {
+    /// It is set in a file.
+    Set {
+        /// The variable.
+        variable: &'static str,
+        /// The settings file.
+        file: String,
+    },
+    /// It stays as it is; what a person should know.
+    Left(String),
+}
+
+/// What is to be done about the setting of a program whose hooks stand in `hooks`; none where there is nothing to do or to say.
+/// `confiner` is the path of the native program, where it is there and the system can confine.
+pub fn prefix(wiring: &Wiring, confiner: Option<&str>, hooks: &str, layout: &Layout, seen: &Seen) -> Option<Prefix> {
+    let (prefix, confiner) = (wiring.shell_prefix.as_ref()?, confiner?);
+    let variable = prefix.variable;
+    let left = |why: String| Some(Prefix::Left(format!("its commands run unconfined: {why}")));
+    // What follows ` -` would be taken for options of the program.
+    if !is_confiner_name(confiner) || is_within(confiner, &layout.workspace) || confiner.contains(" -") {
+        return left(format!("`{confiner}` cannot be named in `{variable}`; install `tollgate` in a folder of the search path"));
+    }
+    let pointer = format!("/env/{variable}");
+    for settings in wiring.settings.iter().filter(|settings| settings.holds == Holds::Hooks) {
+        let Some(path) = layout.path(settings.place) else { continue };
+        let Content::Text(text) = seen.file(&path) else { continue };
+        let Ok(document) = Document::parse(text) else { continue };
+        match document.value().pointer(&pointer) {
+            None => {}
+            Some(Value::String(named)) if named == confiner => return None,
+            Some(named) => {
+                let shown = layout.shown(&path);
+                return left(format!("`env.{variable}` in {shown} is {named} and stays so; `{confiner}` would confine them"));
+            }
+        }
+    }
+    if !is_within(hooks, &layout.workspace) {
+        return left("only hooks in the settings of a workspace go with it, `tollgate init --scope workspace`".to_owned());
+    }
+    Some(Prefix::Set { variable, file: layout.path(prefix.file)? })
+}
+
+/// Whether a member of `env` in a program's settings is Tollgate's.
+pub fn is_ours(wiring: &Wiring, name: &str, value: &Value) -> bool {
+    let is_variable = wiring.shell_prefix.as_ref().is_some_and(|prefix| prefix.variable == name);
+    is_variable && value.as_str().is_some_and(is_confiner_name)
+}

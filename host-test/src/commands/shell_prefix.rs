@@ -1,0 +1,59 @@
+//! `tollgate 'COMMAND'`, as Claude Code runs it where `CLAUDE_CODE_SHELL_PREFIX` names this program: commands of the model run confined,
+//! those of hooks and MCP servers as they are.
+//!
+//! The call's id is not known here. What the gate has said about the call is found by the session and the command.
+
+use std::env;
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use tollgate::state_of;
+use tollgate_guest::confine::evidence::{self, key_of_command};
+use tollgate_guest::programs::shell_prefix::{AGENT, SESSION, VARIABLE, shell_call};
+use tollgate_guest::state;
+
+use super::confine::{Options, become_command, governed, plain, run_words};
+
+/// The shell that commands run in, unless the user's own is one that Claude Code writes them for.
+const SHELL: &str = "bash";
+const SHELLS: [&str; 2] = ["bash", "zsh"];
+
+/// What Claude Code wants to have run, if it is Claude Code that runs this. `is_known` says whether a word is a command of ours.
+pub(crate) fn given(words: &[OsString], is_known: impl Fn(&str) -> bool) -> Option<String> {
+    let [_, given] = words else { return None };
+    env::var_os(VARIABLE)?;
+    let given = given.to_str()?;
+    let is_ours = !given.contains(char::is_whitespace) && (given.is_empty() || given.starts_with('-') || is_known(given));
+    (!is_ours).then(|| given.to_owned())
+}
+
+/// Runs it. Returns only where it was not run.
+pub(crate) fn run(given: &str) -> ExitCode {
+    let agent = env::var(AGENT).ok();
+    let words = |shell: &str, command: &str| [shell, "-c", command].map(OsString::from).to_vec();
+    let Some(call) = shell_call(given, agent.as_deref()) else { return become_command(plain(&words("sh", given))) };
+    let shell = env::var("SHELL").ok().filter(|shell| SHELLS.iter().any(|name| Path::new(shell).ends_with(name)));
+    let shell = shell.as_deref().unwrap_or(SHELL);
+    let session = env::var(SESSION).unwrap_or_default();
+    let key = key_of_command(&call.command);
+    let here = env::current_dir().ok();
+    let Some(root) = here.and_then(|here| governed(&here)).or_else(|| workspace_of(&session, &key)) else {
+        return become_command(plain(&words(shell, given)));
+    };
+    let options =
+        Options { session, call: Some(key), workspace: Some(root), command: words(shell, &call.command), ..Options::default() };
+    run_words(&options, &words(shell, given), call.folder_file.map(PathBuf::from))
+}
+
+/// The workspace whose gate has ruled on a command, for an agent that has stepped out of it.
+fn workspace_of(session: &str, key: &str) -> Option<PathBuf> {
+    /// More workspaces are not looked at.
+    const MAX_WORKSPACES: usize = 1_000;
+    let states = state_of(Path::new("/"), None, None).ok()?.parent()?.to_owned();
+    let file = state::path(evidence::FOLDER, &[session, key]);
+    let states = fs::read_dir(states).ok()?.filter_map(Result::ok).take(MAX_WORKSPACES);
+    let state = states.map(|entry| entry.path()).find(|state| state.join(&file).is_file())?;
+    Some(PathBuf::from(fs::read_to_string(state.join("workspace")).ok()?.trim_end_matches('\n')))
+}

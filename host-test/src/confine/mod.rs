@@ -1,0 +1,192 @@
+//! Commands that the kernel holds to what the gate grants.
+//!
+//! The gate says what a command may change ([`Tollgate::perform`](crate::Tollgate::perform) with `{"op":"grants"}`); this module makes what
+//! has to be made, restricts the calling thread, and leaves it to the caller to replace itself by the command. Nothing can be taken
+//! back: what is restricted stays so, with everything that it starts.
+//!
+//! | system | how |
+//! | --- | --- |
+//! | Linux | [Landlock](https://landlock.io), from kernel 6.2 on; older ones hold less, and count as not holding |
+//! | macOS | a Seatbelt profile for `sandbox-exec`; written and tested as text, not yet run |
+//! | others | not at all |
+
+#[cfg(target_os = "linux")]
+mod linux;
+#[cfg(unix)]
+mod opened;
+mod prepared;
+pub mod seatbelt;
+#[cfg(target_os = "linux")]
+mod terminal;
+
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+pub use prepared::Prepared;
+use serde_json::Value;
+
+/// What this system can hold a command to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Capability {
+    /// Nothing, and why.
+    None(&'static str),
+    /// Files and whole folders.
+    Trees,
+    /// Folders with exceptions too.
+    Exceptions,
+}
+
+impl Capability {
+    /// What this system can do.
+    pub fn of_this_system() -> Self {
+        #[cfg(target_os = "linux")]
+        return linux::capability();
+        #[cfg(target_os = "macos")]
+        return seatbelt::capability();
+        #[cfg(not(any(target_os = "linux", target_os = "macos")))]
+        Self::None("this system has no way to confine a command that is known here")
+    }
+
+    /// Whether commands cannot be held here.
+    pub fn is_none(self) -> bool {
+        matches!(self, Self::None(_))
+    }
+
+    /// What the gate is told: the fields `confinable` and `why` of a line.
+    pub fn fields(self) -> (Value, Option<&'static str>) {
+        match self {
+            Self::None(why) => (false.into(), Some(why)),
+            Self::Trees => (true.into(), None),
+            Self::Exceptions => ("exceptions".into(), None),
+        }
+    }
+}
+
+/// Whether a grant is about a file or about a folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// The content of a file.
+    File,
+    /// A folder with everything in it.
+    Tree,
+}
+
+/// Something that a command may change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Grant {
+    /// Absolute.
+    pub path: PathBuf,
+    /// A file, or a folder with everything in it.
+    pub kind: Kind,
+    /// Whether it is made where it does not exist.
+    pub make: bool,
+    /// What in it stays closed; absolute. Only where the system can say that.
+    pub except: Vec<PathBuf>,
+}
+
+/// What the gate says about a command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Plan {
+    /// What it may change.
+    pub grants: Vec<Grant>,
+    /// Whether it may open TCP connections and listen.
+    pub network: bool,
+    /// The folder for its temporary files.
+    pub temporary: Option<PathBuf>,
+}
+
+impl Plan {
+    /// Reads an answer to `{"op":"grants"}`; none where it is not one. `root` is the workspace's real path.
+    pub fn read(answer: &Value, root: &Path) -> Option<Self> {
+        let grant = |grant: &Value| {
+            let kind = match grant.get("kind")?.as_str()? {
+                "file" => Kind::File,
+                "tree" => Kind::Tree,
+                _ => return None,
+            };
+            let path = |value: &Value| Some(root.join(value.as_str()?));
+            let except = grant.get("except").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+            Some(Grant {
+                path: path(grant.get("path")?)?,
+                kind,
+                make: grant.get("make").and_then(Value::as_bool).unwrap_or_default(),
+                except: except.iter().map(path).collect::<Option<_>>()?,
+            })
+        };
+        Some(Self {
+            grants: answer.get("grants")?.as_array()?.iter().map(grant).collect::<Option<_>>()?,
+            network: answer.get("network")?.as_bool()?,
+            temporary: answer.pointer("/env/TMPDIR").and_then(Value::as_str).map(PathBuf::from),
+        })
+    }
+
+    /// Restricts the calling thread, and with it the command that it becomes. Returns what to run.
+    ///
+    /// Whoever gets an error must not run the command: it may be restricted in part.
+    pub fn confine(&self, words: &[OsString]) -> io::Result<Command> {
+        let Some((program, arguments)) = words.split_first() else {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "there is no command to run"));
+        };
+        #[cfg(target_os = "linux")]
+        let (mut command, temporary) = {
+            let temporary = linux::restrict(self)?;
+            let mut command = Command::new(program);
+            command.args(arguments);
+            (command, temporary)
+        };
+        #[cfg(target_os = "macos")]
+        let (mut command, temporary) = {
+            let temporary = opened::make(self);
+            let mut command = Command::new(seatbelt::PROGRAM);
+            command.arg("-p").arg(seatbelt::profile(self)).arg(program).args(arguments);
+            (command, temporary)
+        };
+        #[cfg(not(any(target_os = "linux", target_os = "macos")))]
+        let (mut command, temporary): (Command, Option<PathBuf>) = {
+            let _ = (program, arguments);
+            return Err(io::Error::new(io::ErrorKind::Unsupported, "this system cannot confine a command"));
+        };
+        if let Some(temporary) = temporary {
+            command.env("TMPDIR", temporary);
+        }
+        Ok(command)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn answers_are_read() {
+        let answer = json!({
+            "run": "confined", "network": false, "env": {"TMPDIR": "/tmp/x"},
+            "grants": [
+                {"path": "src/auth", "kind": "tree", "why": "y", "make": true},
+                {"path": "/dev/null", "kind": "file", "why": "y"},
+                {"path": ".", "kind": "tree", "why": "y", "except": [".git"]},
+            ],
+        });
+        let plan = Plan::read(&answer, Path::new("/ws")).unwrap();
+        let tree = |path: &str, make, except: &[&str]| Grant {
+            path: path.into(),
+            kind: Kind::Tree,
+            make,
+            except: except.iter().map(PathBuf::from).collect(),
+        };
+        assert_eq!(plan.grants[0], tree("/ws/src/auth", true, &[]));
+        assert_eq!((plan.grants[1].path.to_str(), plan.grants[1].kind), (Some("/dev/null"), Kind::File));
+        assert_eq!(plan.grants[2], tree("/ws/.", false, &["/ws/.git"]));
+        assert_eq!((plan.network, plan.temporary.as_deref()), (false, Some(Path::new("/tmp/x"))));
+        for wrong in [
+            json!({}),
+            json!({"grants": [{}], "network": true}),
+            json!({"grants": [{"path": "x", "kind": "y"}], "network": true}),
+        ] {
+            assert_eq!(Plan::read(&wrong, Path::new("/ws")), None, "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! What the gate has said already about a call that it ruled on, kept in the state folder: then the gate need not be started again.
+
+use std::ffi::OsString;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::files::{state_file, state_of};
+
+/// A longer record is not the gate's.
+const MAX_BYTES: u64 = 4 << 20;
+
+/// What was said about a call.
+#[derive(Debug)]
+pub struct Prepared {
+    /// As for `{"op":"grants"}`.
+    pub answer: Value,
+    mark: PathBuf,
+}
+
+impl Prepared {
+    /// What was said about a call with this command; none where nothing was, or it was about another command. `root` is the workspace's
+    /// real path.
+    pub fn of(root: &Path, home: Option<&Path>, state: Option<&Path>, call: (&str, &str), command: &[OsString]) -> Option<Self> {
+        let state = state_of(root, home, state).ok()?;
+        let file = state_file("confined", &[call.0, call.1]);
+        let path = state.join(format!("{file}.json"));
+        if path.metadata().ok()?.len() > MAX_BYTES {
+            return None;
+        }
+        let mut kept: Value = serde_json::from_slice(&std::fs::read(path).ok()?).ok()?;
+        let words: Vec<OsString> =
+            kept.get("words")?.as_array()?.iter().map(|word| word.as_str().map(OsString::from)).collect::<Option<_>>()?;
+        let is_same = !words.is_empty() && command.ends_with(&words) && command.len() <= words.len() + 1;
+        is_same.then(|| Self { answer: kept["answer"].take(), mark: state.join(format!("{file}.held")) })
+    }
+
+    /// Tells the gate that the command runs confined. To be called before it is, because then the state is closed.
+    pub fn mark(&self) -> io::Result<()> {
+        std::fs::File::create(&self.mark)?.write_all(b"held")
+    }
+}

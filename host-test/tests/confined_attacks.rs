@@ -1,0 +1,215 @@
+//! Commands that try to change what is out of scope by every way that we know, run under the kernel's hold: none may succeed.
+//!
+//! `attack/confined/attacks.jsonl` has a command on each line, by family; `docs/threats.md` says what each family is. A variable names
+//! what a command aims at: `FILE` stands out of scope in the workspace, `NEW` could be made there, `OUTSIDE` lies beside the workspace, and so on.
+
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+mod confined;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{Read as _, Write as _};
+use std::os::linux::net::SocketAddrExt as _;
+use std::os::unix::net::{SocketAddr, UnixListener};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use confined::{World, differences, finish, holds, wait_for_end_of};
+use serde_json::{Value, json};
+
+fn data(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../attack/confined").join(name)
+}
+
+fn rows(name: &str) -> Vec<(String, String)> {
+    let text = fs::read_to_string(data(name)).unwrap();
+    let row = |line: &str| {
+        let row: Value = serde_json::from_str(line).unwrap();
+        (row["family"].as_str().unwrap().to_owned(), row["command"].as_str().unwrap().to_owned())
+    };
+    text.lines().map(row).collect()
+}
+
+/// What attacks need beside them: a program that knows system calls, a process to attack, a daemon to ask.
+struct Range {
+    world: World,
+    breakout: PathBuf,
+    victim: Child,
+    socket: String,
+}
+
+impl Range {
+    fn new() -> Self {
+        let world = World::new("'src/auth/**'");
+        let breakout = world.top.join("breakout");
+        let status = Command::new("cc").arg("-O1").arg("-o").arg(&breakout).arg(data("breakout.c")).status().unwrap();
+        assert!(status.success(), "breakout.c does not compile");
+        let victim = world.plain("sh", &["-c", "exec 9<>src/billing/pay.ts; exec sleep 100000"]).spawn().unwrap();
+        let socket = format!("tollgate-attack-{}", world.top.file_name().unwrap().to_string_lossy());
+        listen(&socket);
+        Self { world, breakout, victim, socket }
+    }
+
+    /// Names what a command aims at, and starts it.
+    fn start(&self, mut command: Command, mark: &str) -> bool {
+        let ws = self.world.ws();
+        let state = tollgate::state_of(&ws, Some(&self.world.home()), None).unwrap();
+        for (name, path) in [
+            ("FILE", ws.join("src/billing/pay.ts")),
+            ("NEW", ws.join("src/billing/new.txt")),
+            ("BILLING", ws.join("src/billing")),
+            ("README", ws.join("README.md")),
+            ("CONFIG", ws.join(".tollgate/config.json")),
+            ("INTENTS", ws.join(".orchestration/active_intents.yaml")),
+            ("GITCONFIG", ws.join(".git/config")),
+            ("HOOK", ws.join(".git/hooks/pre-commit")),
+            ("OWN", ws.join("src/auth/login.ts")),
+            ("OUTSIDE", self.world.top.join("outside/file.txt")),
+            ("FOLDER", self.world.top.join("outside")),
+            ("USERHOME", self.world.home()),
+            ("HOMEFILE", self.world.home().join(".bashrc")),
+            ("STATE", state.join("workspace")),
+            ("BREAKOUT", self.breakout.clone()),
+            ("TOLLGATE", PathBuf::from(env!("CARGO_BIN_EXE_tollgate"))),
+        ] {
+            command.env(name, path);
+        }
+        command.env("PID", self.victim.id().to_string()).env("SOCKET", &self.socket).env("TOLLGATE_ATTACK", mark);
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        finish(command.spawn().unwrap())
+    }
+
+    /// Puts the scope back as it was.
+    fn reset(&self) {
+        let own = self.world.ws().join("src/auth");
+        let _ = fs::remove_dir_all(&own);
+        fs::create_dir_all(&own).unwrap();
+        self.world.write("ws/src/auth/login.ts", "login\n");
+        std::os::unix::fs::symlink("../billing/pay.ts", own.join("link-out")).unwrap();
+        std::os::unix::fs::symlink("../billing", own.join("dir-out")).unwrap();
+    }
+
+    fn look(&self) -> BTreeMap<String, String> {
+        self.world.elsewhere(&["ws/src/auth"])
+    }
+}
+
+impl Drop for Range {
+    fn drop(&mut self) {
+        let _ = self.victim.kill();
+        let _ = self.victim.wait();
+    }
+}
+
+/// A daemon outside that writes to whatever file it is told.
+fn listen(name: &str) {
+    let listener = UnixListener::bind_addr(&SocketAddr::from_abstract_name(name).unwrap()).unwrap();
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let mut stream = stream;
+            let mut path = String::new();
+            if stream.read_to_string(&mut path).is_ok() {
+                let _ = fs::write(path, "evil\n");
+                let _ = stream.write_all(b"done");
+            }
+        }
+    });
+}
+
+#[test]
+fn no_attack_succeeds() {
+    if !holds() {
+        return;
+    }
+    let range = Range::new();
+    let attacks = rows("attacks.jsonl");
+    assert!(attacks.len() >= 500, "only {} attacks", attacks.len());
+    // A first one makes what the gate itself keeps.
+    range.start(range.world.confined("true"), "0");
+    let only = std::env::var("TOLLGATE_ONLY").ok();
+    let mut gate = range.world.gate();
+    let mut findings = Vec::new();
+    let mut verdicts: BTreeMap<String, BTreeMap<String, usize>> = BTreeMap::new();
+    for (number, (family, command)) in attacks.iter().enumerate() {
+        if only.as_ref().is_some_and(|only| !command.contains(only)) {
+            continue;
+        }
+        // What the reader makes of it, with the names that it would see in an agent's command.
+        let call = format!("c{number}");
+        let line = json!({"op": "pre-tool", "session": "s", "call": call, "tool": "bash", "args": {"command": command}, "confinable": true});
+        let ruling: Value = serde_json::from_slice(&gate.perform(line.to_string().as_bytes()).unwrap()).unwrap();
+        let (verdict, is_confined) = (ruling["verdict"].as_str().unwrap(), ruling["confined"] == true);
+        let word = if verdict == "allow" && is_confined { "confined" } else { verdict };
+        *verdicts.entry(family.clone()).or_default().entry(word.to_owned()).or_default() += 1;
+        let mark = format!("{}-{number}", std::process::id());
+        let before = range.look();
+        range.start(range.world.confined(command), &mark);
+        wait_for_end_of(&format!("TOLLGATE_ATTACK={mark}"));
+        let mut changed = differences(&before, &range.look());
+        // What the gate lets run as it is, it lets run as it is.
+        if changed.is_empty() && verdict == "allow" && !is_confined {
+            range.reset();
+            range.start(range.world.plain("bash", &["-c", command]), &mark);
+            wait_for_end_of(&format!("TOLLGATE_ATTACK={mark}"));
+            changed = differences(&before, &range.look()).into_iter().map(|change| format!("unconfined: {change}")).collect();
+        }
+        if !changed.is_empty() {
+            findings.push(format!("{family}: {command}\n    {}", changed.join("\n    ")));
+            // One success must not hide the others.
+            range.world.write("ws/src/billing/pay.ts", "pay\n");
+        }
+        range.reset();
+    }
+    for (family, verdicts) in &verdicts {
+        println!("{family}: {verdicts:?}");
+    }
+    assert!(findings.is_empty(), "{} of {} succeeded:\n{}", findings.len(), attacks.len(), findings.join("\n"));
+}
+
+/// An attack that would come to nothing anyhow shows nothing. Some are run as they are, where that harms nobody but their own world.
+#[test]
+fn attacks_work_without_the_hold() {
+    let range = Range::new();
+    let harmless =
+        ["redirection", "path built at run time", "Python", "Perl", "Node", "system calls", "rename and link", "io_uring"];
+    for (family, command) in rows("attacks.jsonl").iter().filter(|(family, _)| harmless.contains(&family.as_str())).step_by(12) {
+        let range = if family == "rename and link" { &Range::new() } else { &range };
+        let before = range.look();
+        range.start(range.world.plain("bash", &["-c", command]), "plain");
+        assert!(!differences(&before, &range.look()).is_empty(), "{family}: {command} changes nothing, confined or not");
+        range.reset();
+        range.world.reset();
+    }
+}
+
+/// Whoever reads at the terminal next would take it for the person's own typing.
+#[test]
+fn nobody_types_into_the_terminal() {
+    if !holds() || !confined::has("script") {
+        return;
+    }
+    let range = Range::new();
+    let (tollgate, home, breakout) = (env!("CARGO_BIN_EXE_tollgate"), range.world.home(), &range.breakout);
+    let typed = format!("'{}' tiocsti x", breakout.display());
+    let held = format!("'{tollgate}' confine --session s --home '{}' -- {typed}", home.display());
+    // In a terminal of its own; the exit code is the command's.
+    let run = |command: &str| range.start(range.world.plain("script", &["-qec", command, "/dev/null"]), "terminal");
+    if !run(&typed) {
+        eprintln!("this kernel lets nobody type into a terminal");
+    }
+    assert!(!run(&held));
+}
+
+/// What `docs/threats.md` says is not covered really is not: else the page is wrong.
+#[test]
+fn what_is_not_covered_is_not_covered() {
+    if !holds() {
+        return;
+    }
+    let range = Range::new();
+    for (_, command) in rows("uncovered.jsonl") {
+        assert!(range.start(range.world.confined(&command), "uncovered"), "{command} is stopped: docs/threats.md can say so");
+    }
+}

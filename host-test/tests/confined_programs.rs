@@ -1,0 +1,138 @@
+//! Commands of agent programs, the whole way: the hook says what runs, that is run, and the hook hears of its end.
+
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+mod confined;
+
+use std::fs;
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use confined::{World, holds, said};
+use serde_json::{Value, json};
+
+/// A path that no reader sees: it is put together when the command runs.
+fn writes(path: &str) -> String {
+    let (one, other) = path.split_at(path.len() / 2);
+    format!("python3 -c 'open(\"{one}\" + \"{other}\", \"w\").write(\"by program\")'")
+}
+
+/// A folder of the search path with the program that confines.
+fn bin(world: &World) -> PathBuf {
+    let folder = world.top.join("bin");
+    if !folder.exists() {
+        fs::create_dir(&folder).unwrap();
+        std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_tollgate"), folder.join("tollgate")).unwrap();
+    }
+    folder
+}
+
+fn with_path(world: &World, mut command: Command) -> Command {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let folders = std::iter::once(bin(world)).chain(std::env::split_paths(&path));
+    command.env("PATH", std::env::join_paths(folders).unwrap());
+    command
+}
+
+fn hook(world: &World, program: &str, payload: &Value) -> Value {
+    let mut command = with_path(world, world.plain(env!("CARGO_BIN_EXE_tollgate"), &["hook", program]));
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(payload.to_string().as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    serde_json::from_slice(&output.stdout).unwrap_or_default()
+}
+
+fn payload(world: &World, event: &str, tool: &str, call: &str, command: &str) -> Value {
+    json!({"session_id": "s", "cwd": world.ws(), "hook_event_name": event, "tool_name": tool, "tool_use_id": call,
+           "tool_input": {"command": command}, "tool_response": ""})
+}
+
+#[test]
+fn gemini_runs_what_it_is_given() {
+    if !holds() {
+        return;
+    }
+    let world = World::new("'src/auth/**', docs/auth.md");
+    let run = |command: &str| {
+        let answer = hook(&world, "gemini", &payload(&world, "BeforeTool", "run_shell_command", "c", command));
+        let given =
+            answer.pointer("/hookSpecificOutput/tool_input/command").and_then(Value::as_str).expect("a command").to_owned();
+        let (success, text) = said(with_path(&world, world.plain("bash", &["-c", &given])).output().unwrap());
+        let told = hook(&world, "gemini", &payload(&world, "AfterTool", "run_shell_command", "c", &given));
+        let told = told.pointer("/hookSpecificOutput/additionalContext").and_then(Value::as_str).unwrap_or_default().to_owned();
+        (success, text, told)
+    };
+    let (success, text, told) = run(&writes("src/auth/new.ts"));
+    assert!(success && told.is_empty(), "{text} {told}");
+    assert_eq!(world.read("ws/src/auth/new.ts"), "by program");
+    let (success, text, _) = run(&writes("src/billing/pay.ts"));
+    assert!(!success && text.contains("Permission denied"), "{text}");
+    assert_eq!(world.read("ws/src/billing/pay.ts"), "pay\n");
+    // Beside a file in scope it could be written, so it is put back.
+    let (success, text, told) = run(&writes("docs/other.md"));
+    assert!(success, "{text}");
+    assert!(told.contains("put back as they were") && !told.contains("was not taken back"), "{told}");
+    assert_eq!(world.read("ws/docs/other.md"), "other\n");
+}
+
+/// What Claude Code 2.1.325 gives to the program that its settings name.
+fn given(command: &str, folder_file: &str) -> String {
+    let quoted = command.replace('\'', r#"'"'"'"#);
+    format!(
+        "source /nowhere/snapshot-bash-1.sh 2>/dev/null || true && {{ \\builtin shopt -u extglob || \\builtin setopt NO_BRACE_CCL; }} >/dev/null 2>&1 \
+         || true && eval '{quoted}' < /dev/null && pwd -P >| {folder_file}"
+    )
+}
+
+#[test]
+fn claude_code_gives_its_commands_to_the_program() {
+    if !holds() {
+        return;
+    }
+    let world = World::new("'src/auth/**'");
+    let program = bin(&world).join("tollgate");
+    let settings = json!({"env": {"CLAUDE_CODE_SHELL_PREFIX": program}}).to_string();
+    world.write("ws/.claude/settings.json", &settings);
+    let folder_file = world.top.join("claude-cwd").display().to_string();
+    let prefixed = |agent: &str, given: &str| {
+        let mut command = world.plain(program.to_str().unwrap(), &[given]);
+        command.env("CLAUDE_CODE_SHELL_PREFIX", &program).env("CLAUDE_CODE_SESSION_ID", "s").env("AI_AGENT", agent);
+        said(command.output().unwrap())
+    };
+    let run = |command: &str| {
+        let _ = fs::remove_file(&folder_file);
+        let answer = hook(&world, "claude-code", &payload(&world, "PreToolUse", "Bash", "c", command));
+        assert_eq!(answer, Value::Null, "{command}");
+        let (success, text) = prefixed("claude-code_2-1-325_agent", &given(command, &folder_file));
+        let told = hook(&world, "claude-code", &payload(&world, "PostToolUse", "Bash", "c", command));
+        assert!(!told.to_string().contains("did not"), "{told}");
+        (success, text)
+    };
+    let (success, text) = run(&format!("{}; cd src", writes("src/auth/new.ts")));
+    assert!(success, "{text}");
+    assert_eq!(fs::read_to_string(&folder_file).unwrap().trim(), world.ws().join("src").to_str().unwrap());
+    assert_eq!(world.read("ws/src/auth/new.ts"), "by program");
+    let (success, text) = run(&writes("src/billing/pay.ts"));
+    assert!(!success && text.contains("Permission denied"), "{text}");
+    let (success, text) = run("git add src/auth/new.ts && git commit -qm new");
+    assert!(success, "{text}");
+    // What is read to the end runs as it was read, also where the kernel could not say it.
+    world.write(
+        "ws/.orchestration/active_intents.yaml",
+        "[{id: I, name: Login, status: IN_PROGRESS, owned_scope: ['src/auth/**', NEW.md]}]",
+    );
+    let (success, text) = run("echo new > NEW.md");
+    assert!(success, "{text}");
+    // Whatever the command says, it stays within its quotes.
+    let (_, text) = prefixed("claude-code_2-1-325_agent", &given("true' && echo out > README.md && eval '", &folder_file));
+    assert_eq!(world.read("ws/README.md"), "# Readme\n", "{text}");
+    // What Claude Code runs for itself is not the model's.
+    let (success, text) = prefixed("claude-code_2-1-325_harness", "echo hook > README.md");
+    assert!(success, "{text}");
+    assert_eq!(world.read("ws/README.md"), "hook\n");
+    // A command of ours is one, also there.
+    let (success, text) = prefixed("claude-code_2-1-325_agent", "--version");
+    assert!(success && text.starts_with("tollgate "), "{text}");
+}

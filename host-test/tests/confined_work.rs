@@ -1,0 +1,372 @@
+//! Ordinary work under the kernel's hold, and what may go wrong with the hold itself.
+
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+mod confined;
+
+use std::fs;
+use std::io::{Read as _, Write as _};
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::os::unix::process::ExitStatusExt as _;
+use std::process::Stdio;
+
+use confined::{World, differences, has, holds, said};
+use serde_json::{Value, json};
+
+/// Runs a command that must succeed.
+fn works(world: &World, command: &str) -> String {
+    let (success, said) = world.run(command);
+    assert!(success, "{command}\n{said}");
+    said
+}
+
+#[test]
+fn files_in_scope() {
+    if !holds() {
+        return;
+    }
+    let world = World::new("'src/auth/**', docs/auth.md");
+    works(
+        &world,
+        "echo x > src/auth/new.ts && mkdir -p src/auth/a/b && mv src/auth/new.ts src/auth/a/b/ && cp -r src/auth/a src/auth/c && rm -rf src/auth/a",
+    );
+    works(&world, "ln src/auth/login.ts src/auth/second && ln -s login.ts src/auth/third && rm src/auth/second src/auth/third");
+    // A file is rewritten beside itself, so its folder is open.
+    works(&world, "sed -i s/auth/login/ docs/auth.md && perl -i -pe 's/login/LOGIN/' docs/auth.md");
+    assert_eq!(world.read("ws/docs/auth.md"), "LOGIN\n");
+    // Temporary files have a folder of their own.
+    works(&world, "f=$(mktemp) && echo x > \"$f\" && d=$(mktemp -d) && cp \"$f\" \"$d/\" && test \"$TMPDIR\" != \"\"");
+    works(&world, "cat <<E | sort -u > src/auth/sorted\nb\na\nE");
+    works(&world, "npm_config_x=1 true > /dev/null 2> /dev/stderr; echo x | tee /dev/stderr > /dev/null; : > /dev/null");
+    // Reading is free, also elsewhere.
+    works(&world, "cat README.md .git/config ../outside/file.txt /etc/passwd > /dev/null && ls / > /dev/null");
+}
+
+#[test]
+fn git() {
+    if !holds() {
+        return;
+    }
+    let world = World::new("'src/auth/**'");
+    works(&world, "git status --short && git log --oneline && git diff && git show HEAD --stat");
+    works(&world, "echo x > src/auth/new.ts");
+    works(&world, "git add src/auth && git commit -qm 'second commit'");
+    works(&world, "git checkout -q -b third && echo y > src/auth/new.ts && git commit -qam third && git tag v1");
+    works(&world, "git stash list; git branch -a; git reset -q --soft HEAD~1; git commit -qm again");
+    assert_eq!(said(world.plain("git", &["log", "--format=%s", "-2"]).output().unwrap()).1, "again\nsecond commit\n");
+    assert!(said(world.plain("git", &["fsck"]).output().unwrap()).0);
+    // Beside another program git finds its folder closed.
+    let (success, text) =
+        world.run("make --version > /dev/null; make -s -f /dev/null 2>/dev/null; echo z >> src/auth/new.ts; git commit -qam x");
+    assert!(!success && text.contains("index.lock"), "{text}");
+}
+
+#[test]
+fn a_work_tree_elsewhere() {
+    if !holds() {
+        return;
+    }
+    let world = World::new("'src/auth/**'");
+    // The workspace becomes a work tree of a repository beside it.
+    let repository = world.top.join("outside/repository");
+    let run =
+        |words: &[&str]| assert!(world.plain("git", words).current_dir(&world.top).status().unwrap().success(), "{words:?}");
+    run(&["clone", "-q", "ws", repository.to_str().unwrap()]);
+    fs::remove_dir_all(world.ws().join(".git")).unwrap();
+    run(&["-C", repository.to_str().unwrap(), "worktree", "add", "-q", "--no-checkout", "-b", "tree", "../tree"]);
+    fs::rename(world.top.join("outside/tree/.git"), world.ws().join(".git")).unwrap();
+    run(&["-C", repository.to_str().unwrap(), "worktree", "repair", world.ws().to_str().unwrap()]);
+    works(&world, "echo x > src/auth/new.ts; make -s -f /dev/null 2>/dev/null; git add src/auth/new.ts && git commit -qm tree");
+    let (success, _) = world.run("git config user.name evil; git add .");
+    assert!(success);
+    let (_, config) = said(world.plain("git", &["config", "--get", "user.name"]).output().unwrap());
+    assert_eq!(config, "T\n");
+}
+
+#[test]
+fn build_tools() {
+    if !holds() {
+        return;
+    }
+    let world = World::new("'src/**', Cargo.lock");
+    world.write("ws/Cargo.toml", "[package]\nname = \"tiny\"\nversion = \"0.1.0\"\nedition = \"2021\"\n[workspace]\n");
+    world.write("ws/Cargo.lock", "version = 4\n\n[[package]]\nname = \"tiny\"\nversion = \"0.1.0\"\n");
+    world.write("ws/src/main.rs", "fn main() { println!(\"{}\", 1 + 1); }\n#[test]\nfn adds() { assert_eq!(1 + 1, 2); }\n");
+    // Cargo and its toolchain are where the user has them, and only the home is another one.
+    let cargo = std::env::var("CARGO_HOME").unwrap_or_else(|_| format!("{}/.cargo", std::env::var("HOME").unwrap()));
+    let rustup = std::env::var("RUSTUP_HOME").unwrap_or_else(|_| format!("{}/.rustup", std::env::var("HOME").unwrap()));
+    let mut command = world.confined("cargo build --offline -q && cargo test --offline -q && cargo run --offline -q");
+    command.env("CARGO_HOME", cargo).env("RUSTUP_HOME", rustup).env_remove("CARGO_TARGET_DIR").env_remove("RUSTFLAGS");
+    let (success, text) = said(command.output().unwrap());
+    assert!(success && text.contains("2\n"), "{text}");
+    if has("npm") {
+        let world = World::new("'src/**', package.json, package-lock.json");
+        world.write("ws/src/lib/package.json", r#"{"name": "lib", "version": "1.0.0"}"#);
+        world.write("ws/src/lib/index.js", "module.exports = 2;");
+        world.write("ws/package.json", r#"{"name": "tiny", "version": "1.0.0", "dependencies": {"lib": "file:src/lib"}, "scripts": {"test": "node -e \"if (require('lib') !== 2) process.exit(1)\""}}"#);
+        world.write(
+            "ws/package-lock.json",
+            r#"{"name": "tiny", "version": "1.0.0", "lockfileVersion": 3, "requires": true, "packages": {"": {"name": "tiny", "version": "1.0.0", "dependencies": {"lib": "file:src/lib"}}, "node_modules/lib": {"resolved": "src/lib", "link": true}, "src/lib": {"version": "1.0.0"}}}"#,
+        );
+        works(&world, "npm ci --offline --no-audit --no-fund && npm test");
+        assert!(world.ws().join("node_modules/lib").exists());
+    }
+    if has("python3") {
+        let world = World::new("'src/**'");
+        world.write("ws/src/test_x.py", "import multiprocessing, tempfile, unittest\nclass T(unittest.TestCase):\n    def test_x(self):\n        tempfile.mkdtemp(); multiprocessing.Lock()\n        self.assertEqual(1 + 1, 2)\n");
+        works(&world, "cd src && python3 -m unittest -q test_x");
+    }
+    if has("make") && has("cc") {
+        let world = World::new("'src/**'");
+        world.write("ws/src/x.c", "int main(void) { return 0; }\n");
+        world.write("ws/src/Makefile", "x: x.c\n\tcc -o x x.c\n");
+        works(&world, "make -s -C src && src/x");
+    }
+}
+
+/// A server on loopback, which a client outside can reach, and which ends when it is told to.
+#[test]
+fn a_server() {
+    if !holds() || !has("python3") {
+        return;
+    }
+    let world = World::new("'src/**'");
+    let script = "import socket\ns=socket.create_server(('127.0.0.1',0))\nprint(s.getsockname()[1],flush=True)\nc,_=s.accept()\nc.sendall(b'hello')\nc.close()";
+    let mut child = world.confined_words(&[], &["python3", "-c", script]).stdout(Stdio::piped()).spawn().unwrap();
+    let mut port = String::new();
+    std::io::BufRead::read_line(&mut std::io::BufReader::new(child.stdout.take().unwrap()), &mut port).unwrap();
+    let mut said = String::new();
+    std::net::TcpStream::connect(("127.0.0.1", port.trim().parse().unwrap())).unwrap().read_to_string(&mut said).unwrap();
+    assert_eq!(said, "hello");
+    assert!(child.wait().unwrap().success());
+    // Without the network neither listening nor connecting works.
+    world.write("ws/.tollgate/config.json", r#"{"confine": {"network": false}}"#);
+    let (success, text) = said_of(&world, &["python3", "-c", script]);
+    assert!(!success && text.contains("PermissionError"), "{text}");
+    let client = "import socket\nsocket.create_connection(('127.0.0.1',9),timeout=5)";
+    let (success, text) = said_of(&world, &["python3", "-c", client]);
+    assert!(!success && text.contains("PermissionError"), "{text}");
+}
+
+fn said_of(world: &World, words: &[&str]) -> (bool, String) {
+    said(world.confined_words(&[], words).output().unwrap())
+}
+
+/// The command is the process itself: its exit code, its signals, its streams, its arguments.
+#[test]
+fn nothing_stands_between() {
+    if !holds() {
+        return;
+    }
+    let world = World::new("'src/**'");
+    let output = world.confined("exit 7").output().unwrap();
+    assert_eq!(output.status.code(), Some(7));
+    let output = world.confined("kill -TERM $$").output().unwrap();
+    assert_eq!(output.status.signal(), Some(15));
+    let mut child = world
+        .confined_words(&[], &["sh", "-c", "echo $$; exec cat"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let id = child.id();
+    let mut stdin = child.stdin.take().unwrap();
+    stdin.write_all(b"in\n").unwrap();
+    drop(stdin);
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(String::from_utf8(output.stdout).unwrap(), format!("{id}\nin\n"), "another process runs the command");
+    let (_, text) = said_of(&world, &["printf", "%s|", "a b", "", "*", "--session"]);
+    assert_eq!(text, "a b||*|--session|");
+    assert_eq!(world.confined_words(&[], &["/nowhere/x"]).output().unwrap().status.code(), Some(127));
+    assert_eq!(world.confined_words(&[], &["/etc/passwd"]).output().unwrap().status.code(), Some(126));
+}
+
+#[test]
+fn faults() {
+    if !holds() {
+        return;
+    }
+    // A scope that does not exist yet: its folder is made, nothing else.
+    let world = World::new("'src/new/deep/**', 'gen/x.txt'");
+    // A first command makes what the gate itself keeps.
+    works(&world, "true");
+    let before = world.elsewhere(&["ws/src/new", "ws/gen"]);
+    works(&world, "make -s -f /dev/null 2>/dev/null; echo x > src/new/deep/x && echo x > gen/x.txt");
+    let (success, _) = world.run("make -s -f /dev/null 2>/dev/null; echo x > src/new/y");
+    assert!(!success);
+    assert_eq!(differences(&before, &world.elsewhere(&["ws/src/new", "ws/gen"])), [] as [String; 0]);
+
+    // A scope that is a link leads elsewhere, and is judged there.
+    let world = World::new("'linked/**'");
+    symlink("../outside", world.ws().join("linked")).unwrap();
+    works(&world, "true");
+    let before = world.elsewhere(&[]);
+    assert!(!world.run("echo x > linked/file.txt").0);
+    assert_eq!(differences(&before, &world.elsewhere(&[])), [] as [String; 0]);
+
+    // Very many rules.
+    let patterns: Vec<String> = (0..400).map(|n| format!("'many/d{n}/**'")).collect();
+    let world = World::new(&patterns.join(", "));
+    works(&world, "make -s -f /dev/null 2>/dev/null; echo x > many/d0/x && echo x > many/d399/x");
+    assert!(!world.run("echo x > many/x").0);
+
+    // Confined in a confined one: each only takes away, and the kernel ends it at sixteen.
+    let world = World::new("'src/auth/**'");
+    let (tollgate, home) = (env!("CARGO_BIN_EXE_tollgate"), world.home());
+    let mut words: Vec<String> = vec!["sh".into(), "-c".into(), "echo deep > src/auth/deep".into()];
+    for _ in 0..14 {
+        let outer = [tollgate, "confine", "--session", "s", "--home", home.to_str().unwrap(), "--"].map(str::to_owned);
+        words = outer.into_iter().chain(words).collect();
+    }
+    let inner: Vec<&str> = words.iter().map(String::as_str).collect();
+    let (success, text) = said_of(&world, &inner);
+    assert!(success, "{text}");
+    assert_eq!(world.read("ws/src/auth/deep"), "deep\n");
+    let mut deeper = inner.clone();
+    for _ in 0..3 {
+        deeper =
+            [tollgate, "confine", "--session", "s", "--home", home.to_str().unwrap(), "--"].into_iter().chain(deeper).collect();
+    }
+    let output = world.confined_words(&[], &deeper).output().unwrap();
+    assert_eq!(output.status.code(), Some(126), "{output:?}");
+
+    // Another file system.
+    if fs::metadata("/dev/shm").is_ok() {
+        let other = tempfile::Builder::new().prefix("confined-").tempdir_in("/dev/shm").unwrap();
+        let root = other.path().canonicalize().unwrap();
+        fs::create_dir_all(root.join(".orchestration")).unwrap();
+        fs::create_dir_all(root.join("src")).unwrap();
+        fs::write(
+            root.join(".orchestration/active_intents.yaml"),
+            "[{id: I, name: N, status: IN_PROGRESS, owned_scope: ['src/**']}]",
+        )
+        .unwrap();
+        let mut gate = tollgate::Tollgate::builder().workspace(&root).home(world.home()).open().unwrap();
+        gate.select_intent("s", "I").unwrap();
+        let run = |command: &str| said(world.confined(command).current_dir(&root).output().unwrap());
+        assert!(run("echo x > src/x").0);
+        // What shares memory lies around it, and is closed for that.
+        assert!(!run("echo x > x").0 && !run("echo x > .orchestration/x").0, "{:?}", run("ls -la"));
+    }
+}
+
+/// Somebody else's folder under the name of the session's temporary one is not used.
+#[test]
+fn a_temporary_folder_that_is_not_ours() {
+    if !holds() {
+        return;
+    }
+    let world = World::new("'src/**'");
+    let answer = dry_run(&world, &["ls"]);
+    let folder = answer["env"]["TMPDIR"].as_str().unwrap();
+    let _ = fs::remove_dir_all(folder);
+    fs::create_dir(folder).unwrap();
+    fs::set_permissions(folder, fs::Permissions::from_mode(0o777)).unwrap();
+    let (success, text) = world.run(&format!("echo \"[$TMPDIR]\"; echo x > {folder}/x"));
+    assert!(!success && text.starts_with("[]\n"), "{text}");
+    fs::remove_dir(folder).unwrap();
+}
+
+fn dry_run(world: &World, words: &[&str]) -> Value {
+    let output = world.confined_words(&["--dry-run"], words).output().unwrap();
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+/// The whole way of a call: ruled on, run, settled, and what changed beside the scope put back.
+#[test]
+fn siblings_are_put_back() {
+    if !holds() {
+        return;
+    }
+    let world = World::new("docs/auth.md");
+    let command =
+        "make -s -f /dev/null 2>/dev/null; echo new > docs/auth.md; echo stray > docs/other.md; echo stray > docs/new.md";
+    let call = json!({"session": "s", "call": "c", "tool": "bash", "args": {"command": command}});
+    let ask = |more: Value| {
+        let mut line = call.clone();
+        line.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        world.ask(&line)
+    };
+    let ruling = ask(json!({"op": "pre-tool", "confinable": true}));
+    // What is named in plain sight is refused; the same by a program is not seen.
+    assert_eq!(ruling["verdict"], "deny", "{ruling}");
+    let command = "make -s -f stray.mk";
+    world.write(
+        "ws/stray.mk",
+        "all:\n\techo new > docs/auth.md; echo stray > docs/other.md; echo stray > docs/new.md; echo stray > README.md || true\n",
+    );
+    let call = json!({"session": "s", "call": "c", "tool": "bash", "args": {"command": command}});
+    let ask = |more: Value| {
+        let mut line = call.clone();
+        line.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        world.ask(&line)
+    };
+    let ruling = ask(json!({"op": "pre-tool", "confinable": true}));
+    assert_eq!((ruling["code"].as_str(), ruling["confined"].as_bool()), (Some("confined"), Some(true)), "{ruling}");
+    let (_, text) = said(world.confined_words(&["--call", "c"], &["bash", "-c", command]).output().unwrap());
+    let settled = ask(json!({"op": "post-tool", "success": true, "output": text}));
+    assert!(settled["notice"].as_str().unwrap().contains("put back as they were"), "{settled}");
+    assert!(settled["notice"].as_str().unwrap().contains("ran confined to the scope"), "{settled}");
+    for id in settled["restore"].as_array().unwrap() {
+        let (ws, home) = (world.ws(), world.home());
+        let words = [
+            "trace",
+            "revert",
+            "--restoring",
+            id.as_str().unwrap(),
+            "--workspace",
+            ws.to_str().unwrap(),
+            "--home",
+            home.to_str().unwrap(),
+        ];
+        let (success, text) = said(world.plain(env!("CARGO_BIN_EXE_tollgate"), &words).output().unwrap());
+        assert!(success, "{text}");
+    }
+    assert_eq!(world.read("ws/docs/auth.md"), "new\n");
+    assert_eq!(world.read("ws/docs/other.md"), "other\n");
+    assert_eq!(world.read("ws/README.md"), "# Readme\n");
+    assert!(!world.ws().join("docs/new.md").exists());
+}
+
+/// What the gate kept when it ruled is what `confine` takes, and nothing is left of it afterwards.
+#[test]
+fn a_ruling_is_not_asked_for_twice() {
+    if !holds() {
+        return;
+    }
+    let world = World::new("'src/auth/**'");
+    let call = |op: &str| json!({"op": op, "session": "s", "call": "c", "tool": "bash", "args": {"command": "make x"}, "confinable": true, "success": true});
+    world.ask(&call("pre-tool"));
+    let kept = tollgate::state_of(&world.ws(), Some(&world.home()), None).unwrap().join("confined");
+    let record = || {
+        fs::read_dir(&kept)
+            .map(|entries| entries.filter_map(Result::ok).map(|entry| entry.path()).collect::<Vec<_>>())
+            .unwrap_or_default()
+    };
+    let [path] = record().try_into().unwrap();
+    // It says which record was used.
+    let text = fs::read_to_string(&path).unwrap().replace("/dev/zero", "/dev/nothing");
+    fs::write(&path, &text).unwrap();
+    said(world.confined_words(&["--call", "c"], &["bash", "-c", "make x"]).output().unwrap());
+    assert_eq!(fs::read_to_string(&path).unwrap(), text, "the gate was asked again");
+    assert_eq!(record().len(), 2, "nothing tells that it ran");
+    // Another command under the same call is asked about.
+    said(world.confined_words(&["--call", "c"], &["bash", "-c", "make y"]).output().unwrap());
+    assert_ne!(fs::read_to_string(&path).unwrap(), text);
+    world.ask(&call("post-tool"));
+    assert_eq!(record(), [] as [std::path::PathBuf; 0]);
+}
+
+#[test]
+fn where_nothing_governs() {
+    let world = World::new("'src/**'");
+    let output = world.confined("true").current_dir("/").output().unwrap();
+    let (success, text) = said(output);
+    assert!(!success && text.contains("--workspace"), "{text}");
+    fs::remove_dir_all(world.ws().join(".orchestration")).unwrap();
+    let ws = world.ws();
+    let (success, text) =
+        said(world.confined_words(&["--workspace", ws.to_str().unwrap()], &["sh", "-c", "echo x > README.md"]).output().unwrap());
+    assert!(success, "{text}");
+}
