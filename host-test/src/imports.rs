@@ -97,7 +97,7 @@ impl types::Host for Imports {}
 
 impl workspace::Host for Imports {
     fn inspect(&mut self, questions: Vec<Question>) -> Vec<Facts> {
-        questions.iter().map(|question| self.files.inspect(question)).collect()
+        self.files.inspect(&questions)
     }
 
     fn read(&mut self, root: Root, path: String, limit_bytes: u64) -> Result<Vec<u8>, Fault> {

@@ -50,22 +50,24 @@ struct Native(Files);
 
 impl Workspace for Native {
     fn inspect(&self, questions: &[Question]) -> Vec<Facts> {
-        let look = |question: &Question| {
-            let asked = workspace::Question { root: root(question.root), path: question.path.clone(), digest: question.digest };
-            let facts = self.0.inspect(&asked);
-            Facts {
-                kind: kind(facts.kind),
-                real_path: facts.real_path,
-                entry_path: facts.entry_path,
-                link: facts.link,
-                hard_links: facts.hard_links,
-                identity: identity(facts.marks),
-                stamp: stamp(facts.marks, facts.size),
-                size: facts.size,
-                digest: facts.digest.and_then(|digest| digest.parse().ok()),
-            }
+        let asked = |question: &Question| workspace::Question {
+            root: root(question.root),
+            path: question.path.clone(),
+            digest: question.digest,
         };
-        questions.iter().map(look).collect()
+        let told = |facts: workspace::Facts| Facts {
+            kind: kind(facts.kind),
+            real_path: facts.real_path,
+            entry_path: facts.entry_path,
+            link: facts.link,
+            hard_links: facts.hard_links,
+            identity: identity(facts.marks),
+            stamp: stamp(facts.marks, facts.size),
+            size: facts.size,
+            digest: facts.digest.and_then(|digest| digest.parse().ok()),
+        };
+        let asked: Vec<_> = questions.iter().map(asked).collect();
+        self.0.inspect(&asked).into_iter().map(told).collect()
     }
 
     fn read(&self, at: Root, path: &str, limit_bytes: u64) -> Result<Vec<u8>, FileFault> {

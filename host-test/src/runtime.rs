@@ -61,7 +61,11 @@ impl Runtime {
     fn with(limits: Limits, compiled: impl FnOnce(&mut Config) -> Compiled) -> Result<Self, Error> {
         let set_up = || -> wasmtime::Result<Inner> {
             let mut config = engine_config();
-            config.allocation_strategy(InstanceAllocationStrategy::Pooling(pool(limits)));
+            // A pool pays where instances come and go; a command hook is a process with one, and setting a pool up costs it more than
+            // the instance itself.
+            if limits.instances > 1 {
+                config.allocation_strategy(InstanceAllocationStrategy::Pooling(pool(limits)));
+            }
             let compiled = compiled(&mut config);
             let engine = Engine::new(&config)?;
             let component = compiled.load(&engine)?;

@@ -5,14 +5,19 @@ use sha2::{Digest as _, Sha256};
 use std::fmt::Write as _;
 use std::io::Read as _;
 
-use super::walk::{Look, Names, joined};
+use super::walk::{Folders, Look, Names, joined};
 use super::{FileError, Files};
 use crate::bindings::tollgate::hooks::workspace::{Facts, Kind, Marks, Question, Root};
 
 impl Files {
-    /// Everything that can be told about a path in one look.
-    pub(crate) fn inspect(&self, question: &Question) -> Facts {
-        let walked = self.walk(question.root, &question.path);
+    /// Everything that can be told about each of several paths in one look.
+    pub(crate) fn inspect(&self, questions: &[Question]) -> Vec<Facts> {
+        let mut folders = Folders::default();
+        questions.iter().map(|question| self.facts(question, &mut folders)).collect()
+    }
+
+    fn facts(&self, question: &Question, folders: &mut Folders) -> Facts {
+        let walked = self.walk_through(question.root, &question.path, folders);
         let mut facts = Facts {
             kind: Kind::Missing,
             real_path: walked.real.as_ref().map(|names| self.reported(names)),

@@ -20,23 +20,25 @@ impl Files {
         if length > limit_bytes {
             return Err(Fault::TooLarge.into());
         }
-        let bytes = take(&mut file, limit_bytes.saturating_add(1))?;
+        let bytes = take(&mut file, limit_bytes.saturating_add(1), length)?;
         if bytes.len() as u64 > limit_bytes { Err(Fault::TooLarge.into()) } else { Ok(bytes) }
     }
 
     /// A part of a file, shorter where the file ends.
     pub(crate) fn read_range(&self, root: Root, path: &str, offset: u64, limit_bytes: u64) -> Result<Vec<u8>, FileError> {
         let mut file = self.open_file(root, path)?;
+        let length = file.metadata()?.len().saturating_sub(offset);
         file.seek(SeekFrom::Start(offset))?;
-        take(&mut file, limit_bytes)
+        take(&mut file, limit_bytes, length)
     }
 
     /// The last bytes of a file.
     pub(crate) fn read_tail(&self, root: Root, path: &str, limit_bytes: u64) -> Result<Tail, FileError> {
         let mut file = self.open_file(root, path)?;
-        let offset = file.metadata()?.len().saturating_sub(limit_bytes);
+        let length = file.metadata()?.len();
+        let offset = length.saturating_sub(limit_bytes);
         file.seek(SeekFrom::Start(offset))?;
-        Ok(Tail { offset, bytes: take(&mut file, limit_bytes)? })
+        Ok(Tail { offset, bytes: take(&mut file, limit_bytes, length - offset)? })
     }
 
     fn open_file(&self, root: Root, path: &str) -> Result<File, FileError> {
@@ -63,8 +65,13 @@ impl Files {
     }
 }
 
-fn take(file: &mut File, limit_bytes: u64) -> Result<Vec<u8>, FileError> {
-    let mut bytes = Vec::new();
+/// Reads to the limit or to the end. `expected_bytes` is how much is left by the file's own account: room for that much, and one
+/// byte to see the end with, saves reading it in small pieces.
+fn take(file: &mut File, limit_bytes: u64, expected_bytes: u64) -> Result<Vec<u8>, FileError> {
+    /// A file may say anything of itself.
+    const MAX_ROOM: u64 = 16 << 20;
+    let room = expected_bytes.saturating_add(1).min(limit_bytes).min(MAX_ROOM);
+    let mut bytes = Vec::with_capacity(usize::try_from(room).unwrap_or_default());
     file.take(limit_bytes).read_to_end(&mut bytes)?;
     Ok(bytes)
 }

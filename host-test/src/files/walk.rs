@@ -1,5 +1,6 @@
 //! Following a path the way the operating system would.
 
+use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 
 use cap_std::fs::Metadata;
@@ -11,7 +12,7 @@ use crate::bindings::tollgate::hooks::workspace::Root;
 const MOST_LINKS: u32 = 40;
 
 /// An absolute path as its names from the top. On Windows the drive is the first name.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Names(pub(super) Vec<String>);
 
 impl Names {
@@ -67,9 +68,18 @@ pub(super) enum Look {
     Found(Metadata),
 }
 
+/// Whether folders exist, as seen while one list of questions is answered: many paths lead through the same few.
+#[derive(Default)]
+pub(super) struct Folders(BTreeMap<Names, bool>);
+
 impl Files {
     /// Walks a path of the guest from one of the roots.
     pub(super) fn walk(&self, root: Root, path: &str) -> Walked {
+        self.walk_through(root, path, &mut Folders::default())
+    }
+
+    /// The same for one of several paths.
+    pub(super) fn walk_through(&self, root: Root, path: &str, folders: &mut Folders) -> Walked {
         let nowhere = || Walked { real: None, entry: None, link: None, found: Look::Missing };
         let Some(from) = self.real(root) else { return nowhere() };
         if path.contains('\0') {
@@ -77,15 +87,34 @@ impl Files {
         }
         let (mut at, mut ahead) = start(from, path);
         let (mut links, mut entry, mut link, mut found) = (0, None, None, None);
+        // How many names the shortest prefix has that does not exist: nothing can exist below it.
+        let mut missing = usize::MAX;
         while let Some(name) = ahead.pop() {
             if name == ".." {
                 at.0.pop();
                 found = None;
                 continue;
             }
+            if at.0.len() < missing {
+                missing = usize::MAX;
+            }
             at.0.push(name);
             let last = ahead.is_empty();
-            match self.look(&at) {
+            let seen = if at.0.len() > missing { Some(false) } else { folders.0.get(&at).copied() };
+            let look = match seen {
+                Some(false) => Look::Missing,
+                Some(true) if !last => continue,
+                _ => self.look(&at),
+            };
+            match &look {
+                Look::Missing => {
+                    missing = missing.min(at.0.len());
+                    folders.0.insert(at.clone(), false);
+                }
+                Look::Found(metadata) if !last && metadata.is_dir() => drop(folders.0.insert(at.clone(), true)),
+                _ => {}
+            }
+            match look {
                 Look::Found(metadata) if metadata.is_symlink() => {
                     links += 1;
                     let target = if links > MOST_LINKS { None } else { self.link_target(&at) };
