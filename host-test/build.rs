@@ -47,7 +47,7 @@ fn main() -> Result<()> {
 }
 
 fn compile(component: &[u8], target: &str) -> wasmtime::Result<Vec<u8>> {
-    let mut config = engine_config::engine_config();
+    let mut config = engine_config::engine_config(target.contains("windows"));
     config.target(target)?;
     wasmtime::Engine::new(&config)?.precompile_component(component)
 }

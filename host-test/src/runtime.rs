@@ -60,7 +60,7 @@ impl Runtime {
 
     fn with(limits: Limits, compiled: impl FnOnce(&mut Config) -> Compiled) -> Result<Self, Error> {
         let set_up = || -> wasmtime::Result<Inner> {
-            let mut config = engine_config();
+            let mut config = engine_config(cfg!(windows));
             // A pool pays where instances come and go; a command hook is a process with one, and setting a pool up costs it more than
             // the instance itself.
             if limits.instances > 1 {

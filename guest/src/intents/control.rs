@@ -132,7 +132,10 @@ fn begins(names: &[String], control: &str) -> bool {
 pub(super) fn folded(name: &str) -> String {
     let ignored =
         |c: &char| matches!(c, '\u{200c}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{206a}'..='\u{206f}' | '\u{feff}');
-    let name: String = name.chars().filter(|c| !ignored(c)).flat_map(char::to_lowercase).collect();
+    let name = match name.is_ascii() {
+        true => name.to_ascii_lowercase(),
+        false => name.chars().filter(|c| !ignored(c)).flat_map(char::to_lowercase).collect(),
+    };
     // An alternate data stream of NTFS is the file's own.
     let name = name.split(':').next().unwrap_or_default().trim_end_matches(['.', ' ']);
     if name == "git~1" { ANYWHERE.to_owned() } else { name.to_owned() }

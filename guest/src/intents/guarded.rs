@@ -61,14 +61,17 @@ impl Guarded {
                 "." => path.clone(),
                 home => format!("{}/{path}", home.trim_end_matches('/')),
             };
-            for place in [Some(expected), look.entry_path, look.real_path].into_iter().flatten() {
+            // Mostly all three are the same.
+            let mut places: Vec<String> = [Some(expected), look.entry_path, look.real_path].into_iter().flatten().collect();
+            places.dedup();
+            for place in places {
                 self.add(Place::of(&Location::reported(&place), true));
             }
         }
     }
 
     fn add(&mut self, place: Place) {
-        if !self.places.contains(&place) {
+        if !self.places.iter().any(|known| known.path == place.path && *known == place) {
             self.places.push(place);
         }
     }

@@ -41,6 +41,7 @@ mod system;
 mod tollgate;
 mod xargs;
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 
 pub(super) use daemons::note_sockets;
@@ -157,19 +158,31 @@ pub(super) fn name(argv: &[Arg]) -> String {
     argv.first().and_then(Arg::text).and_then(base_name).map_or_else(|| "?".to_owned(), display)
 }
 
-/// The row of a program.
+/// The row of a program. A command hook is a process that looks up a few names and ends, so an index is made only once many have
+/// been looked up.
 fn find(name: &str) -> Option<&'static Program> {
+    const MAX_UNINDEXED: u32 = 64;
     thread_local! {
         static ROWS: BTreeMap<&'static str, &'static Program> =
-            TABLE.iter().copied().flatten().flat_map(|row| row.names.iter().map(move |name| (*name, row))).collect();
+            rows().flat_map(|row| row.names.iter().map(move |name| (*name, row))).collect();
+        static LOOKUPS: Cell<u32> = const { Cell::new(0) };
+    }
+    let lookups = LOOKUPS.get();
+    if lookups < MAX_UNINDEXED {
+        LOOKUPS.set(lookups + 1);
+        return rows().find(|row| row.names.contains(&name));
     }
     ROWS.with(|rows| rows.get(name).copied())
+}
+
+fn rows() -> impl Iterator<Item = &'static Program> {
+    TABLE.iter().copied().flatten()
 }
 
 /// Every name in the table.
 #[cfg(test)]
 pub(super) fn names() -> impl Iterator<Item = &'static str> {
-    TABLE.iter().copied().flatten().flat_map(|row| row.names.iter().copied())
+    rows().flat_map(|row| row.names.iter().copied())
 }
 
 /// Enters what a row says about a call.
