@@ -70,6 +70,7 @@ fn run(fixture: &Fixture) -> (String, String) {
 fn carry_out(world: &Rc<Memory>, step: &Step) {
     match step {
         Step::Write(path, text) => world.write(path, text),
+        Step::Home(path, text) => world.write_home(path, text),
         Step::Mkdir(path) => world.mkdir(path),
         Step::Symlink(target, path) => world.symlink(target, path),
         Step::Hardlink(existing, path) => world.hardlink(existing, path),

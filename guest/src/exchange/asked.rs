@@ -309,6 +309,7 @@ impl Asked {
             call: call.id.clone(),
             host: Some(self.program.name().to_owned()),
             tool: call.tool.clone(),
+            server: call.server.clone(),
             args: call.args.clone(),
             cwd: cwd.clone(),
         })
