@@ -38,6 +38,8 @@ pub(super) struct Asked {
     pub(super) told: Vec<String>,
     /// What the model is told with the next prompt, because now it cannot be told anything.
     pub(super) kept: Vec<String>,
+    /// A session goes on with it, and the program did not tell so.
+    pub(super) resumes: bool,
     /// What the person should know, at the beginning of a session.
     pub(super) for_person: String,
     /// It follows from another event, and nobody waits for the answer.
@@ -47,7 +49,19 @@ pub(super) struct Asked {
 impl Asked {
     pub(super) fn new(program: &'static Program, speech: &'static Speech, event: Event, number: u64) -> Self {
         let (told, kept, for_person) = (Vec::new(), Vec::new(), String::new());
-        Self { number, program, speech, event, stage: Stage::Queue, ruling: None, told, kept, for_person, is_implied: false }
+        Self {
+            number,
+            program,
+            speech,
+            event,
+            stage: Stage::Queue,
+            ruling: None,
+            told,
+            kept,
+            for_person,
+            is_implied: false,
+            resumes: false,
+        }
     }
 
     /// Whether an earlier exchange has to end first, so that hooks hear of what happens in a session in its order.
@@ -72,11 +86,13 @@ impl Asked {
                 }
             }
             Moment::AfterTool => self.settle(gate),
-            Moment::SessionStart if self.speech.person.is_some() => {
-                let Condition { faults, notes, .. } = Condition::of(gate);
-                self.for_person = faults.into_iter().chain(notes).collect::<Vec<_>>().join("\n");
-            }
             _ => {}
+        }
+        let begins = self.event.moment() == Moment::SessionStart || self.resumes;
+        // A sub-agent's session is nobody's to watch, and where nothing is governed there is nothing to say.
+        if begins && self.speech.person.is_some() && self.event.parent.is_none() && gate.is_governed() {
+            let Condition { faults, notes, .. } = Condition::of(gate);
+            self.for_person = faults.into_iter().chain(notes).collect::<Vec<_>>().join("\n");
         }
         let Some(name) = lifecycle::name(self.event.moment()) else { return Some(self.finish(gate, None)) };
         let session = Some(Rc::from(self.event.session.as_str()));

@@ -31,7 +31,7 @@ pub(super) static PROGRAM: Program = Program {
         asks: |_| false,
         rewrites: |_| true,
         silence: "{}",
-        person: None,
+        person: Some("notice"),
     }),
     wiring: Some(Wiring {
         form: Form::Plugin(PLUGIN),
