@@ -187,3 +187,22 @@ fn a_trusted_server_says_what_its_tools_do() {
     fs::write(&settings, fs::read_to_string(&settings).unwrap().replace("true}", "false}")).unwrap();
     assert_eq!(gate.pre_tool(&call("mcp__graph__frobnicate", json!({}))).unwrap().code, "no_active_intent");
 }
+
+/// A home folder that stands in the workspace may have been shipped with it.
+#[test]
+fn a_home_folder_in_the_workspace_is_nobodys_word() {
+    let folder = tempfile::tempdir().unwrap();
+    let (root, beside) = (folder.path().join("repo"), folder.path().join("home"));
+    let inside = root.join("home");
+    fs::create_dir_all(root.join(".orchestration")).unwrap();
+    let intents = "[{id: I, name: I, status: IN_PROGRESS, owned_scope: ['src/**']}]";
+    fs::write(root.join(".orchestration/active_intents.yaml"), intents).unwrap();
+    for (home, expected) in [(&beside, "in_scope"), (&inside, "unknown_effects")] {
+        fs::create_dir_all(home.join(".claude")).unwrap();
+        fs::write(home.join(".claude/settings.json"), r#"{"permissions": {"allow": ["mcp__x"]}}"#).unwrap();
+        let mut gate = Tollgate::builder().workspace(&root).home(home).state(folder.path().join("state")).open().unwrap();
+        gate.select_intent("s", "I").unwrap();
+        let call = ToolCall::new("s", "c", "mcp__x__frobnicate", &json!({})).unwrap().host("claude-code");
+        assert_eq!(gate.pre_tool(&call).unwrap().code, expected, "{}", home.display());
+    }
+}
