@@ -47,6 +47,7 @@ use crate::hooks::settings::{self, HookSettings};
 use crate::ports::{Facts, FileFault, Kind, Ports, Root};
 use crate::redact::Pattern;
 use crate::state;
+use crate::wiring::document;
 
 /// Where the settings stand.
 pub const PATH: &str = ".tollgate/config.json";
@@ -248,7 +249,7 @@ fn rule(written: &Value) -> Option<ToolRule> {
 impl Config {
     /// Reads the JSON text.
     pub fn parse(text: &[u8]) -> Result<Self, ConfigFault> {
-        let written: Written = serde_json::from_slice(text)?;
+        let written: Written = document::read(text)?;
         let users = [("on_fault", &written.on_fault), ("unattended", &written.unattended)];
         let oversteps = users.iter().find(|(_, value)| value.is_some()).map(|(key, _)| *key);
         let mut config = Self { strict: written.strict, select: written.select, oversteps, ..Self::default() };
@@ -351,8 +352,10 @@ mod tests {
 
     #[test]
     fn an_exact_name_goes_before_a_glob() {
-        let config =
-            Config::parse(br#"{"tools": {"a_*": "execute", "a_b": {"effect": "write", "paths": ["to"]}}, "later": 1}"#).unwrap();
+        let config = Config::parse(
+            br#"{/* ours */ "tools": {"a_*": "execute", "a_b": {"effect": "write", "paths": ["to"]}}, "later": 1}"#,
+        )
+        .unwrap();
         assert_eq!(config.tool("a_b").unwrap(), &ToolRule { effect: ToolEffect::Write, paths: Some(vec!["to".to_owned()]) });
         assert_eq!(config.tool("a_c").unwrap().effect, ToolEffect::Execute);
         assert_eq!(config.tool("b"), None);

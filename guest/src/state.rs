@@ -17,6 +17,7 @@
 //! | `restoring/` | which changes the gate is taking back by itself |
 //! | `good/` | the last intents, settings and hooks that could be used |
 //! | `notes/` | an index of the notes |
+//! | `servers/` | what MCP servers say of their tools |
 //! | `program.json` | the digest of Tollgate's own program, by which a copy is known |
 //! | `default.json` | the intent that new sessions work for |
 //! | `ledger.json` | how far the ledger went when this machine last wrote to it |

@@ -80,7 +80,11 @@ fn a_call_crosses_as_often_as_it_must() {
         (r#""tool":"write","args":{"filePath":"src/a"}"#, &["inspect", "read", "read", "inspect", "read"][..]),
         // Look at everything; hash what is read.
         (r#""tool":"read","args":{"filePath":"src/a"}"#, &["inspect", "inspect"]),
-        (r#""tool":"mcp__x__y","args":{}"#, &["inspect"]),
+        // Look whether the user trusts the server; look at everything.
+        (r#""tool":"mcp__x__y","args":{}"#, &["inspect", "inspect"]),
+        // The same, and whether Claude Code may call it unasked. What is no server's, nobody looks up.
+        (r#""tool":"mcp__x__y","args":{},"host":"claude-code""#, &["inspect", "inspect", "inspect"]),
+        (r#""tool":"frobnicate","args":{}"#, &["inspect"]),
         (
             r#""tool":"apply_patch","args":{"patchText":"*** Begin Patch\n*** Delete File: src/a\n*** Delete File: src/b\n*** End Patch"}"#,
             &["inspect", "read", "read", "read", "inspect"],

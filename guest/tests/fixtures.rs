@@ -12,7 +12,7 @@ use fixture::{Fixture, Line, Row, Step, compare, kept, names, top};
 use serde_json::json;
 use tollgate_guest::gate::Gate;
 use tollgate_guest::operations::perform;
-use tollgate_guest::ports::memory::{Memory, PROJECT};
+use tollgate_guest::ports::memory::{HOME, Memory, PROJECT};
 
 const LEDGER: &str = ".orchestration/agent_trace.jsonl";
 
@@ -70,8 +70,12 @@ fn run(fixture: &Fixture) -> (String, String) {
 fn carry_out(world: &Rc<Memory>, step: &Step) {
     match step {
         Step::Write(path, text) => world.write(path, text),
+        Step::Home(path, text) => world.write_home(path, text),
         Step::Mkdir(path) => world.mkdir(path),
-        Step::Symlink(target, path) => world.symlink(target, path),
+        Step::Symlink(target, path) => match path.strip_prefix("../home/") {
+            Some(at_home) => world.symlink(target, &format!("{HOME}/{at_home}")),
+            None => world.symlink(target, path),
+        },
         Step::Hardlink(existing, path) => world.hardlink(existing, path),
         Step::Remove(path) => world.delete(path),
     }

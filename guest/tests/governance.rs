@@ -184,7 +184,7 @@ fn the_last_good_files_outlive_the_process() {
     let mut house = House::new();
     house.world.write(".tollgate/config.json", r#"{"programs": "deny"}"#);
     expect(&house.call("pre-tool", "s", "1", "bash", json!({"command": "make"})), "deny", "program");
-    house.world.write(".tollgate/config.json", r#"{"programs": "deny",}"#);
+    house.world.write(".tollgate/config.json", r#"{"programs": "deny""#);
     house.world.write(".orchestration/active_intents.yaml", "active_intents: [");
     house.restart();
     expect(&house.call("pre-tool", "s", "2", "bash", json!({"command": "make"})), "deny", "program");

@@ -345,6 +345,7 @@ fn a_call_that_is_refused_is_not_watched() {
         call: "c1".to_owned(),
         host: None,
         tool: "bash".to_owned(),
+        server: None,
         args: json!({"command": "npm run dev &"}),
         cwd: None,
     };
@@ -372,6 +373,7 @@ fn a_tool_may_say_that_its_command_goes_on() {
             call: "c1".to_owned(),
             host: house.host.map(str::to_owned),
             tool: "Bash".to_owned(),
+            server: None,
             args: json!({"command": command}),
             cwd: None,
         };

@@ -124,6 +124,7 @@ fn no_record_and_no_failure() {
         call: "refused".to_owned(),
         host: None,
         tool: "bash".to_owned(),
+        server: None,
         args: make(),
         cwd: None,
     };

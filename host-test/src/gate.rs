@@ -89,7 +89,16 @@ impl Tollgate {
     /// Plans, looks up and augments in one go. It waits for what it looks up, five seconds at most.
     pub fn augment_with(&mut self, call: &ToolCall, lookups: &Lookups) -> Result<Augmented, Error> {
         let plan = self.plan_lookups(call)?;
-        self.augment(call, &lookups.carry_out(&plan))
+        let found = lookups.carry_out(&plan);
+        self.learn(lookups);
+        self.augment(call, &found)
+    }
+
+    /// Passes on what MCP servers say of their tools. Nothing depends on it: what the gate does not learn, nobody claims.
+    pub(crate) fn learn(&mut self, lookups: &Lookups) {
+        for line in lookups.server_tools() {
+            let _ = self.perform(line.to_string().as_bytes());
+        }
     }
 
     /// Makes an intent the session's only active one.

@@ -6,7 +6,7 @@ use std::sync::{Arc, Weak, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::bindings::exports::tollgate::hooks::augment::{Answer, Finding, Lookup, McpTool, Plan, Program as Ordered, Request};
 use crate::mcp::Servers;
@@ -93,6 +93,13 @@ impl Lookups {
 }
 
 impl Lookups {
+    /// What the MCP servers that were asked say of their tools, once each: lines for [`Tollgate::perform`](crate::Tollgate::perform),
+    /// for a host that carries out plans itself. `augment_with` and [`Hooks`](crate::Hooks) pass them on.
+    pub fn server_tools(&self) -> Vec<Value> {
+        let line = |(server, tools)| json!({"op": "server-tools", "server": server, "tools": tools});
+        self.servers.take_lists().into_iter().map(line).collect()
+    }
+
     /// Looks one thing up and hands over the answer, from a thread of its own. What takes longer than its time is late.
     pub(crate) fn begin(&self, lookup: Lookup, done: impl FnOnce(Answer) + Send + 'static) {
         let (callers, servers) = (self.callers.clone(), Arc::downgrade(&self.servers));

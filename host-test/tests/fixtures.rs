@@ -29,10 +29,12 @@ fn rows() {
     let fault = |(name, row): &(String, Row)| {
         let place = tempfile::tempdir().unwrap();
         let root = place.path().canonicalize().unwrap().join("repo");
+        let home = root.with_file_name("home");
         fs::create_dir(&root).unwrap();
+        fs::create_dir(&home).unwrap();
         let shown = root.to_str().unwrap();
         row.setup(shown).iter().for_each(|step| carry_out(&root, step));
-        let mut gate = Tollgate::builder().workspace(&root).home(place.path()).runtime(runtime.clone()).open().unwrap();
+        let mut gate = Tollgate::builder().workspace(&root).home(&home).runtime(runtime.clone()).open().unwrap();
         let perform = |line: &[u8]| String::from_utf8(gate.perform(line).unwrap()).unwrap();
         row.fault(shown, perform).map(|fault| format!("{name}: {fault}"))
     };
@@ -90,6 +92,7 @@ fn carry_out(root: &Path, step: &Step) {
     };
     match step {
         Step::Write(path, text) => fs::write(at(path), text).unwrap(),
+        Step::Home(path, text) => fs::write(at(&format!("../home/{path}")), text).unwrap(),
         Step::Mkdir(path) => fs::create_dir_all(at(path)).unwrap(),
         Step::Symlink(target, path) => symlink(target, at(path)).unwrap(),
         Step::Hardlink(existing, path) => fs::hard_link(at(existing), at(path)).unwrap(),

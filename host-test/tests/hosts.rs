@@ -59,6 +59,11 @@ impl Place {
                 fs::create_dir_all(at(&path).parent().unwrap()).unwrap();
                 fs::write(at(&path), text).unwrap();
             }
+            Step::Home(path, text) => {
+                let path = at(&format!("../home/{path}"));
+                fs::create_dir_all(path.parent().unwrap()).unwrap();
+                fs::write(path, text).unwrap();
+            }
             Step::Remove(path) if at(&path).is_dir() => fs::remove_dir_all(at(&path)).unwrap(),
             Step::Remove(path) => fs::remove_file(at(&path)).unwrap(),
             Step::Mkdir(path) => fs::create_dir_all(at(&path)).unwrap(),

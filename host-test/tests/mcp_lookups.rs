@@ -9,8 +9,8 @@ use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
-use tollgate::{Answer, Lookup, Lookups, McpTool, Plan, Program, Request};
+use serde_json::{Value, json};
+use tollgate::{Answer, Lookup, Lookups, McpTool, Plan, Program, Request, Tollgate, ToolCall};
 
 /// A busy machine takes its time to start a server.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -142,4 +142,67 @@ fn a_server_is_kept_until_it_ends() {
     assert_eq!(ask("end"), Answer::Failed("the server ended".into()));
     let anew = ask("pid");
     assert!(matches!(&anew, Answer::Text(_)) && anew != first, "{anew:?} after {first:?}");
+}
+
+/// What a server says of its tools counts where a person trusts the server, and only what it says now.
+#[test]
+fn a_trusted_server_says_what_its_tools_do() {
+    let row = rows().into_iter().find(|row| row["name"] == "it knows nothing").unwrap();
+    let tools = r#"[{"name":"frobnicate","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}},{"name":"wipe","inputSchema":{"type":"object"},"annotations":{"destructiveHint":true}}]"#;
+    let script = row["start"]["argv"][2].as_str().unwrap();
+    let script = script.replace(
+        "if(method==='tools/call')",
+        &format!("if(method==='tools/list')say(id,{{tools:{tools}}});if(method==='tools/call')"),
+    );
+    let start = json!({"command": "node", "args": ["-e", script], "trust": true});
+    let source = json!({"name": "graph", "mcp": {"server": "graph", "tool": "about"}});
+
+    let folder = tempfile::tempdir().unwrap();
+    let (root, home) = (folder.path().join("repo"), folder.path().join("home"));
+    for (path, text) in [
+        (
+            root.join(".orchestration/active_intents.yaml"),
+            "[{id: I, name: I, status: IN_PROGRESS, owned_scope: ['src/**']}]".to_owned(),
+        ),
+        (root.join(".tollgate/config.json"), json!({"augment": {"sources": [source]}}).to_string()),
+        (home.join(".tollgate/config.json"), json!({"mcpServers": {"graph": start}}).to_string()),
+    ] {
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    let mut gate = Tollgate::builder().workspace(&root).home(&home).open().unwrap();
+    let lookups = Lookups::new(&root);
+    let call = |tool: &str, args: Value| ToolCall::new("s", "c", tool, &args).unwrap();
+    assert_eq!(gate.pre_tool(&call("mcp__graph__frobnicate", json!({}))).unwrap().code, "no_active_intent");
+    let begin = Instant::now();
+    while gate.pre_tool(&call("mcp__graph__frobnicate", json!({}))).unwrap().code != "read_only" {
+        assert!(begin.elapsed() < PATIENCE, "the gate never learned what the server says");
+        gate.augment_with(&call("bash", json!({"command": "echo '[[Auth]]'"})), &lookups).unwrap();
+    }
+    for (tool, code) in [("wipe", "no_active_intent"), ("other", "no_active_intent")] {
+        assert_eq!(gate.pre_tool(&call(&format!("mcp__graph__{tool}"), json!({}))).unwrap().code, code, "{tool}");
+    }
+    // Nobody trusts it any more.
+    let settings = home.join(".tollgate/config.json");
+    fs::write(&settings, fs::read_to_string(&settings).unwrap().replace("true}", "false}")).unwrap();
+    assert_eq!(gate.pre_tool(&call("mcp__graph__frobnicate", json!({}))).unwrap().code, "no_active_intent");
+}
+
+/// A home folder that stands in the workspace may have been shipped with it.
+#[test]
+fn a_home_folder_in_the_workspace_is_nobodys_word() {
+    let folder = tempfile::tempdir().unwrap();
+    let (root, beside) = (folder.path().join("repo"), folder.path().join("home"));
+    let inside = root.join("home");
+    fs::create_dir_all(root.join(".orchestration")).unwrap();
+    let intents = "[{id: I, name: I, status: IN_PROGRESS, owned_scope: ['src/**']}]";
+    fs::write(root.join(".orchestration/active_intents.yaml"), intents).unwrap();
+    for (home, expected) in [(&beside, "in_scope"), (&inside, "unknown_effects")] {
+        fs::create_dir_all(home.join(".claude")).unwrap();
+        fs::write(home.join(".claude/settings.json"), r#"{"permissions": {"allow": ["mcp__x"]}}"#).unwrap();
+        let mut gate = Tollgate::builder().workspace(&root).home(home).state(folder.path().join("state")).open().unwrap();
+        gate.select_intent("s", "I").unwrap();
+        let call = ToolCall::new("s", "c", "mcp__x__frobnicate", &json!({})).unwrap().host("claude-code");
+        assert_eq!(gate.pre_tool(&call).unwrap().code, expected, "{}", home.display());
+    }
 }

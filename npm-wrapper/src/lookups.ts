@@ -1,7 +1,7 @@
 import type { Answer, Lookup as ContractLookup } from '../generated/interfaces/tollgate-hooks-augment.js';
 import type { Finding, Lookup, LookupAnswer, LookupOptions, LookupPlan, LookupProgram } from './calls.js';
 import { fromBytes } from './json.js';
-import type { Servers } from './mcp.js';
+import type { OnTools, Servers } from './mcp.js';
 
 /** Of a program's output this much is kept; the rest is read and dropped. */
 const MAX_OUTPUT = 1 << 20;
@@ -13,12 +13,17 @@ const MAX_COMPLAINT = 200;
 export class Lookups {
   readonly #folder: string;
   readonly #options: LookupOptions;
+  readonly #onTools: OnTools | undefined;
   #servers: Promise<Servers> | undefined;
 
-  /** @param folder where commands and MCP servers are run */
-  constructor(folder: string, options: LookupOptions = {}) {
+  /**
+   * @param folder where commands and MCP servers are run
+   * @param onTools told what an MCP server says of its tools, once for each that is started
+   */
+  constructor(folder: string, options: LookupOptions = {}, onTools?: OnTools) {
     this.#folder = folder;
     this.#options = options;
+    this.#onTools = onTools;
   }
 
   /** Looks everything up at once, each within its time and all within the plan's. What is late is reported as late. */
@@ -75,7 +80,7 @@ export class Lookups {
       case 'mcp': {
         const { server, tool, arguments: given } = request;
         if (mcpTool !== undefined) return known(await mcpTool(server, tool, given, signal));
-        this.#servers ??= import('./mcp.js').then(({ Servers }) => new Servers(this.#folder));
+        this.#servers ??= import('./mcp.js').then(({ Servers }) => new Servers(this.#folder, this.#onTools));
         return (await this.#servers).ask(request, signal);
       }
       default:

@@ -3,7 +3,7 @@
 // process alive: `build.mjs` sees to that.
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
-import { ErrorCode, McpError } from '@modelcontextprotocol/sdk/types.js';
+import { ErrorCode, ListToolsResultSchema, McpError } from '@modelcontextprotocol/sdk/types.js';
 import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import type { Socket } from 'node:net';
 import { Transform } from 'node:stream';
@@ -24,9 +24,15 @@ const MAX_GARBAGE = 1 << 20;
 /** The longest message. */
 const LONGEST_LINE = 10 << 20;
 
+/** A list of tools goes on for so many pages at most. */
+const MAX_PAGES = 20;
+
 const GONE = 'the server ended';
 
 type Answer = LookupAnswer;
+
+/** Told what a server says of its tools, as `tools/list` of the protocol answers it. */
+export type OnTools = (server: string, tools: unknown[]) => void;
 
 /** A connection, being made or in use. */
 interface Connection {
@@ -42,18 +48,23 @@ interface Connection {
 export class Servers {
   readonly #folder: string;
   readonly #connections = new Map<string, Connection>();
+  readonly #onTools: OnTools;
   #forget: (() => void) | undefined;
 
-  /** @param folder where servers are run */
-  constructor(folder: string) {
+  /**
+   * @param folder where servers are run
+   * @param onTools told once what a server says of its tools, soon after it is ready
+   */
+  constructor(folder: string, onTools: OnTools = () => {}) {
     this.#folder = folder;
+    this.#onTools = onTools;
   }
 
   /** Calls a tool as the gate asks for it. A server is started when it is first needed, and kept. */
   async ask({ server, tool, arguments: given, start: program }: McpRequest, signal: AbortSignal): Promise<Answer> {
     if (program === undefined) return 'unavailable';
     const key = JSON.stringify([server, program]);
-    const connection = this.#connections.get(key) ?? this.#connect(key, program);
+    const connection = this.#connections.get(key) ?? this.#connect(key, server, program);
     const client = await connection.ready;
     if (!(client instanceof Client)) return client;
     try {
@@ -70,16 +81,34 @@ export class Servers {
     this.#forget = undefined;
   }
 
-  #connect(key: string, program: LookupProgram): Connection {
+  #connect(key: string, server: string, program: LookupProgram): Connection {
     // A process that ends takes its servers with it.
     this.#forget ??= untilExit(() => this.#connections.forEach((connection) => connection.kill()));
     const isOver = (connection: Connection) => {
       if (this.#connections.get(key) === connection) this.#connections.delete(key);
     };
-    const connection = connect(program, this.#folder, isOver);
+    // Before the first call, so that a server that answers one thing after the other has answered this when it answers that.
+    const isReady = (client: Client) =>
+      void toolsOf(client)
+        .then((tools) => this.#onTools(server, tools))
+        .catch(() => {});
+    const connection = connect(program, this.#folder, isReady, isOver);
     this.#connections.set(key, connection);
     return connection;
   }
+}
+
+/** What a server says of its tools. The client's own `listTools` would check later answers against what is said there. */
+async function toolsOf(client: Client): Promise<unknown[]> {
+  const tools: unknown[] = [];
+  let cursor: string | undefined;
+  for (let page = 0; page === 0 || (cursor !== undefined && page < MAX_PAGES); page += 1) {
+    const params = cursor === undefined ? {} : { cursor };
+    const listed = await client.request({ method: 'tools/list', params }, ListToolsResultSchema, { timeout: GET_READY_MS });
+    tools.push(...listed.tools);
+    cursor = listed.nextCursor;
+  }
+  return tools;
 }
 
 /** The text of a result. */
@@ -121,8 +150,16 @@ function partsOf(child: ChildProcessWithoutNullStreams): { ref(): void; unref():
   return [child, ...[child.stdin, child.stdout, child.stderr].map((pipe) => pipe as Socket)];
 }
 
-/** @param isOver told once the server has ended, or cannot be talked to */
-function connect({ argv, inherit, set }: LookupProgram, folder: string, isOver: (connection: Connection) => void): Connection {
+/**
+ * @param isReady told once the server can be talked to
+ * @param isOver told once the server has ended, or cannot be talked to
+ */
+function connect(
+  { argv, inherit, set }: LookupProgram,
+  folder: string,
+  isReady: (client: Client) => void,
+  isOver: (connection: Connection) => void,
+): Connection {
   let child: ChildProcessWithoutNullStreams;
   try {
     child = start({ argv, folder, inherit, set });
@@ -169,7 +206,12 @@ function connect({ argv, inherit, set }: LookupProgram, folder: string, isOver: 
     await forget();
     await over;
   };
-  const ready = Promise.race([over, connected.then(() => client).catch(failed)]);
+  const talking = async () => {
+    await connected;
+    isReady(client);
+    return client;
+  };
+  const ready = Promise.race([over, talking().catch(failed)]);
   const connection: Connection = { ready, close, kill: () => killTree(child, true) };
   return connection;
 }

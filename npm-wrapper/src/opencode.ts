@@ -8,9 +8,21 @@ export interface LogLine {
   extra?: Record<string, unknown>;
 }
 
+/** A message that OpenCode shows to the person for a while. */
+export interface Toast {
+  message: string;
+  variant: 'info' | 'success' | 'warning' | 'error';
+  /** In milliseconds. */
+  duration?: number;
+}
+
 /** What OpenCode gives a plugin, as far as this one uses it. */
 export interface PluginInput {
-  client: { app: { log(options: { body: LogLine }): unknown } };
+  client: {
+    app: { log(options: { body: LogLine }): unknown };
+    /** Earlier versions have none. */
+    tui?: { showToast(options: { body: Toast }): unknown };
+  };
   /** The folder that OpenCode works in. */
   directory: string;
   /** The repository around it; `/` where there is none. */

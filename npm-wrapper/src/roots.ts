@@ -8,8 +8,8 @@ import { below, slashed } from './path.js';
 import { makeState, PRIVATE_FOLDER, stateFolder, stateOf } from './state.js';
 import { type Walk, Walker } from './walk.js';
 
-/** The folders of the home folder whose content is lent. */
-const LENT_OF_HOME = ['.tollgate', '.ollm'];
+/** Of the home folder, only these are lent: the gate's own folders, and the settings in which agent programs keep what is allowed. */
+const LENT_OF_HOME = ['.tollgate', '.ollm', '.claude/settings.json', '.gemini/settings.json', '.codex/config.toml'];
 
 /** The gate's own folders, where it may write. */
 const WRITABLE_OF_PROJECT = ['.orchestration', '.tollgate'];

@@ -42,7 +42,9 @@ export class Tollgate {
   constructor(parts: GateParts) {
     this.#parts = parts;
     this.#guest = parts.guest;
-    this.#lookups = new Lookups(parts.roots.project.folder, parts.lookups);
+    // Nothing depends on it: what the gate does not learn, nobody claims.
+    const learn = (server: string, tools: unknown[]) => void this.perform({ op: 'server-tools', server, tools });
+    this.#lookups = new Lookups(parts.roots.project.folder, parts.lookups, learn);
   }
 
   /** The folder that it governs, every link followed. */

@@ -110,6 +110,7 @@ function carryOut(root, step) {
     return file;
   };
   if (kind === 'write') fs.writeFileSync(at(value[0]), value[1]);
+  else if (kind === 'home') fs.writeFileSync(at(path.join('../home', value[0])), value[1]);
   else if (kind === 'mkdir') fs.mkdirSync(at(value), { recursive: true });
   else if (kind === 'symlink') fs.symlinkSync(value[0], at(value[1]));
   else if (kind === 'hardlink') fs.linkSync(at(value[0]), at(value[1]));

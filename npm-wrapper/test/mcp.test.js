@@ -105,6 +105,37 @@ test('one connection serves many lookups, and a server that ended is started ane
   assert.notDeepEqual(anew, first);
 });
 
+test('what a trusted server says of its tools counts, and only what it says', async () => {
+  const row = structuredClone(rows.find(({ name }) => name === 'it knows nothing'));
+  const inputSchema = { type: 'object' };
+  const tools = [
+    { name: 'frobnicate', inputSchema, annotations: { readOnlyHint: true } },
+    { name: 'wipe', inputSchema, annotations: { destructiveHint: true } },
+    // The answers of this client must not be checked against it.
+    { name: 't', inputSchema, outputSchema: { type: 'object', properties: { a: { type: 'string' } }, required: ['a'] } },
+  ];
+  const answer = `if(method==='tools/list')say(id,{tools:${JSON.stringify(tools)}});if(method==='tools/call')`;
+  row.start.argv[2] = row.start.argv[2].replace("if(method==='tools/call')", answer);
+  row.name = 'graph';
+  const folder = freshFolder();
+  const settings = path.join(folder, 'home/.tollgate/config.json');
+  for (const [file, text] of [
+    [path.join(folder, 'repo/.orchestration/active_intents.yaml'), "[{id: I, name: I, status: IN_PROGRESS, owned_scope: ['src/**']}]"],
+    [settings, JSON.stringify({ mcpServers: { graph: { command: 'x', trust: true } } })],
+  ]) {
+    fs.mkdirSync(path.dirname(file), { recursive: true });
+    fs.writeFileSync(file, text);
+  }
+  const gate = createTollgate({ workspace: path.join(folder, 'repo'), home: path.join(folder, 'home') });
+  gates.set(folder, gate);
+  const codeOf = (tool) => gate.preTool({ session: 's', call: 'c', tool: `mcp__graph__${tool}`, args: {} }).code;
+  assert.equal(codeOf('frobnicate'), 'no_active_intent');
+  assert.equal(await answered(row, folder, 'unknown'), 'unknown');
+  assert.deepEqual(['frobnicate', 'wipe', 't'].map(codeOf), ['read_only', 'no_active_intent', 'no_active_intent']);
+  fs.writeFileSync(settings, '{}');
+  assert.equal(codeOf('frobnicate'), 'no_active_intent');
+});
+
 test('a caller of your own is asked instead', async () => {
   const row = rows.find(({ name }) => name === 'the program is missing');
   const mcpTool = (server, tool, given) => `${server} ${tool} ${JSON.stringify(given)}`;

@@ -102,3 +102,51 @@ test('what hooks say is told to the model once', async () => {
   assert.deepEqual([await told(), await told()], [['tool'], []]);
   await hooks.dispose();
 });
+
+/** A hook that nobody has approved. */
+const waiting = { '.tollgate/hooks.json': JSON.stringify({ hooks: [{ id: 'lint', trigger: 'on_never', command: ['true'] }] }) };
+
+test('what a person must know is shown to them, once a session and not for sub-agents', async () => {
+  const { event, hooks, toasts, log } = await started({ files: waiting });
+  await event('session.created', { sessionID: 's1', info: { id: 's1' } });
+  await event('session.created', { sessionID: 's2', info: { id: 's2', parentID: 's1' } });
+  await hooks['chat.message']({ sessionID: 's1' }, { parts });
+  const [{ message, variant, duration }, ...more] = toasts;
+  assert.deepEqual([more, variant, typeof duration], [[], 'warning', 'number']);
+  assert.match(message, /^Tollgate: hooks that do not run, because no person has approved them as they are: `lint`/);
+  assert.ok(log.some((line) => line.level === 'warn' && line.message === message));
+  await hooks.dispose();
+});
+
+test('the same where OpenCode goes on with a session and does not tell so', async () => {
+  const { hooks, toasts } = await started({ files: { '.orchestration/active_intents.yaml': '[{id: A' } });
+  await hooks['chat.message']({ sessionID: 's1' }, { parts });
+  await hooks['chat.message']({ sessionID: 's1' }, { parts });
+  assert.equal(toasts.length, 1);
+  assert.match(toasts[0].message, /^Tollgate: governance is off, because the intents were never readable/);
+  await hooks.dispose();
+});
+
+test('nothing is shown where all is well', async () => {
+  const { event, hooks, toasts } = await started();
+  await event('session.created', { sessionID: 's1', info: { id: 's1' } });
+  await hooks['chat.message']({ sessionID: 's2' }, { parts });
+  assert.deepEqual(toasts, []);
+  await hooks.dispose();
+});
+
+const windows = [
+  ['a version that cannot show anything', null],
+  ['a run without a window', async () => Promise.reject(new Error('no window'))],
+  ['a client that throws', () => { throw new Error('no window'); }],
+];
+for (const [name, showToast] of windows) {
+  test(`${name} keeps nobody from working`, async () => {
+    const { event, before, select, log, hooks } = await started({ files: waiting, showToast });
+    await event('session.created', { sessionID: 's1', info: { id: 's1' } });
+    await select();
+    await before('write', login);
+    assert.ok(log.some(({ message }) => message.includes('hooks that do not run')));
+    await hooks.dispose();
+  });
+}

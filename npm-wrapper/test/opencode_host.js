@@ -8,13 +8,15 @@ import { governed, writeFiles } from './workspace_folder.js';
 const discards = [];
 after(() => discards.forEach((discard) => discard()));
 
-/** The plugin in a workspace, and what it says in OpenCode's log. */
-export async function started({ files = {}, plugin = ours, folder = '', place = governed(), debug } = {}) {
+/** The plugin in a workspace, what it says in OpenCode's log, and what it shows to the person. */
+export async function started({ files = {}, plugin = ours, folder = '', place = governed(), debug, showToast } = {}) {
   const { workspace, home, discard } = place;
   discards.push(discard);
   writeFiles(workspace, files);
   const log = [];
-  const client = { app: { log: async ({ body }) => log.push(body) } };
+  const toasts = [];
+  const tui = { showToast: showToast ?? (async ({ body }) => toasts.push(body)) };
+  const client = { app: { log: async ({ body }) => log.push(body) }, ...(showToast === null ? {} : { tui }) };
   const hooks = await plugin.server({ client, directory: path.join(workspace, folder) }, { home, debug });
   let calls = 0;
   /** One call up to the moment when it runs. */
@@ -36,5 +38,5 @@ export async function started({ files = {}, plugin = ours, folder = '', place = 
     return fs.existsSync(file) ? fs.readFileSync(file, 'utf8').trim().split('\n').map((line) => JSON.parse(line)) : [];
   };
   const select = (session = 's1') => hooks.tool.select_active_intent.execute({ intent_id: 'INT-001' }, { sessionID: session });
-  return { workspace, home, log, hooks, before, event, failed, system, ledger, select };
+  return { workspace, home, log, toasts, hooks, before, event, failed, system, ledger, select };
 }

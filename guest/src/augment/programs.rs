@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::request::Program;
 use crate::ports::{Ports, Root};
+use crate::wiring::document;
 
 /// The settings, in the workspace and, the user's own, below the home folder.
 pub(super) const SETTINGS: &str = ".tollgate/config.json";
@@ -56,7 +57,7 @@ pub(super) fn start(server: &str, ports: &Ports) -> Result<Option<Program>, Stri
 
 fn written(root: Root, ports: &Ports) -> Value {
     let text = ports.workspace.read(root, SETTINGS, 1 << 20).unwrap_or_default();
-    serde_json::from_slice(&text).unwrap_or_default()
+    document::read(&text).unwrap_or_default()
 }
 
 /// A program that is named by a path relative to the workspace is the workspace's own, whatever the user allowed elsewhere.

@@ -125,6 +125,8 @@ pub struct Footprint {
     pub placements: Vec<Placement>,
     /// Why some of it cannot be known at all. Empty means that the rest is complete.
     pub unknowns: Vec<String>,
+    /// Whether some of that is because nobody knows the tool, so that a person's word about it would help.
+    pub unfamiliar: bool,
     /// Commands among it that change the gate, its approvals, its wiring or its ledger, for a message. Only a person may give
     /// them, whatever an intent owns.
     pub controls: Vec<String>,
@@ -169,6 +171,7 @@ impl Footprint {
             self.place(placement.at, placement.origin);
         }
         self.unknowns.extend(other.unknowns);
+        self.unfamiliar |= other.unfamiliar;
         self.controls.extend(other.controls);
         self.conditional |= other.conditional;
         self.programs.extend(other.programs);

@@ -11,6 +11,8 @@ use serde_json::{Map, Value};
 
 use crate::config::Config;
 use crate::ports::Workspace;
+use crate::programs::permissions::ServerTool;
+use crate::servers::Standing;
 use effect::Footprint;
 use patch::PatchFault;
 use path::PathFault;
@@ -29,6 +31,8 @@ pub struct ToolCall {
     pub host: Option<String>,
     /// The tool, as the host spells it.
     pub tool: String,
+    /// The MCP server's tool that this is, where the host says so beside the name.
+    pub server: Option<ServerTool>,
     /// The arguments, or what came in their place.
     pub args: Value,
     /// The call's working directory.
@@ -85,9 +89,19 @@ pub enum CallFault {
     Patch(#[from] PatchFault),
 }
 
-/// What the call does, as far as its arguments tell.
-pub fn footprint(call: &ToolCall, config: &Config, workspace: &dyn Workspace) -> Result<Footprint, CallFault> {
-    tools::footprint(call, arguments(call)?, config, workspace)
+/// What the call does, as far as its arguments tell. `standing` is how its tool is taken where nothing else says what it does.
+pub fn footprint(
+    call: &ToolCall,
+    standing: Standing,
+    config: &Config,
+    workspace: &dyn Workspace,
+) -> Result<Footprint, CallFault> {
+    tools::footprint(call, arguments(call)?, standing, config, workspace)
+}
+
+/// The MCP server's tool that a call means; none where it is another tool, or where that is not certain.
+pub fn server_tool(call: &ToolCall) -> Option<ServerTool> {
+    call.server.clone().or_else(|| tools::server_tool(call, arguments(call).ok()?))
 }
 
 /// Who reads the call's text.

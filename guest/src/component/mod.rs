@@ -231,7 +231,7 @@ impl lines::Guest for Component {
 fn tool_call(call: types::ToolCall) -> ToolCall {
     let types::ToolCall { session, agent, call, host, tool, args, cwd } = call;
     let args = serde_json::from_slice(&args).unwrap_or(Value::Null);
-    ToolCall { session, agent, call, host, tool, args, cwd }
+    ToolCall { session, agent, call, host, tool, server: None, args, cwd }
 }
 
 fn summary(intent: Intent) -> sessions::Intent {

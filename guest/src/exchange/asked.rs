@@ -44,6 +44,8 @@ pub(super) struct Asked {
     pub(super) told: Vec<String>,
     /// What the model is told with the next prompt, because now it cannot be told anything.
     pub(super) kept: Vec<String>,
+    /// A session goes on with it, and the program did not tell so.
+    pub(super) resumes: bool,
     /// What the person should know, at the beginning of a session.
     pub(super) for_person: String,
     /// It follows from another event, and nobody waits for the answer.
@@ -53,8 +55,8 @@ pub(super) struct Asked {
 impl Asked {
     pub(super) fn new(program: &'static Program, speech: &'static Speech, event: Event, number: u64) -> Self {
         let (restore, told, kept, for_person) = (Vec::new(), Vec::new(), Vec::new(), String::new());
-        let (stage, ruling, is_implied) = (Stage::Queue, None, false);
-        Self { number, program, speech, event, stage, ruling, restore, told, kept, for_person, is_implied }
+        let (stage, ruling, is_implied, resumes) = (Stage::Queue, None, false, false);
+        Self { number, program, speech, event, stage, ruling, restore, told, kept, for_person, is_implied, resumes }
     }
 
     /// Whether an earlier exchange has to end first, so that hooks hear of what happens in a session in its order.
@@ -85,11 +87,13 @@ impl Asked {
                     return None;
                 }
             }
-            Moment::SessionStart if self.speech.person.is_some() => {
-                let Condition { faults, notes, .. } = Condition::of(gate);
-                self.for_person = faults.into_iter().chain(notes).collect::<Vec<_>>().join("\n");
-            }
             _ => {}
+        }
+        let begins = self.event.moment() == Moment::SessionStart || self.resumes;
+        // A sub-agent's session is nobody's to watch, and where nothing is governed there is nothing to say.
+        if begins && self.speech.person.is_some() && self.event.parent.is_none() && gate.is_governed() {
+            let Condition { faults, notes, .. } = Condition::of(gate);
+            self.for_person = faults.into_iter().chain(notes).collect::<Vec<_>>().join("\n");
         }
         self.announce(gate)
     }
@@ -350,6 +354,7 @@ impl Asked {
             call: call.id.clone(),
             host: Some(self.program.name().to_owned()),
             tool: call.tool.clone(),
+            server: call.server.clone(),
             args: call.args.clone(),
             cwd: cwd.clone(),
         })

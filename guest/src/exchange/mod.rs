@@ -84,6 +84,7 @@ impl Exchanges {
             Course::Ignored => return Progress::Answered(silence(speech)),
             Course::After(before) => before,
         };
+        let resumes = before.iter().any(|event| event.moment() == Moment::SessionStart);
         for event in before {
             let mut asked = Asked::new(program, speech, event, gate.next_number());
             asked.is_implied = true;
@@ -93,7 +94,8 @@ impl Exchanges {
         if event.moment() == Moment::Other {
             return Progress::Answered(silence(speech));
         }
-        let asked = Asked::new(program, speech, event, gate.next_number());
+        let mut asked = Asked::new(program, speech, event, gate.next_number());
+        asked.resumes = resumes;
         self.begin(gate, asked)
     }
 
@@ -369,12 +371,14 @@ fn worded(speech: &Speech, event: &Event, answer: Answer) -> Reply {
 
 /// An answer with what the person should know beside it, where the program shows it to them.
 fn worded_for_person(speech: &Speech, event: &Event, answer: Answer, known: &str) -> Reply {
-    let Some(field) = speech.person.filter(|_| !known.is_empty()) else { return worded(speech, event, answer) };
-    let said = (speech.answer)(event, answer).or_else(|| serde_json::from_str(speech.silence).ok());
-    let mut fields = match said {
-        Some(Value::Object(fields)) => fields,
-        _ => Map::new(),
-    };
-    fields.insert(field.to_owned(), format!("Tollgate: {known}").into());
-    Reply { text: Value::Object(fields).to_string(), refused: None }
+    let mut reply = worded(speech, event, answer);
+    if let Some(field) = speech.person.filter(|_| !known.is_empty()) {
+        let mut fields = match serde_json::from_str(&reply.text) {
+            Ok(Value::Object(fields)) => fields,
+            _ => Map::new(),
+        };
+        fields.insert(field.to_owned(), format!("Tollgate: {known}").into());
+        reply.text = Value::Object(fields).to_string();
+    }
+    reply
 }

@@ -23,6 +23,7 @@ use crate::ledger::late;
 use crate::ledger::rulings::{self, Past};
 use crate::ports::{Ports, Question};
 use crate::ruling::{Code, Ruling, Verdict};
+use crate::servers::Standing;
 
 /// A ruling reports no more effects than this; all of them are judged.
 const MOST_REPORTED: usize = 1_000;
@@ -44,7 +45,7 @@ impl Gate {
         let own = questions.len();
         // What the call does is worked out beforehand, so that one look answers everything, unless nobody will ask.
         let mut config = self.config.last();
-        let mut footprint = self.governed.then(|| call::footprint(call, &config, &*self.ports.workspace));
+        let mut footprint = self.governed.then(|| self.footprint(call, &config));
         questions.extend(about(footprint.as_ref()));
         let mut facts = self.look(&questions);
         let governance = self.governance_by(&facts);
@@ -56,7 +57,7 @@ impl Gate {
         let anew = facts.get(2).is_some_and(|file| self.config.refresh(file, &self.ports));
         if anew || footprint.is_none() {
             config = self.config.last();
-            footprint = Some(call::footprint(call, &config, &*self.ports.workspace));
+            footprint = Some(self.footprint(call, &config));
             facts.truncate(own);
             let questions = about(footprint.as_ref());
             if !questions.is_empty() {
@@ -128,6 +129,20 @@ impl Gate {
         }
         ruling.effects.truncate(MOST_REPORTED);
         told(ruling, notice.into_iter().chain(std::mem::take(&mut self.remarks)).reduce(join))
+    }
+
+    /// What a call does. A tool of an MCP server that nobody knows is looked up in the user's own settings: few calls are of such a
+    /// tool, so only those pay for it.
+    pub(super) fn footprint(&self, call: &ToolCall, config: &Config) -> Result<Footprint, CallFault> {
+        let workspace = &*self.ports.workspace;
+        let found = call::footprint(call, Standing::Unknown, config, workspace)?;
+        if !found.unfamiliar {
+            return Ok(found);
+        }
+        match Standing::of(call, &self.ports) {
+            Standing::Unknown => Ok(found),
+            standing => call::footprint(call, standing, config, workspace),
+        }
     }
 
     /// The whole chain: scope, what the session has seen, who else is writing. What passes is remembered.

@@ -8,14 +8,15 @@
 
 use serde_json::Value;
 
-use crate::call::path::Location;
-use crate::ports::{Ports, Question, Root};
+use crate::home;
+use crate::ports::Ports;
+use crate::wiring::document;
 
 /// The user's own settings, below the home folder.
-pub const PATH: &str = ".tollgate/config.json";
+pub const PATH: &str = home::SETTINGS;
 
 /// A larger file is a mistake.
-pub const MAX_BYTES: u64 = 1 << 20;
+pub const MAX_BYTES: u64 = home::MAX_BYTES;
 
 /// What becomes of a call when the gate itself fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,18 +30,12 @@ pub enum OnFault {
 impl OnFault {
     /// Reads the user's choice. Faults are rare, so it is read when one happens.
     pub(super) fn of_user(ports: &Ports) -> Self {
-        let question = Question { root: Root::Home, path: PATH.to_owned(), digest: false };
-        let facts = ports.workspace.inspect(&[question]);
-        let real = facts.first().and_then(|facts| facts.real_path.as_deref());
-        if !real.is_some_and(|real| matches!(Location::reported(real), Location::Outside(_))) {
-            return Self::Ask;
-        }
-        Self::read(&ports.workspace.read(Root::Home, PATH, MAX_BYTES).unwrap_or_default())
+        Self::read(&home::read(PATH, ports).unwrap_or_default())
     }
 
     /// Reads the user's choice out of the text of the user's settings.
     pub fn read(settings: &[u8]) -> Self {
-        match serde_json::from_slice::<Value>(settings) {
+        match document::read::<Value>(settings) {
             Ok(settings) if settings.get("on_fault").and_then(Value::as_str) == Some("allow") => Self::Allow,
             _ => Self::Ask,
         }
@@ -57,6 +52,7 @@ mod tests {
         for (text, expected) in [
             (Some(r#"{"on_fault": "allow"}"#), OnFault::Allow),
             (Some(r#"{"hooks": {}, "on_fault": "allow", "x": 1}"#), OnFault::Allow),
+            (Some("{\n  // they are few\n  \"on_fault\": \"allow\",\n}"), OnFault::Allow),
             (Some(r#"{"on_fault": "ask"}"#), OnFault::Ask),
             (Some(r#"{"on_fault": true}"#), OnFault::Ask),
             (Some(r#"{"on_fault": "ALLOW"}"#), OnFault::Ask),

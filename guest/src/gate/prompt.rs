@@ -63,6 +63,7 @@ fn prompt(session: &str, text: &str) -> ToolCall {
         call: PROMPT.to_owned(),
         host: None,
         tool: PROMPT.to_owned(),
+        server: None,
         args: object(&mut [(PROMPT, Value::from(text))]),
         cwd: None,
     }

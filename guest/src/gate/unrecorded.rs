@@ -8,7 +8,7 @@ use super::settle::{Outcome, Settlement, claimed, hashed, join, told as redacted
 use super::{Gate, bearings, ledger_questions};
 use crate::call::effect::{Deed, Effect, Extent, Footprint, Operation};
 use crate::call::path::WorkspacePath;
-use crate::call::{self, CallFault, ToolCall, resolve};
+use crate::call::{CallFault, ToolCall, resolve};
 use crate::intents::file::Governance;
 use crate::intents::intent::IntentId;
 use crate::ledger::entry::{Entry, FileChange, ScopeValidation};
@@ -88,7 +88,7 @@ impl Gate {
             return Settlement::default();
         };
         let config = self.config.last();
-        let footprint = call::footprint(call, &config, &*self.ports.workspace);
+        let footprint = self.footprint(call, &config);
         if !footprint.as_ref().map_or(true, may_change) {
             return Settlement::default();
         }

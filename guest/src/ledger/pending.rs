@@ -60,7 +60,7 @@ impl Caller {
     /// The call, without the arguments, which nobody remembers.
     pub fn call(&self) -> ToolCall {
         let Self { session, call, tool, agent, host } = self.clone();
-        ToolCall { session, agent, call, host, tool, args: Value::Null, cwd: None }
+        ToolCall { session, agent, call, host, tool, server: None, args: Value::Null, cwd: None }
     }
 }
 

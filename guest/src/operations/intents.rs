@@ -6,6 +6,7 @@
 //! | `list-sessions` | `{default, sessions}`, each `{session, intent, parent, by, since, program, last}`: those that selected or inherited an intent, or changed something, the one that was active last first |
 //! | `select-default` `{intent}` | `{"intent":…}`: the one that new sessions work for; null takes it away |
 //! | `allow-tool` `{pattern, kind, settings?}` | `{path, pattern, kind, settings}`: the workspace's settings as they are, and as they have to be for that; the host writes them |
+//! | `server-tools` `{server, tools}` | `{"tools": N}`: keeps what an MCP server claims of its tools, as `tools/list` answered it |
 
 use serde_json::{Map, Value, json};
 
@@ -18,6 +19,8 @@ use crate::intents::file::Governance;
 use crate::intents::intent::Intent;
 use crate::intents::selection::{self, Selection};
 use crate::ledger::rulings::{self, Latest};
+use crate::servers;
+use crate::wiring::document::Document;
 
 /// Answers one of the ops above; none where it is another.
 pub(super) fn answer(gate: &mut Gate, op: &str, fields: &Map<String, Value>) -> Option<Result<Value, Fault>> {
@@ -28,6 +31,10 @@ pub(super) fn answer(gate: &mut Gate, op: &str, fields: &Map<String, Value>) -> 
         "select-default" => Some(checked(op, &[], fields).and_then(|()| {
             let selected = gate.select_default(text("intent"))?;
             Ok(json!({"intent": selected.as_ref().map(summary)}))
+        })),
+        "server-tools" => Some(checked(op, &["server", "tools"], fields).and_then(|()| {
+            let tools = fields.get("tools").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+            Ok(json!({"tools": servers::keep(text("server").unwrap_or_default(), tools, gate.ports())?}))
         })),
         "allow-tool" => Some(checked(op, &["pattern", "kind"], fields).and_then(|()| {
             let [pattern, kind, settings] = ["pattern", "kind", "settings"].map(|key| text(key).unwrap_or_default());
@@ -44,14 +51,15 @@ fn allow_tool(pattern: &str, kind: &str, settings: &str) -> Result<Value, Fault>
         return Err(invalid("kind", format!("`{kind}` is not a kind; use one of: {}", EFFECTS.join(", "))));
     }
     Glob::compile(pattern).map_err(|why| invalid("pattern", why.to_string()))?;
-    let settings = if settings.trim().is_empty() { "{}" } else { settings };
-    Config::parse(settings.as_bytes()).map_err(|why| invalid("settings", why.to_string()))?;
-    let mut all: Map<String, Value> = serde_json::from_str(settings).map_err(|why| invalid("settings", why.to_string()))?;
-    let tools = all.entry("tools").or_insert_with(|| json!({}));
-    let tools = tools.as_object_mut().ok_or_else(|| invalid("settings", "`tools` is not an object".to_owned()))?;
-    tools.insert(pattern.to_owned(), kind.into());
-    let after = format!("{:#}\n", Value::Object(all));
-    Config::parse(after.as_bytes()).map_err(|why| invalid("settings", why.to_string()))?;
+    let unusable = |why: String| invalid("settings", why);
+    // A file that cannot be used is not made usable by one more line.
+    if !settings.trim().is_empty() {
+        Config::parse(settings.as_bytes()).map_err(|why| unusable(why.to_string()))?;
+    }
+    let document = Document::parse(settings).map_err(|why| unusable(why.to_string()))?;
+    document.put("tools", pattern, &kind.into()).map_err(|why| unusable(why.to_string()))?;
+    let after = document.text();
+    Config::parse(after.as_bytes()).map_err(|why| unusable(why.to_string()))?;
     Ok(json!({"path": config::PATH, "pattern": pattern, "kind": kind, "settings": after}))
 }
 

@@ -106,6 +106,7 @@ const OPS: &[&str] = &[
     "list-sessions",
     "select-default",
     "allow-tool",
+    "server-tools",
     "pre-tool",
     "post-tool",
     "grants",
@@ -176,6 +177,8 @@ const FIELDS: &[Field] = &[
     ("pattern", "a string", Value::is_string),
     ("kind", "a string", Value::is_string),
     ("settings", "a string", Value::is_string),
+    ("server", "a string", Value::is_string),
+    ("tools", "a list", Value::is_array),
     ("above", "a list", Value::is_array),
     ("variables", "a list", Value::is_array),
     ("command", "a list", Value::is_array),
@@ -348,7 +351,7 @@ struct Call {
 impl From<Call> for ToolCall {
     fn from(call: Call) -> Self {
         let Call { session, agent, call, host, tool, args, cwd } = call;
-        Self { session, agent, call, host, tool, args, cwd }
+        Self { session, agent, call, host, tool, server: None, args, cwd }
     }
 }
 

@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 use super::Act::{Executes, Inert, Opaque, PowerShell, Reads, Shell, Writes};
 use super::Kind::{Command, Flag, List, Number, Path, Paths, ReadPath, Text, WrittenPath};
 use super::payload::{self, SNAKE};
+use super::permissions::{self, Permissions, ServerTool};
 use super::wiring::{Canary, Form, Holds, Place, Reach, Settings, ShellPrefix, Timeout};
 use super::{Dialect, Ending, Event, Limit, Moment, Program, Speech, Tool, Wiring, hook_specific, shell_prefix};
 
@@ -18,6 +19,7 @@ pub(super) static PROGRAM: Program = Program {
     dialect: Dialect::Any,
     tools: TOOLS,
     mcp_prefixes: &["mcp__SERVER__TOOL"],
+    permissions: Some(Permissions { file: ".claude/settings.json", form: permissions::Form::Json(permissions::rules) }),
     speech: Some(Speech {
         moments: MOMENTS,
         project_variables: &["CLAUDE_PROJECT_DIR"],
@@ -98,7 +100,12 @@ const UNASKED: [&str; 2] = ["Agent", "Task"];
 fn read(payload: Value, named: Option<&str>) -> Event {
     // Whoever lets everything run without being asked is not there to be asked.
     let asks_nobody = payload.get("permission_mode").and_then(Value::as_str) == Some("bypassPermissions");
-    Event { asks_nobody, ..payload::read(&SNAKE, MOMENTS, payload, named, ending) }
+    let server = payload.pointer("/mcp_server/name").and_then(Value::as_str).map(str::to_owned);
+    let mut event = Event { asks_nobody, ..payload::read(&SNAKE, MOMENTS, payload, named, ending) };
+    if let Some(call) = &mut event.call {
+        call.server = server.and_then(|server| ServerTool::of_server(&server, &call.tool));
+    }
+    event
 }
 
 /// What is longer goes into a file, and the model is told the file's name.

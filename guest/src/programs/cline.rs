@@ -10,6 +10,7 @@ pub(super) static PROGRAM: Program = Program {
     dialect: Dialect::Any,
     tools: TOOLS,
     mcp_prefixes: &[],
+    permissions: None,
     speech: None,
     wiring: None,
     controls: &[],

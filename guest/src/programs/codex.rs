@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 use super::Act::{Executes, Inert, Opaque, Patches, Reads, Shell as RunsShell, Types, Writes};
 use super::Kind::{Command, Flag, Folder, List, Number, Patch, Path, ReadPath, Shell, Text, Typed, Words, WrittenPath};
 use super::payload::{self, SNAKE};
+use super::permissions::{self, Permissions};
 use super::wiring::{Canary, Form, Holds, Place, Reach, Settings, Timeout, Trust};
 use super::{Dialect, Ending, Limit, Moment, Program, Speech, Tool, Wiring, hook_specific};
 
@@ -19,6 +20,7 @@ pub(super) static PROGRAM: Program = Program {
     dialect: Dialect::Codex,
     tools: TOOLS,
     mcp_prefixes: &["mcp__SERVER__TOOL"],
+    permissions: Some(Permissions { file: ".codex/config.toml", form: permissions::Form::Toml(permissions::approvals) }),
     speech: Some(Speech {
         moments: MOMENTS,
         project_variables: &[],

@@ -19,6 +19,7 @@ pub(super) static PROGRAM: Program = Program {
     dialect: Dialect::Any,
     tools: TOOLS,
     mcp_prefixes: &["SERVER-TOOL", "mcp_SERVER_TOOL"],
+    permissions: None,
     speech: Some(Speech {
         moments: MOMENTS,
         project_variables: &[],
@@ -40,7 +41,7 @@ pub(super) static PROGRAM: Program = Program {
             Settings { place: Place::Workspace(".github/hooks"), holds: Holds::HookFiles, reach: Reach::Project },
             Settings { place: own("hooks"), holds: Holds::HookFiles, reach: Reach::Everywhere },
         ],
-        events: &["preToolUse", "postToolUse", "sessionStart", "userPromptSubmitted", "sessionEnd"],
+        events: &["preToolUse", "postToolUse", "sessionStart", "userPromptSubmitted", "agentStop", "sessionEnd"],
         every: None,
         timeout: Timeout::SECONDS,
         switches: &[],

@@ -19,6 +19,7 @@ pub(super) static PROGRAM: Program = Program {
     dialect: Dialect::Any,
     tools: TOOLS,
     mcp_prefixes: &["MCP:TOOL"],
+    permissions: None,
     speech: Some(Speech {
         moments: MOMENTS,
         project_variables: &["CURSOR_PROJECT_DIR"],

@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 use super::Act::{Executes, Inert, Reads, Shell, Writes};
 use super::Kind::{Command, Flag, Folder, List, Number, Path, ReadPath, Text, WrittenPath};
 use super::payload::{self, SNAKE, Spelling};
+use super::permissions::{self, Permissions, ServerTool};
 use super::wiring::{Canary, Form, Holds, Place, Reach, Settings, Timeout, Trust};
 use super::{Answer, Dialect, Ending, Event, Limit, Moment, Program, Speech, Tool, Wiring, hook_specific};
 
@@ -18,10 +19,11 @@ pub(super) static PROGRAM: Program = Program {
     dialect: Dialect::Any,
     tools: TOOLS,
     mcp_prefixes: &["mcp_SERVER_TOOL"],
+    permissions: Some(Permissions { file: ".gemini/settings.json", form: permissions::Form::Json(permissions::server_trust) }),
     speech: Some(Speech {
         moments: MOMENTS,
         project_variables: &["GEMINI_PROJECT_DIR"],
-        read: |payload, named| payload::read(&SPELLING, MOMENTS, payload, named, ending),
+        read,
         answer,
         limit,
         asks: |_| false,
@@ -80,6 +82,18 @@ const MOMENTS: &[(&str, Moment)] = &[
     ("AfterAgent", Moment::AfterAgent),
     ("SessionEnd", Moment::SessionEnd),
 ];
+
+/// The name of a server's tool can be divided in several ways; beside it stands which server and which tool are meant.
+fn read(payload: Value, named: Option<&str>) -> Event {
+    let context = payload.get("mcp_context").cloned().unwrap_or_default();
+    let mut event = payload::read(&SPELLING, MOMENTS, payload, named, ending);
+    if let Some(call) = &mut event.call {
+        let text = |name: &str| context.get(name).and_then(Value::as_str).unwrap_or_default();
+        let server = ServerTool::new(text("server_name"), text("tool_name"));
+        call.server = server.map(|server| ServerTool { start: permissions::started(&context), ..server });
+    }
+    event
+}
 
 fn answer(event: &Event, answer: Answer) -> Option<Value> {
     let specific = |name: &str, value: Value| Some(json!({"hookSpecificOutput": {"hookEventName": event.name, name: value}}));

@@ -15,6 +15,7 @@ pub(super) static PROGRAM: Program = Program {
     dialect: Dialect::Any,
     tools: &[],
     mcp_prefixes: &["SERVER__TOOL", "SERVER_TOOL", "SERVER.TOOL", "SERVER/TOOL", "SERVER:TOOL", "MCP:SERVER:TOOL"],
+    permissions: None,
     speech: Some(Speech {
         moments: MOMENTS,
         project_variables: &[],

@@ -12,6 +12,7 @@
 //! | [`speech`] | events, payloads and answers |
 //! | [`wiring`] | settings files, what is written into them, and what proves that it works |
 //! | [`trust`] | whether a program would run the hooks that are written down |
+//! | [`permissions`] | what a person lets a program do with the tools of MCP servers |
 //! | [`process`] | recognising a program by its process or its variables |
 //! | [`own_tools`] | Tollgate's own tools, the same in every program |
 //!
@@ -29,6 +30,7 @@ mod limit;
 mod opencode;
 pub mod own_tools;
 mod payload;
+pub mod permissions;
 pub mod process;
 mod qwen;
 mod roo;
@@ -44,6 +46,7 @@ pub mod wiring;
 
 pub use limit::{Limit, cut};
 pub(crate) use payload::{UNSAID, derived_id};
+use permissions::Permissions;
 pub use salvage::salvage;
 pub use speech::{Answer, Call, Ending, Event, Moment, Speech};
 pub use table::{act, dialect, tools};
@@ -83,6 +86,9 @@ pub struct Program {
     pub tools: &'static [Tool],
     /// How the tools of MCP servers are spelled, with `SERVER` and `TOOL` for their names.
     pub mcp_prefixes: &'static [&'static str],
+    /// Where it keeps which of those tools a person lets it call unasked; none where it keeps no such thing, or not in a form
+    /// that is known.
+    pub permissions: Option<Permissions>,
     /// Its hook payloads and answers; none for programs without hooks.
     pub speech: Option<Speech>,
     /// How it is wired to the gate; none where that cannot be done by writing files.

@@ -21,6 +21,7 @@ pub(super) static PROGRAM: Program = Program {
     dialect: Dialect::OpenCode,
     tools: TOOLS,
     mcp_prefixes: &["SERVER_TOOL"],
+    permissions: None,
     speech: Some(Speech {
         moments: MOMENTS,
         project_variables: &[],
@@ -30,7 +31,7 @@ pub(super) static PROGRAM: Program = Program {
         asks: |_| false,
         rewrites: |_| true,
         silence: "{}",
-        person: None,
+        person: Some("notice"),
     }),
     wiring: Some(Wiring {
         form: Form::Plugin(PLUGIN),
@@ -179,7 +180,7 @@ fn read_call(input: &mut Value, output: &mut Value, event: &mut Event) {
     // Pictures and the like have no place for more words.
     event.unheard =
         !before && !output.get("output").is_some_and(Value::is_string) && !output.get("content").is_some_and(Value::is_array);
-    event.call = Some(Call { id, other_id: None, tool, args, ending, result });
+    event.call = Some(Call { id, other_id: None, tool, server: None, args, ending, result });
 }
 
 /// Reads a call that failed, or that OpenCode or a person kept from running: it is told only as a piece of a message that has
@@ -197,7 +198,7 @@ fn read_failure(mut properties: Value, event: &mut Event) {
     let args = part.pointer_mut("/state/input").map(Value::take).unwrap_or_default();
     event.repeats = true;
     // A sub-agent that a person calls by a command is announced under the id of its part.
-    event.call = Some(Call { id, other_id: text(&part, "/id"), tool, args, ending, result: None });
+    event.call = Some(Call { id, other_id: text(&part, "/id"), tool, server: None, args, ending, result: None });
 }
 
 /// How a call ended. A command that exits with an error has run: that is between it and the model. A server's tool says itself

@@ -120,7 +120,7 @@ fn call(spelling: &Spelling, fields: &mut Map<String, Value>, session: &str, end
     let args = unpacked(args);
     let id = id.unwrap_or_else(|| derived_id(session, &tool, &args));
     let result = spelling.result.iter().find_map(|name| fields.remove(*name)).filter(|result| !result.is_null());
-    Ok(Call { id, other_id: None, tool, args, ending, result })
+    Ok(Call { id, other_id: None, tool, server: None, args, ending, result })
 }
 
 /// Arguments that a program sends as the text of a JSON object.

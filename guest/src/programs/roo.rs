@@ -21,6 +21,7 @@ pub(super) static PROGRAM: Program = Program {
     dialect: Dialect::Any,
     tools: TOOLS,
     mcp_prefixes: &["mcp--SERVER--TOOL"],
+    permissions: None,
     speech: Some(Speech {
         moments: MOMENTS,
         project_variables: &[],

@@ -6,6 +6,7 @@
 use serde_json::Value;
 
 use super::Limit;
+use super::permissions::ServerTool;
 
 /// A program's hook payloads and answers.
 #[derive(Debug)]
@@ -139,6 +140,8 @@ pub struct Call {
     pub other_id: Option<String>,
     /// As the program calls the tool.
     pub tool: String,
+    /// The MCP server's tool that this is, where the program says so beside the name.
+    pub server: Option<ServerTool>,
     /// What the tool is given.
     pub args: Value,
     /// How it ended, where it has.

@@ -5,6 +5,7 @@
 
 use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::{CstArray, CstInputValue, CstNode, CstObject, CstObjectProp, CstRootNode};
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 /// The mark that some editors put before everything else.
@@ -48,6 +49,15 @@ pub enum DocumentFault {
     Twice(String),
 }
 
+/// Reads JSON, also with comments. The fault is that of plain JSON: comments are taken as they come, and nobody is told to write
+/// them.
+pub fn read<T: DeserializeOwned>(text: &[u8]) -> Result<T, serde_json::Error> {
+    serde_json::from_slice(text).or_else(|fault| {
+        let document = std::str::from_utf8(text).ok().and_then(|text| Document::parse(text).ok());
+        document.and_then(|document| serde_json::from_str(&document.value().to_string()).ok()).ok_or(fault)
+    })
+}
+
 /// A settings file.
 pub struct Document {
     root: CstRootNode,
@@ -87,6 +97,16 @@ impl Document {
         };
         if only(&holder, name)?.is_none() {
             holder.append(name, input(value));
+        }
+        Ok(())
+    }
+
+    /// Sets `object.name`, whatever is there; the object is made where it is missing.
+    pub fn put(&self, object: &str, name: &str, value: &Value) -> Result<(), DocumentFault> {
+        let holder = child_object(&self.top()?, object, object)?;
+        match only(&holder, name)?.and_then(|_| holder.get(name)) {
+            Some(property) => property.set_value(input(value)),
+            None => drop(holder.append(name, input(value))),
         }
         Ok(())
     }

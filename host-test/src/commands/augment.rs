@@ -49,6 +49,9 @@ fn augment(gate: &mut dyn Gate, lookups: &Lookups, options: &Options, screen: &m
     }
     let plan = planned(&ask(gate, &call)?);
     let findings = lookups.carry_out(&plan);
+    for line in lookups.server_tools() {
+        ask(gate, &line)?;
+    }
     if let Some(call) = call.as_object_mut() {
         call.insert("op".to_owned(), "augment".into());
         call.insert("findings".to_owned(), findings.iter().map(finding).collect());

@@ -255,6 +255,9 @@ impl<G: BorrowMut<Tollgate>> Hooks<G> {
                 }
                 Message::Found { instance, command, answer } => {
                     let is_ours = self.greeted == Some(instance) && self.looking_up.remove(&command);
+                    if let Some(lookups) = &self.options.lookups {
+                        self.gate.borrow_mut().learn(lookups);
+                    }
                     is_ours.then_some(Input::Found(Found { command, answer }))
                 }
                 Message::Wake => None,

@@ -3,6 +3,7 @@
 use std::future::Future;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::PoisonError;
 use std::time::Duration;
 
 use rmcp::model::{CallToolRequestParams, CallToolResponse, CallToolResult, ClientCapabilities, ClientConfig, Implementation};
@@ -15,6 +16,7 @@ use tokio::sync::{oneshot, watch};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
+use super::Lists;
 use crate::bindings::exports::tollgate::hooks::augment::{Answer, Program};
 use crate::process;
 
@@ -50,6 +52,22 @@ impl Start {
     }
 }
 
+/// Where a server's list of tools goes.
+pub(super) struct List {
+    pub(super) server: String,
+    pub(super) lists: Lists,
+}
+
+impl List {
+    /// Asks for the list. What a server does not tell, it does not claim.
+    async fn fetch(self, peer: Peer<RoleClient>) {
+        let Ok(Ok(tools)) = timeout(GET_READY, peer.list_all_tools()).await else { return };
+        if let Ok(tools) = serde_json::to_value(tools) {
+            self.lists.lock().unwrap_or_else(PoisonError::into_inner).push((self.server, tools));
+        }
+    }
+}
+
 /// How far a connection has come.
 enum State {
     Starting,
@@ -68,11 +86,11 @@ pub(super) struct Connection {
 
 impl Connection {
     /// Starts a server; the connection is made while others go on.
-    pub(super) fn begin(start: Start) -> Self {
+    pub(super) fn begin(start: Start, list: List) -> Self {
         let (told, state) = watch::channel(State::Starting);
         let (end, ended) = oneshot::channel();
         let task = tokio::spawn(async move {
-            let over = run(&start, &told, ended).await;
+            let over = run(&start, list, &told, ended).await;
             told.send_replace(State::Over(over));
         });
         Self { state, task, end }
@@ -123,7 +141,7 @@ impl Drop for Group {
 }
 
 /// Starts a server, keeps it until it ends or is ended, and says what is answered from then on.
-async fn run(start: &Start, told: &watch::Sender<State>, ended: oneshot::Receiver<()>) -> Answer {
+async fn run(start: &Start, list: List, told: &watch::Sender<State>, ended: oneshot::Receiver<()>) -> Answer {
     let mut child = match start.spawn() {
         Ok(child) => child,
         Err(fault) if fault.kind() == io::ErrorKind::NotFound => return Answer::Unavailable,
@@ -135,7 +153,7 @@ async fn run(start: &Start, told: &watch::Sender<State>, ended: oneshot::Receive
     let (Some(stdin), Some(stdout)) = (stdin, stdout) else { return gone() };
     let client = ClientConfig::new(ClientCapabilities::default(), Implementation::new("tollgate", env!("CARGO_PKG_VERSION")));
     let over = tokio::select! {
-        over = serve(client, stdout, stdin, told) => over,
+        over = serve(client, (stdout, stdin), list, told) => over,
         _ = ended => gone(),
     };
     // Its input has ended, so it ends too, or is ended.
@@ -158,12 +176,14 @@ async fn run(start: &Start, told: &watch::Sender<State>, ended: oneshot::Receive
 /// Makes the connection, and waits until it breaks.
 async fn serve(
     client: ClientConfig,
-    stdout: tokio::process::ChildStdout,
-    stdin: tokio::process::ChildStdin,
+    pipes: (tokio::process::ChildStdout, tokio::process::ChildStdin),
+    list: List,
     told: &watch::Sender<State>,
 ) -> Answer {
-    match timeout(GET_READY, client.serve((stdout, stdin))).await {
+    match timeout(GET_READY, client.serve(pipes)).await {
         Ok(Ok(service)) => {
+            // Before the first call, so that a server that answers one thing after the other has answered this when it answers that.
+            tokio::spawn(list.fetch(service.peer().clone()));
             told.send_replace(State::Ready(service.peer().clone()));
             let _ = service.waiting().await;
             // At once, because the process is given its time to end.

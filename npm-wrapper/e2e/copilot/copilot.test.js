@@ -65,7 +65,7 @@ test('a session in Copilot, and its continuation', async (t) => {
     'src/auth/ok.ts': null,
     '.orchestration/constraints.yaml': null,
   });
-  assertRecorded(played, { program: 'copilot', prompt: 'Please do the work', tool: 'create', argument: 'path', file: 'src/auth/new.ts', also: ['session_end'], without: ['after_agent'] });
+  assertRecorded(played, { program: 'copilot', prompt: 'Please do the work', tool: 'create', argument: 'path', file: 'src/auth/new.ts', also: ['session_end'] });
   const entries = ledger(played);
   assert.deepEqual(entries.map(brief), [
     'create src/auth/new.ts true PASS',

@@ -17,3 +17,18 @@ export function hostLog(client: PluginInput['client'], debug: boolean): Log {
     write().catch(() => {});
   };
 }
+
+/** For how long a message stays, which a person has to read. */
+const TOAST_MS = 15_000;
+
+/**
+ * Tells the person something: in OpenCode's window, where there is one, and in its log. Without a window, as in `opencode run`,
+ * nobody takes the message, which is nobody's fault.
+ */
+export function hostNotice(client: PluginInput['client'], log: Log): (message: string) => void {
+  return (message) => {
+    log('warn', message);
+    const show = async () => client.tui?.showToast({ body: { message, variant: 'warning', duration: TOAST_MS } });
+    show().catch(() => {});
+  };
+}

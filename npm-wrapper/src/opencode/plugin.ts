@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { createTollgate, digest, type HookApproval, locate, type Tollgate, TollgateError, version } from '../index.js';
 import { isGoverned, letsFaultsPass } from '../on_fault.js';
 import type { PluginInput, PluginOptions } from '../opencode.js';
-import { hostLog, type Log } from './log.js';
+import { hostLog, hostNotice, type Log } from './log.js';
 import { ownTools } from './tools.js';
 
 /** The callbacks that the gate hears of, and `event` and `dispose`. */
@@ -31,17 +31,18 @@ interface HostEvent {
 /** What OpenCode calls while it works, by its own names. */
 export function start({ client, directory, worktree }: PluginInput, options: PluginOptions | undefined): object {
   const log = hostLog(client, options?.debug === true);
+  const tell = hostNotice(client, log);
   const { home, state } = options ?? {};
   // OpenCode's own word for no repository.
   const around = worktree === undefined || worktree === '/' ? directory : worktree;
   try {
     const workspace = locate('opencode', undefined, { directory }, { cwd: directory, home, state }) ?? around;
-    const hooks = { onApproval: (approval: HookApproval) => log('warn', wanting(approval)) };
+    const hooks = { onApproval: (approval: HookApproval) => tell(`Tollgate: ${wanting(approval)}`) };
     const gate = createTollgate({ workspace, home, state, log, hooks });
     const governed = gate.perform({ op: 'list-intents' }).governed === true;
     const standing = governed ? 'governed' : 'not governed: it has no .orchestration/';
     log('info', `Tollgate ${version} (${digest}) is live; \`${workspace}\` is ${standing}`);
-    const callbacks = callbacksOf(gate, directory, (error, hook) => unanswered(error, hook, workspace, home, log));
+    const callbacks = callbacksOf(gate, directory, tell, (error, hook) => unanswered(error, hook, workspace, home, log));
     // Where nothing is governed there is nothing to select, and the model is spared the tools.
     return { ...callbacks, ...(governed ? { tool: ownTools(gate) } : {}) };
   } catch (error) {
@@ -52,15 +53,21 @@ export function start({ client, directory, worktree }: PluginInput, options: Plu
 }
 
 /** Every callback hands its payload to the gate, and does what the answer says. */
-function callbacksOf(gate: Tollgate, directory: string, failed: (error: unknown, hook: string) => void): object {
+function callbacksOf(
+  gate: Tollgate,
+  directory: string,
+  tell: (message: string) => void,
+  failed: (error: unknown, hook: string) => void,
+): object {
   const pass = async (hook: string, input: unknown, output?: unknown) => {
-    let answer: { throw?: string; output?: Fields };
+    let answer: { throw?: string; output?: Fields; notice?: string };
     try {
       const { text } = await gate.respond('opencode', undefined, payloadOf({ hook, input, output, directory, lasting: true }));
       answer = JSON.parse(text) as typeof answer;
     } catch (error) {
       return failed(error, hook);
     }
+    if (answer.notice !== undefined) tell(answer.notice);
     if (answer.throw !== undefined) throw new Error(answer.throw);
     setInPlace(output, answer.output);
   };

@@ -47,7 +47,7 @@ impl House {
 
 fn call(tool: &str, args: Value) -> ToolCall {
     let [session, call, tool] = ["s", "c", tool].map(str::to_owned);
-    ToolCall { session, agent: None, call, host: None, tool, args, cwd: None }
+    ToolCall { session, agent: None, call, host: None, tool, server: None, args, cwd: None }
 }
 
 fn finding(concept: &str, source: &str, answer: Answer) -> Finding {

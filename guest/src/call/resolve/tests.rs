@@ -14,6 +14,7 @@ fn call() -> ToolCall {
         call: "c".to_owned(),
         host: None,
         tool: "bash".to_owned(),
+        server: None,
         args: Value::Null,
         cwd: None,
     }

@@ -58,7 +58,7 @@ impl Meaning<'_> {
     pub(super) fn run(&mut self, unclear: String) -> Result<(), CallFault> {
         let runner = if verbs::speaks_shell(self.tool) { &SCRIPT_RUNNER } else { &RUNNER };
         if self.carry_out(runner)? == 0 {
-            return self.unknown(unclear);
+            return self.unclear(unclear);
         }
         self.check_strays(&[runner])
     }

@@ -28,7 +28,9 @@ use super::{CallFault, ToolCall};
 use crate::config::{Config, ToolEffect, ToolRule};
 use crate::json;
 use crate::ports::Workspace;
+use crate::programs::permissions::ServerTool;
 use crate::programs::{self, Act, Kind, Tool};
+use crate::servers::Standing;
 use arguments::{Keys, Named};
 pub(super) use background::{leaves_end_untold, says_it_goes_on};
 use commands::Judged;
@@ -55,6 +57,7 @@ const TARGETS: &[&str] = &["destination", "dest", "dst", "to", "new", "target"];
 pub(super) fn footprint(
     call: &ToolCall,
     args: &Map<String, Value>,
+    standing: Standing,
     config: &Config,
     workspace: &dyn Workspace,
 ) -> Result<Footprint, CallFault> {
@@ -68,6 +71,7 @@ pub(super) fn footprint(
         args,
         workspace,
         judged: &judged,
+        standing,
         found: Footprint::default(),
     };
     match config.tool(&call.tool) {
@@ -83,6 +87,16 @@ pub(super) fn footprint(
     Ok(found)
 }
 
+/// The MCP server's tool that a call means by its name, or by the arguments of the program's own tool for calling one.
+pub(super) fn server_tool(call: &ToolCall, args: &Map<String, Value>) -> Option<ServerTool> {
+    let tools = programs::tools(call.host.as_deref(), &call.tool);
+    let Some(caller) = tools.iter().find(|tool| tool.act == Act::CallsServer) else {
+        return ServerTool::of_name(&call.tool);
+    };
+    let text = |kind| caller.arguments(kind).find_map(|name| args.get(name)?.as_str());
+    ServerTool::new(text(Kind::Server)?, text(Kind::ServerTool)?)
+}
+
 /// A call while its footprint is being put together.
 struct Meaning<'a> {
     tool: &'a str,
@@ -93,6 +107,8 @@ struct Meaning<'a> {
     args: &'a Map<String, Value>,
     workspace: &'a dyn Workspace,
     judged: &'a Judged,
+    /// How the tool is taken where nothing else says what it does.
+    standing: Standing,
     found: Footprint,
 }
 
@@ -139,6 +155,7 @@ impl<'a> Meaning<'a> {
             self.found.conditional |= found.conditional;
             self.found.programs.extend(found.programs);
             self.found.unconfinable.extend(found.unconfinable);
+            self.found.unfamiliar |= found.unfamiliar;
             self.found.persistence = self.found.persistence.max(found.persistence);
             for placement in found.placements {
                 self.found.place(placement.at, placement.origin);

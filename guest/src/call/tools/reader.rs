@@ -104,6 +104,7 @@ mod tests {
                 call: String::new(),
                 host: host.map(str::to_owned),
                 tool: tool.to_owned(),
+                server: None,
                 args: args.clone(),
                 cwd: cwd.map(str::to_owned),
             };

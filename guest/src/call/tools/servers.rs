@@ -12,6 +12,7 @@ use super::unfamiliar::{self, is_folder, is_plain_word, is_suspect};
 use super::verbs::{self, Verb};
 use super::words::words;
 use super::{MAX_DEPTH, Meaning, queries};
+use crate::servers::Standing;
 
 /// The last words of names whose values are looked up, filtered by or counted, and nothing else.
 #[rustfmt::skip]
@@ -67,7 +68,7 @@ impl Meaning<'_> {
         match verbs::verb(self.tool) {
             Verb::Reads => self.look(),
             Verb::Runs => self.run(unclear),
-            Verb::Unclear => self.unknown(unclear),
+            Verb::Unclear => self.unclear(unclear),
             verb => {
                 match verb {
                     Verb::Moves => self.relocate(Deed::Delete)?,
@@ -80,7 +81,7 @@ impl Meaning<'_> {
                     }
                 }
                 if self.found.touches.is_empty() {
-                    return self.unknown(unclear);
+                    return self.unfamiliar(unclear);
                 }
                 self.check_writer()
             }
@@ -116,7 +117,41 @@ impl Meaning<'_> {
     }
 
     fn doubt(&mut self, argument: &str) -> Result<(), CallFault> {
-        self.unknown(format!("what `{}` does with `{argument}` is not known; {}", self.tool, self.remedy()))
+        self.unfamiliar(format!("what `{}` does with `{argument}` is not known; {}", self.tool, self.remedy()))
+    }
+
+    /// Something about a call is not known because nobody knows the tool, unless somebody's word stands for it.
+    pub(super) fn unfamiliar(&mut self, why: String) -> Result<(), CallFault> {
+        match self.standing {
+            Standing::Unknown => {
+                self.found.unfamiliar = true;
+                self.unknown(why)
+            }
+            Standing::Reads => Ok(()),
+            Standing::Runs => self.execute(),
+        }
+    }
+
+    /// The same for a tool whose name does not even say what it does with its paths. What it is plainly given counts as written,
+    /// except where the tool only reads.
+    pub(super) fn unclear(&mut self, why: String) -> Result<(), CallFault> {
+        let deed = if self.standing == Standing::Reads { Deed::Read } else { Deed::Write };
+        if self.standing != Standing::Unknown {
+            match self.places_named(deed) {
+                Ok(places) => places.into_iter().for_each(|place| self.found.touch(place, deed)),
+                Err(_) => return self.unknown(why),
+            }
+        }
+        self.unfamiliar(why)
+    }
+
+    /// Every place that an argument names as a path.
+    fn places_named(&self, deed: Deed) -> Result<Vec<String>, CallFault> {
+        let mut places = Vec::new();
+        for Named { path, .. } in arguments::paths(self.args, Keys::Likely)? {
+            places.extend(self.places(&path, deed)?);
+        }
+        Ok(places)
     }
 
     /// How a person says what a tool does: the very line, where its name can stand in one.
@@ -246,7 +281,7 @@ impl Meaning<'_> {
         }
         // Whether the one is taken from the other nobody knows.
         if folders > 0 && files > 0 {
-            return self.unknown(format!(
+            return self.unfamiliar(format!(
                 "`{}` names a folder besides its files, and whether they are taken from there is not known",
                 self.tool
             ));

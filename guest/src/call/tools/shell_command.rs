@@ -105,6 +105,7 @@ mod tests {
                 agent: None,
                 call: String::new(),
                 host: host.map(str::to_owned),
+                server: None,
                 tool: tool.to_owned(),
                 args: args.clone(),
                 cwd: None,

@@ -2,6 +2,7 @@
 
 use super::{HOME, PROJECT, STATE};
 use crate::ports::Root;
+use crate::programs::PROGRAMS;
 
 /// The names of a path that are still ahead, last one first.
 pub(super) struct Ahead {
@@ -56,5 +57,11 @@ pub(super) fn may_write(root: Root, path: &str) -> bool {
 
 /// Whether what stands at a path is lent to somebody who asks about that root.
 pub(super) fn may_read(root: Root, path: &str) -> bool {
-    path.strip_prefix(folder(root)).is_some_and(|below| below.is_empty() || below.starts_with('/'))
+    let below = |folder: &str, path: &str| path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+    let of_programs = PROGRAMS.iter().filter_map(|program| Some(program.permissions?.file));
+    let is_lent = |path: &str| [".tollgate", ".ollm"].into_iter().chain(of_programs).any(|lent| below(lent, path));
+    match root {
+        Root::Home => path.strip_prefix(&format!("{HOME}/")).is_some_and(is_lent),
+        Root::Project | Root::State => below(folder(root), path),
+    }
 }

@@ -118,6 +118,7 @@ impl<'w> Reader<'w> {
             touches: self.touches,
             placements: self.placements,
             unknowns: self.unknowns,
+            unfamiliar: false,
             controls: self.controls,
             conditional: true,
             programs: self.programs,
