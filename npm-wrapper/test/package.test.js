@@ -61,6 +61,22 @@ test('the version and the digest are those of the package and of the component',
   assert.equal(cjs.digest, esm.digest);
 });
 
+test('the package has a page of its own, and the licences of the repository', () => {
+  const at = (file) => fileURLToPath(new URL(`../${file}`, import.meta.url));
+  const packed = execFileSync('npm', ['pack', '--dry-run', '--json', '--ignore-scripts', '--loglevel=silent'], {
+    cwd: at(''),
+    encoding: 'utf8',
+    shell: process.platform === 'win32',
+  });
+  const files = JSON.parse(packed)[0].files.map((file) => file.path);
+  for (const file of ['README.md', 'package.json', 'LICENSE-MIT', 'LICENSE-APACHE', 'bin/tollgate.js', 'dist/index.js', 'dist/index.d.ts']) {
+    assert.ok(files.includes(file), `${file} is not in the package`);
+  }
+  for (const licence of ['LICENSE-MIT', 'LICENSE-APACHE']) {
+    assert.equal(fs.readFileSync(at(licence), 'utf8'), fs.readFileSync(at(`../${licence}`), 'utf8'));
+  }
+});
+
 test('a session selects, inherits and clears its intent', () => {
   const { gate } = gateOn(esm);
   assert.equal(gate.currentIntent('s1'), undefined);

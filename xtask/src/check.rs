@@ -10,7 +10,9 @@ use wasmparser::{Parser, Payload};
 
 use crate::build;
 use crate::contract;
-use crate::house::{cargo, command, component, house, run};
+use crate::docs;
+use crate::house::{cargo, command, component, house, run, target};
+use crate::licences;
 use crate::npm;
 
 /// The component's size as it is: what Node compiles once per process (about 1 ms per 100 KB) and every instance's code maps.
@@ -44,9 +46,11 @@ const ALLOWED_IMPORTS: &[&str] = &[
     "wasi:random/random",
 ];
 
-/// Format, lints, docs, types, contract, imports and size.
+/// Format, links, licences, contract, lints, docs, fuzz targets, types, imports and size.
 pub(crate) fn check() -> Result<()> {
     run(&mut cargo(&["fmt", "--all", "--check"]))?;
+    docs::check()?;
+    licences::check()?;
     contract::check()?;
     build::build()?;
     // The release profile, because what it takes is built already.
@@ -62,6 +66,10 @@ pub(crate) fn check() -> Result<()> {
         "warnings",
     ]))?;
     run(cargo(&["doc", "--release", "--locked", "--workspace", "--no-deps"]).env("RUSTDOCFLAGS", "--deny warnings"))?;
+    // The targets compile without the fuzzer, which cargo-fuzz links with a nightly compiler.
+    run(cargo(&["check", "--locked", "--no-default-features", "--manifest-path", "fuzz/Cargo.toml"])
+        .arg("--target-dir")
+        .arg(target().join("fuzz")))?;
     npm::install()?;
     run(command("npm", &["run", "--silent", "check"]).current_dir(house().join("npm-wrapper")))?;
     let bytes = fs::read(component())?;

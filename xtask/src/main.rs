@@ -4,9 +4,11 @@ mod build;
 mod check;
 mod contract;
 mod demo;
+mod docs;
 mod e2e;
 mod fuzz;
 mod house;
+mod licences;
 mod npm;
 mod test;
 
