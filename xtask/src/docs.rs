@@ -87,7 +87,14 @@ fn slug(heading: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
+
     use super::*;
+
+    #[test]
+    fn every_page_is_named_and_every_link_leads_somewhere() {
+        check().unwrap();
+    }
 
     #[test]
     fn links_are_found_outside_of_code() {
