@@ -27,7 +27,8 @@ fuzz_target!(|text: &str| {
     assert_ne!(report["done"], false, "{report}");
     ask(json!({"op": "trace", "limit": 5}));
     ask(json!({"op": "select-intent", "session": "s", "intent": "I"}));
-    let call = |op: &str| json!({"op": op, "session": "s", "call": "c", "tool": "write", "args": {"path": "src/a"}, "success": true});
+    let call =
+        |op: &str| json!({"op": op, "session": "s", "call": "c", "tool": "write", "args": {"path": "src/a"}, "success": true});
     assert_eq!(ask(call("pre-tool"))["verdict"], "allow");
     world.write("src/a", "new");
     let settled = ask(call("post-tool"));

@@ -11,6 +11,9 @@ fuzz_target!(|text: &str| {
     let shown = Secrets::default().redact_with(text, std::slice::from_ref(&compiled)).into_owned();
     let is_literal = pattern.len() > 3 && pattern.bytes().all(|byte| byte.is_ascii_alphanumeric());
     if is_literal {
-        assert!(!shown.contains(pattern) || "[REDACTED: too long to search]".contains(pattern), "{pattern:?} in {text:?}: {shown:?}");
+        assert!(
+            !shown.contains(pattern) || "[REDACTED: too long to search]".contains(pattern),
+            "{pattern:?} in {text:?}: {shown:?}"
+        );
     }
 });

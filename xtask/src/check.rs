@@ -49,6 +49,9 @@ const ALLOWED_IMPORTS: &[&str] = &[
 /// Format, links, licences, contract, lints, docs, fuzz targets, types, imports and size.
 pub(crate) fn check() -> Result<()> {
     run(&mut cargo(&["fmt", "--all", "--check"]))?;
+    for apart in ["fuzz/Cargo.toml", "guest/oracle/Cargo.toml"] {
+        run(&mut cargo(&["fmt", "--check", "--manifest-path", apart]))?;
+    }
     docs::check()?;
     licences::check()?;
     contract::check()?;

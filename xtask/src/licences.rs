@@ -13,7 +13,7 @@ use spdx::{Expression, LicenseReq, ParseMode};
 use crate::house::{cargo, house, run};
 
 /// Everything that is compiled here, each with a lock file of its own.
-const MANIFESTS: &[&str] = &["Cargo.toml", "fuzz/Cargo.toml"];
+const MANIFESTS: &[&str] = &["Cargo.toml", "fuzz/Cargo.toml", "guest/oracle/Cargo.toml"];
 
 /// npm packages whose `package.json` names no licence, and the one that their `LICENSE` and `README.md` do.
 const NPM_LICENCES: &[(&str, &str)] = &[("node_modules/@bytecodealliance/componentize-js", "Apache-2.0 WITH LLVM-exception")];

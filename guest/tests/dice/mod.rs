@@ -19,7 +19,7 @@ impl Dice {
     /// A number from 0 to below `sides`.
     pub(crate) fn below(&mut self, sides: usize) -> usize {
         let drawn = usize::from(self.tape.next().unwrap_or_default());
-        drawn * sides >> u16::BITS
+        (drawn * sides) >> u16::BITS
     }
 
     /// True once in so many times.
