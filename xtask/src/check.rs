@@ -113,3 +113,38 @@ fn size(component: &[u8]) -> Result<()> {
     ensure!(compressed <= MAX_BYTES_COMPRESSED, "the compressed component is larger than {MAX_BYTES_COMPRESSED} bytes");
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A component that imports something of this name, and nothing else.
+    fn importing(name: &str) -> Vec<u8> {
+        let length = u8::try_from(name.len()).unwrap_or(u8::MAX);
+        // The header; a section of imports with one in it; its name; that it is a resource.
+        let mut bytes = vec![0, b'a', b's', b'm', 0x0d, 0, 1, 0, 10, length + 5, 1, 0, length];
+        bytes.extend(name.as_bytes());
+        bytes.extend([3, 1]);
+        bytes
+    }
+
+    #[test]
+    fn only_what_hosts_lend_may_be_imported() {
+        for (name, is_allowed) in [
+            ("tollgate:hooks/workspace@0.2.0", true),
+            ("wasi:clocks/wall-clock@0.2.9", true),
+            ("wasi:filesystem/types@0.2.0", false),
+            ("wasi:sockets/tcp@0.2.0", false),
+            ("wasi:http/outgoing-handler@0.2.0", false),
+        ] {
+            let checked = imports(&importing(name));
+            assert_eq!(checked.is_ok(), is_allowed, "{name}: {checked:?}");
+        }
+    }
+
+    #[test]
+    fn a_component_beyond_the_budget_is_refused() {
+        assert!(size(&[0; 100]).is_ok());
+        assert!(size(&vec![0; MAX_BYTES + 1]).is_err());
+    }
+}
