@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use tollgate_guest::call::patch::{self, Dialect, unified};
 use tollgate_guest::call::path::{Location, places, written};
 use tollgate_guest::gate::Gate;
+use tollgate_guest::glob::Glob;
 use tollgate_guest::operations::perform;
 use tollgate_guest::ports::memory::Memory;
 use tollgate_guest::ports::{Question, Workspace};
@@ -210,4 +211,38 @@ fn too_many_files() {
     let files: String = (0..20_000).map(|number| format!("*** Delete File: {number}\n")).collect();
     let fault = patch::changes(&format!("*** Begin Patch\n{files}*** End Patch"), Dialect::Any).unwrap_err();
     assert!(fault.to_string().contains("more than 10000 files"), "{fault}");
+}
+
+const PATTERN_PIECES: &[&str] = &[
+    "a", "b", "/", "*", "**", "?", "**/", "/**", "/**/", "[ab]", "[!a]", "[a-c]", "{a,b}", "{a,", "b/*}", "}", ",", ".", "\\*",
+    "c",
+];
+
+/// Whether no name in it is empty. What has one is no path that the gate looks at, and no pattern that somebody means.
+fn has_names(text: &str) -> bool {
+    text.split('/').all(|name| !name.is_empty())
+}
+
+/// The meaning of patterns is globset's, wherever both read one.
+#[test]
+fn globs_mean_what_they_mean_to_globset() {
+    let (compared, matched) = (Cell::new(0), Cell::new(0));
+    check(4, 20_000, 24, |dice| {
+        let pattern = dice.join(PATTERN_PIECES, 7);
+        let theirs =
+            globset::GlobBuilder::new(&pattern).literal_separator(true).backslash_escape(true).empty_alternates(true).build();
+        let (Ok(ours), Ok(theirs), true) = (Glob::compile(&pattern), theirs, has_names(&pattern)) else { return };
+        let theirs = theirs.compile_matcher();
+        compared.set(compared.get() + 1);
+        for _ in 0..4 {
+            let path = dice.join(&["a", "b", "/", "c", ".", "*", "ab"], 6);
+            // A class that excludes characters matches `/` in globset; ours never leaves a folder that way.
+            if !has_names(&path) || (pattern.contains("[!") && path.contains('/')) {
+                continue;
+            }
+            assert_eq!(ours.matches(&path), theirs.is_match(&path), "{pattern:?} on {path:?}");
+            matched.set(matched.get() + usize::from(ours.matches(&path)));
+        }
+    });
+    assert!(compared.get() > 5_000 && matched.get() > 1_000, "{} patterns, {} matches", compared.get(), matched.get());
 }
