@@ -35,14 +35,19 @@ async function carryOutCase(program, file) {
     const root = path.join(folder, 'repo');
     fs.mkdirSync(root);
     for (const step of base) carryOut(root, step);
-    const lines = fs.readFileSync(path.join(top, 'hosts', program, file), 'utf8').trimEnd().split('\n');
+    const lines = fs
+      .readFileSync(path.join(top, 'hosts', program, file), 'utf8')
+      .trimEnd()
+      .split('\n');
     const answers = [];
     for (const [at, line] of lines.entries()) {
       const expected = JSON.parse(line);
       const found = await carryOutLine(program, expected, folder, root, answers);
       for (const name of Object.keys(found)) {
         if (JSON.stringify(found[name]) === JSON.stringify(expected[name])) continue;
-        faults.push(`${program}/${file}:${at + 1}\n  expected ${JSON.stringify(expected[name])}\n  came     ${JSON.stringify(found[name])}`);
+        faults.push(
+          `${program}/${file}:${at + 1}\n  expected ${JSON.stringify(expected[name])}\n  came     ${JSON.stringify(found[name])}`,
+        );
       }
     }
   } finally {
