@@ -1,4 +1,4 @@
-//! No intents file makes the gate panic, and none that cannot be read lets a write pass.
+//! No intents file makes the gate panic, and where one cannot be read, the ruling says so.
 
 #![no_main]
 
@@ -21,6 +21,7 @@ fuzz_target!(|text: &str| {
     ask(json!({"op": "context", "session": "s"}));
     let ruling = ask(json!({"op": "pre-tool", "session": "s", "call": "c", "tool": "write", "args": {"path": "src/a"}}));
     if parsed.is_err() {
-        assert_ne!(ruling["verdict"], "allow", "{ruling}");
+        // Nothing is governed by a file that never could be read; the ruling says why.
+        assert_eq!(ruling["code"], "intents_unreadable", "{ruling}");
     }
 });
