@@ -8,10 +8,8 @@ use tollgate_guest::ports::memory::Memory;
 /// What a fresh gate says about a call under an intent that owns `src/auth/**`.
 pub fn ask(tool: &str, args: Value) -> Value {
     let world = Memory::new();
-    world.write(
-        ".orchestration/active_intents.yaml",
-        "[{id: I, name: Login, status: IN_PROGRESS, owned_scope: ['src/auth/**']}]",
-    );
+    world
+        .write(".orchestration/active_intents.yaml", "[{id: I, name: Login, status: IN_PROGRESS, owned_scope: ['src/auth/**']}]");
     world.write("src/auth/a.ts", "a\n");
     world.write("src/billing/pay.ts", "b\n");
     world.symlink("../billing", "src/auth/out");

@@ -22,7 +22,8 @@ const modules = await writeGlue(component);
 fs.rmSync(at('dist'), { recursive: true, force: true });
 await bundle();
 await bundleExtension();
-for (const name of modules) for (const folder of [at('dist'), at('vscode', 'dist')]) fs.copyFileSync(at('generated', name), path.join(folder, name));
+for (const name of modules)
+  for (const folder of [at('dist'), at('vscode', 'dist')]) fs.copyFileSync(at('generated', name), path.join(folder, name));
 writeTypes();
 console.log(`dist/ holds tollgate ${version} (component ${digest})`);
 console.log(`vscode/dist/tollgate.vsix has ${Math.ceil(pack(version) / 1024)} KiB`);
@@ -140,7 +141,9 @@ async function bundleMcp() {
     // A request to a server that hangs must not keep the process.
     banner: { js: 'const setTimeout = (...words) => globalThis.setTimeout(...words).unref();' },
   });
-  const packages = new Set(Object.keys(metafile.inputs).flatMap((file) => file.match(/^(.*node_modules\/(?:@[^/]+\/)?[^/]+)\//)?.[1] ?? []));
+  const packages = new Set(
+    Object.keys(metafile.inputs).flatMap((file) => file.match(/^(.*node_modules\/(?:@[^/]+\/)?[^/]+)\//)?.[1] ?? []),
+  );
   const notices = [...packages].sort().map((folder) => {
     const licence = fs.readdirSync(at(folder)).find((name) => /^licen[cs]e/i.test(name));
     if (licence === undefined) throw new Error(`${folder} goes into the package, and has no licence`);
@@ -154,7 +157,8 @@ async function bundleMcp() {
 async function bundleExtension() {
   fs.rmSync(at('vscode', 'dist'), { recursive: true, force: true });
   await esbuild.build({ ...commonJs('vscode/src/extension.mts', 'vscode/dist/extension.cjs'), minifySyntax: true });
-  for (const name of ['gate-worker.cjs', 'mcp.js', 'mcp.LICENSES.txt']) fs.copyFileSync(at('dist', name), at('vscode', 'dist', name));
+  for (const name of ['gate-worker.cjs', 'mcp.js', 'mcp.LICENSES.txt'])
+    fs.copyFileSync(at('dist', name), at('vscode', 'dist', name));
   // The extension's own manifest says nothing of modules, and without a word one of these would be taken for CommonJS.
   fs.writeFileSync(at('vscode', 'dist', 'package.json'), '{ "type": "module" }\n');
 }

@@ -1,4 +1,6 @@
-//! Every fixture, natively, on a world in memory.
+//! Every fixture and every row as a test of its own, natively, on a world in memory.
+//!
+//! `cargo test -p tollgate-guest --test fixtures -- rows/shell` runs the rows of one file.
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
@@ -8,7 +10,8 @@ mod fixture;
 use std::fs;
 use std::rc::Rc;
 
-use fixture::{Fixture, Line, Row, Step, compare, kept, names, top};
+use fixture::{Fixture, Line, Row, Step, compare, kept, names, rows, top};
+use libtest_mimic::{Arguments, Failed, Trial};
 use serde_json::json;
 use tollgate_guest::gate::Gate;
 use tollgate_guest::operations::perform;
@@ -16,36 +19,31 @@ use tollgate_guest::ports::memory::{HOME, Memory, PROJECT};
 
 const LEDGER: &str = ".orchestration/agent_trace.jsonl";
 
-#[test]
-fn fixtures() {
-    let bless = std::env::var_os("TOLLGATE_BLESS").is_some();
-    let mut faults = Vec::new();
-    for name in names() {
-        let fixture = Fixture::read(&name, PROJECT);
-        let (answers, ledger) = run(&fixture);
-        if bless {
-            fs::write(top().join(&name).join("answers.jsonl"), &answers).unwrap();
-            if !ledger.is_empty() {
-                fs::write(top().join(&name).join("ledger.jsonl"), &ledger).unwrap();
-            }
-            continue;
-        }
-        faults.extend(compare(&name, "answers.jsonl", &fixture.answers, &answers));
-        faults.extend(compare(&name, "ledger.jsonl", &fixture.ledger, &ledger));
-    }
-    assert!(faults.is_empty(), "{}", faults.join("\n"));
+fn main() {
+    let fixtures = names().into_iter().map(|name| Trial::test(format!("fixtures/{name}"), move || check_fixture(&name)));
+    let rows = rows().into_iter().map(|(name, row)| Trial::test(format!("rows/{name}"), move || check_row(&row)));
+    libtest_mimic::run(&Arguments::from_args(), fixtures.chain(rows).collect()).exit();
 }
 
-#[test]
-fn rows() {
-    let fault = |(name, row): &(String, Row)| {
-        let world = Memory::new();
-        row.setup(PROJECT).iter().for_each(|step| carry_out(&world, step));
-        let mut gate = Gate::new(world.ports());
-        row.fault(PROJECT, |line| perform(&mut gate, line)).map(|fault| format!("{name}: {fault}"))
-    };
-    let faults: Vec<_> = fixture::rows().iter().filter_map(fault).collect();
-    assert!(faults.is_empty(), "{} rows fail\n{}", faults.len(), faults.join("\n"));
+fn check_fixture(name: &str) -> Result<(), Failed> {
+    let fixture = Fixture::read(name, PROJECT);
+    let (answers, ledger) = run(&fixture);
+    if std::env::var_os("TOLLGATE_BLESS").is_some() {
+        fs::write(top().join(name).join("answers.jsonl"), &answers)?;
+        if !ledger.is_empty() {
+            fs::write(top().join(name).join("ledger.jsonl"), &ledger)?;
+        }
+        return Ok(());
+    }
+    compare("answers.jsonl", &fixture.answers, &answers)?;
+    Ok(compare("ledger.jsonl", &fixture.ledger, &ledger)?)
+}
+
+fn check_row(row: &Row) -> Result<(), Failed> {
+    let world = Memory::new();
+    row.setup(PROJECT).iter().for_each(|step| carry_out(&world, step));
+    let mut gate = Gate::new(world.ports());
+    Ok(row.check(PROJECT, |line| perform(&mut gate, line))?)
 }
 
 fn run(fixture: &Fixture) -> (String, String) {

@@ -2,8 +2,11 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
 
+mod dice;
+
 use std::rc::Rc;
 
+use dice::check;
 use serde_json::{Value, json};
 use tollgate_guest::gate::Gate;
 use tollgate_guest::ledger::chain::End;
@@ -47,11 +50,19 @@ impl House {
     }
 
     fn verify(&mut self) -> Value {
-        let mut answer = self.ask(json!({"op": "verify"}));
-        while answer["done"] == false {
-            answer = self.ask(json!({"op": "verify", "more": true}));
+        let answer = self.ask(json!({"op": "verify"}));
+        self.finish("verify", answer)
+    }
+
+    /// Asks for more until the work on the whole ledger is done.
+    fn finish(&mut self, op: &str, mut answer: Value) -> Value {
+        for _ in 0..1_000 {
+            if answer["done"] != false {
+                return answer;
+            }
+            answer = self.ask(json!({"op": op, "more": true}));
         }
-        answer
+        panic!("`{op}` is never done: {answer}");
     }
 
     fn lines(&self) -> Vec<String> {
@@ -118,10 +129,8 @@ fn a_head_kept_elsewhere_tells_that_the_end_was_cut_off() {
     house.world.delete(&format!("{STATE}/ledger.json"));
     assert_eq!(house.verify()["ok"], true);
     house.ask(json!({"op": "verify", "expect": head}));
-    let mut report = house.ask(json!({"op": "verify", "more": true}));
-    while report["done"] == false {
-        report = house.ask(json!({"op": "verify", "more": true}));
-    }
+    let report = house.ask(json!({"op": "verify", "more": true}));
+    let report = house.finish("verify", report);
     assert_eq!(report["ok"], false);
     assert!(report["faults"][0]["what"].as_str().unwrap().contains("cut off"), "{report}");
 }
@@ -159,29 +168,22 @@ fn what_is_survived() {
 /// line afterwards, unless it is among the last, is noticed.
 #[test]
 fn any_order_of_writers_verifies_and_any_change_is_noticed() {
-    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
-    let mut random = move |below: usize| {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        usize::try_from(state % below as u64).unwrap()
-    };
-    for round in 0..200 {
+    check(1, 200, 200, |dice| {
         let mut text = String::new();
-        let mut looks: Vec<Option<End>> = (0..2 + random(7)).map(|_| None).collect();
+        let mut looks: Vec<Option<End>> = (0..2 + dice.below(7)).map(|_| None).collect();
         for number in 0..60 {
-            let writer = random(looks.len());
+            let writer = dice.below(looks.len());
             match looks[writer].take() {
                 None => looks[writer] = Some(End::of(&Tail { offset: 0, bytes: text.clone().into_bytes() })),
                 Some(end) => {
-                    let line = json!({"id": format!("{round}-{number}"), "saw": end.heads}).to_string();
+                    let line = json!({"id": number.to_string(), "saw": end.heads}).to_string();
                     // Whoever comes to stand behind a torn line notices, and enters its line once more.
                     let glued = !text.is_empty() && !text.ends_with('\n');
                     text.push_str(&format!("{line}\n"));
                     if glued {
                         text.push_str(&format!("{line}\n"));
-                    } else if random(12) == 0 {
-                        text.truncate(text.len() - 1 - random(line.len()));
+                    } else if dice.once_in(12) {
+                        text.truncate(text.len() - 1 - dice.below(line.len()));
                     }
                 }
             }
@@ -189,22 +191,21 @@ fn any_order_of_writers_verifies_and_any_change_is_noticed() {
         let mut house = House::new();
         house.world.write(LEDGER, &text);
         let report = house.verify();
-        assert_eq!(report["ok"], true, "round {round}: {report}\n{text}");
+        assert_eq!(report["ok"], true, "{report}\n{text}");
         let mut lines: Vec<String> = text.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect();
-        let mut at = random(lines.len().saturating_sub(12).max(1));
         // A line that was entered twice, because it first came to stand behind a torn one, can be done without once.
-        while lines.iter().filter(|line| line.ends_with(&*lines[at])).count() > 1 {
-            at = random(lines.len().saturating_sub(12).max(1));
-        }
-        match random(3) {
+        let is_single = |at: &usize| lines.iter().filter(|line| line.ends_with(&*lines[*at])).count() == 1;
+        let single: Vec<usize> = (0..lines.len().saturating_sub(12).max(1)).filter(is_single).collect();
+        let at = single[dice.below(single.len())];
+        match dice.below(3) {
             0 => lines[at].insert(1, ' '),
             1 => drop(lines.remove(at)),
             _ => lines.insert(at, json!({"id": "forged", "saw": []}).to_string()),
         }
         house.put(&lines);
         let report = house.verify();
-        assert_eq!(report["ok"], false, "round {round}, line {at}: {report}\n{}", lines.join("\n"));
-    }
+        assert_eq!(report["ok"], false, "line {at}: {report}\n{}", lines.join("\n"));
+    });
 }
 
 /// A writer that was stopped half-way and one that did not see it: the second line is glued to the first one's rest.
@@ -244,6 +245,7 @@ fn pages_and_filters() {
         if before.is_null() {
             break;
         }
+        assert!(seen <= 31, "the pages never end");
     }
     assert_eq!(seen, 31);
     let at = all["entries"][10]["timestamp"].as_str().unwrap().to_owned();
@@ -290,10 +292,8 @@ fn the_map_is_kept_and_can_be_rebuilt() {
     let kept = house.world.content(".orchestration/intent_map.md").unwrap();
     assert!(String::from_utf8_lossy(&kept).contains("## I\n\n- `src/0`\n- `src/1`"));
     house.world.write(".orchestration/intent_map.md", "somebody's scribble");
-    let mut answer = house.ask(json!({"op": "map"}));
-    while answer["done"] == false {
-        answer = house.ask(json!({"op": "map", "more": true}));
-    }
+    let answer = house.ask(json!({"op": "map"}));
+    let answer = house.finish("map", answer);
     assert_eq!((&answer["intents"], &answer["files"]), (&json!(1), &json!(5)), "{answer}");
     assert_eq!(house.world.content(".orchestration/intent_map.md").unwrap(), kept);
 }

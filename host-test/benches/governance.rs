@@ -10,12 +10,13 @@ mod race;
 use std::fs;
 use std::io::Write as _;
 use std::path::Path;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use tollgate::native::NativeGate;
 use tollgate::{Limits, Runtime, Tollgate};
 
-use race::{race, row};
+use race::{limit, race, row};
 
 fn main() {
     println!("{:<52} {:>12} {:>12} {:>7}", "", "native", "wasmtime", "ratio");
@@ -54,16 +55,24 @@ impl House {
         Tollgate::builder().workspace(self.root()).home(self.root()).runtime(self.runtime.clone()).open().unwrap()
     }
 
-    /// The same line through both, over and over.
-    fn row(&self, what: &str, line: &Value) {
+    /// The same line through both, over and over. What it takes in wasmtime.
+    fn row(&self, what: &str, line: &Value) -> Duration {
         let (native, mut component) = (self.native(), self.component());
         let line = line.to_string().into_bytes();
         let mut ours = || drop(std::hint::black_box(native.perform(&line)));
         let mut theirs = || drop(std::hint::black_box(component.perform(&line).unwrap()));
         let (native, wasmtime) = race(200, &mut ours, &mut theirs);
         row(what, native, wasmtime);
+        wasmtime
     }
 }
+
+/// SC-004, a hash of 1 MB.
+const HASH: Duration = Duration::from_millis(50);
+/// SC-008, a scope check; SC-010 allows a whole refusal fifty times as much.
+const SCOPE: Duration = Duration::from_millis(10);
+/// SC-006 and SC-007, context after a selection and after a change of it: the shorter of the two.
+const CONTEXT_WITHIN: Duration = Duration::from_millis(100);
 
 const CONTEXT: &str = r#"{"op":"context","session":"s"}"#;
 
@@ -90,7 +99,8 @@ fn scopes() {
         let house = House::new(&format!("- id: INT-0\n  name: Scope\n  status: IN_PROGRESS\n  owned_scope:\n{patterns}"));
         select(&house);
         let call = json!({"op": "pre-tool", "session": "s", "call": "c", "tool": "write", "args": {"path": "elsewhere/x"}});
-        house.row(&format!("scope of {count} patterns, none matches"), &call);
+        let what = format!("scope of {count} patterns, none matches");
+        limit(&what, house.row(&what, &call), SCOPE);
     }
 }
 
@@ -99,7 +109,8 @@ fn hashes() {
     select(&house);
     fs::write(house.root().join("src/large"), vec![b'x'; 1 << 20]).unwrap();
     let call = json!({"op": "pre-tool", "session": "s", "call": "c", "tool": "write", "args": {"path": "src/large"}});
-    house.row("check of a write to a file of 1 MiB", &call);
+    let what = "check of a write to a file of 1 MiB";
+    limit(what, house.row(what, &call), HASH);
 }
 
 fn appends() {
@@ -147,5 +158,6 @@ fn recent_entries() {
         let mut second = || drop(std::hint::black_box(other.perform(line.as_bytes()).unwrap()));
         let (small, large) = race(100, &mut first, &mut second);
         row(what, small, large);
+        limit(what, small.max(large), CONTEXT_WITHIN);
     }
 }

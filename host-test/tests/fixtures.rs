@@ -1,49 +1,56 @@
-//! Every fixture, through the component in wasmtime, on real files.
+//! Every fixture and every row as a test of its own, through the component in wasmtime, on real files.
+//!
+//! `cargo test -p tollgate --test fixtures -- rows/shell` runs the rows of one file.
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
-#![cfg(unix)]
 
 #[path = "../../fixtures/fixture.rs"]
 mod fixture;
 
 use std::fs;
+#[cfg(unix)]
 use std::os::unix::fs::symlink;
+#[cfg(windows)]
+use std::os::windows::fs::symlink_file as symlink;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use fixture::{Fixture, Line, Row, Step, compare, kept, names};
+use fixture::{Fixture, Line, Row, Step, compare, kept, names, rows};
+use libtest_mimic::{Arguments, Failed, Trial};
 use serde_json::json;
 use tollgate::{Limits, Runtime, Tollgate};
 
-#[test]
-fn fixtures() {
+fn main() {
     let runtime = Runtime::new(Limits::default()).unwrap();
-    let faults: Vec<_> = names().iter().flat_map(|name| run(name, &runtime)).collect();
-    assert!(faults.is_empty(), "{}", faults.join("\n"));
+    let mut trials = Vec::new();
+    for name in names() {
+        let runtime = runtime.clone();
+        trials.push(Trial::test(format!("fixtures/{name}"), move || check_fixture(&name, &runtime)));
+    }
+    for (name, row) in rows() {
+        let runtime = runtime.clone();
+        trials.push(Trial::test(format!("rows/{name}"), move || check_row(&row, &runtime)));
+    }
+    // The cases are written for a system with symbolic links and `/`.
+    let trials = trials.into_iter().map(|trial| trial.with_ignored_flag(!cfg!(unix))).collect();
+    libtest_mimic::run(&Arguments::from_args(), trials).exit();
 }
 
-#[test]
-fn rows() {
-    let runtime = Runtime::new(Limits::default()).unwrap();
-    let fault = |(name, row): &(String, Row)| {
-        let place = tempfile::tempdir().unwrap();
-        let root = place.path().canonicalize().unwrap().join("repo");
-        let home = root.with_file_name("home");
-        fs::create_dir(&root).unwrap();
-        fs::create_dir(&home).unwrap();
-        let shown = root.to_str().unwrap();
-        row.setup(shown).iter().for_each(|step| carry_out(&root, step));
-        let mut gate = Tollgate::builder().workspace(&root).home(&home).runtime(runtime.clone()).open().unwrap();
-        let perform = |line: &[u8]| String::from_utf8(gate.perform(line).unwrap()).unwrap();
-        row.fault(shown, perform).map(|fault| format!("{name}: {fault}"))
-    };
-    let faults: Vec<_> = fixture::rows().iter().filter_map(fault).collect();
-    assert!(faults.is_empty(), "{} rows fail\n{}", faults.len(), faults.join("\n"));
+fn check_row(row: &Row, runtime: &Runtime) -> Result<(), Failed> {
+    let place = tempfile::tempdir()?;
+    let root = place.path().canonicalize()?.join("repo");
+    let home = root.with_file_name("home");
+    fs::create_dir(&root)?;
+    fs::create_dir(&home)?;
+    let shown = root.to_str().unwrap();
+    row.setup(shown).iter().for_each(|step| carry_out(&root, step));
+    let mut gate = Tollgate::builder().workspace(&root).home(&home).runtime(runtime.clone()).open().unwrap();
+    Ok(row.check(shown, |line| String::from_utf8(gate.perform(line).unwrap()).unwrap())?)
 }
 
-fn run(name: &str, runtime: &Runtime) -> Vec<String> {
-    let place = tempfile::tempdir().unwrap();
+fn check_fixture(name: &str, runtime: &Runtime) -> Result<(), Failed> {
+    let place = tempfile::tempdir()?;
     let place = place.path().canonicalize().unwrap();
     let (root, home) = (place.join("repo"), place.join("home"));
     fs::create_dir(&root).unwrap();
@@ -77,11 +84,8 @@ fn run(name: &str, runtime: &Runtime) -> Vec<String> {
         }
     }
     let ledger = fs::read_to_string(root.join(".orchestration/agent_trace.jsonl")).unwrap_or_default();
-    let compared = [
-        compare(name, "answers.jsonl", &fixture.answers, &kept(&answers, shown)),
-        compare(name, "ledger.jsonl", &fixture.ledger, &kept(&ledger, shown)),
-    ];
-    compared.into_iter().flatten().collect()
+    compare("answers.jsonl", &fixture.answers, &kept(&answers, shown))?;
+    Ok(compare("ledger.jsonl", &fixture.ledger, &kept(&ledger, shown))?)
 }
 
 fn carry_out(root: &Path, step: &Step) {

@@ -1,7 +1,6 @@
 //! MCP servers as sources, real and broken, by the rows that the npm package is tried with too.
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, missing_docs)]
-#![cfg(unix)]
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,6 +8,7 @@ use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use serde_json::{Value, json};
 use tollgate::{Answer, Lookup, Lookups, McpTool, Plan, Program, Request, Tollgate, ToolCall};
 
@@ -65,51 +65,68 @@ fn is_gone(pid: &str) -> bool {
     }
 }
 
-#[test]
-fn every_server_is_asked_and_none_holds_anybody_up() {
-    let mut tried = 0;
-    for row in rows() {
-        if row.to_string().contains("{everything}") {
-            println!("skipped, because `cargo xtask test` has not installed the server: {}", row["name"]);
-            continue;
-        }
-        let folder = tempfile::tempdir().unwrap();
-        let lookups = Lookups::new(folder.path());
-        let expected = row["expect"].as_str().unwrap();
-        let until = row["until"].as_str().map(|name| folder.path().join(name));
-        let begin = Instant::now();
-        // The connection goes on being made, so that a later lookup is answered.
-        let answer = loop {
-            let answer = asked(&lookups, &row);
-            let there = until.as_ref().is_none_or(|file| file.exists());
-            if (answer != Answer::Late || expected == "late") && there || begin.elapsed() > PATIENCE {
-                break answer;
-            }
-        };
-        let (kind, text) = match answer {
-            Answer::Text(text) => ("text", text),
-            Answer::Failed(why) => ("failed", why),
-            Answer::Unknown => ("unknown", String::new()),
-            Answer::Unavailable => ("unavailable", String::new()),
-            Answer::Late => ("late", String::new()),
-        };
-        assert_eq!(kind, expected, "{}: {text}", row["name"]);
-        assert!(text.contains(row["says"].as_str().unwrap_or_default()), "{}: {text}", row["name"]);
-        assert!(!text.contains("CARGO_MANIFEST_DIR"), "{}: {text}", row["name"]);
-        let begin = Instant::now();
-        drop(lookups);
-        assert!(begin.elapsed() < Duration::from_secs(4), "{}: ending took {:?}", row["name"], begin.elapsed());
-        for file in ["pid", "child", "called"] {
-            let Ok(pid) = fs::read_to_string(folder.path().join(file)) else { continue };
-            assert!(is_gone(&pid), "{}: {file} {pid} is still there", row["name"]);
-        }
-        tried += 1;
+fn main() {
+    let rows = rows();
+    assert!(rows.len() >= 10, "only {} rows", rows.len());
+    let mut trials: Vec<Trial> = rows
+        .into_iter()
+        .map(|row| Trial::ignorable_test(format!("servers/{}", row["name"].as_str().unwrap()), move || ask_server(&row)))
+        .collect();
+    let named: [(&str, fn()); 3] = [
+        ("a_server_is_kept_until_it_ends", a_server_is_kept_until_it_ends),
+        ("a_trusted_server_says_what_its_tools_do", a_trusted_server_says_what_its_tools_do),
+        ("a_home_folder_in_the_workspace_is_nobodys_word", a_home_folder_in_the_workspace_is_nobodys_word),
+    ];
+    for (name, test) in named {
+        trials.push(Trial::test(name, move || {
+            test();
+            Ok(())
+        }));
     }
-    assert!(tried >= 10, "{tried}");
+    // The servers are small scripts that are started and looked for as on Unix.
+    let trials = trials.into_iter().map(|trial| trial.with_ignored_flag(!cfg!(unix))).collect();
+    libtest_mimic::run(&Arguments::from_args(), trials).exit();
+}
+
+/// The server is asked, and holds nobody up.
+fn ask_server(row: &Value) -> Result<Completion, Failed> {
+    if row.to_string().contains("{everything}") {
+        return Ok(Completion::ignored_with("`cargo xtask test` has not installed the server"));
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let lookups = Lookups::new(folder.path());
+    let expected = row["expect"].as_str().unwrap();
+    let until = row["until"].as_str().map(|name| folder.path().join(name));
+    let begin = Instant::now();
+    // The connection goes on being made, so that a later lookup is answered.
+    let answer = loop {
+        let answer = asked(&lookups, row);
+        let there = until.as_ref().is_none_or(|file| file.exists());
+        if (answer != Answer::Late || expected == "late") && there || begin.elapsed() > PATIENCE {
+            break answer;
+        }
+    };
+    let (kind, text) = match answer {
+        Answer::Text(text) => ("text", text),
+        Answer::Failed(why) => ("failed", why),
+        Answer::Unknown => ("unknown", String::new()),
+        Answer::Unavailable => ("unavailable", String::new()),
+        Answer::Late => ("late", String::new()),
+    };
+    assert_eq!(kind, expected, "{}: {text}", row["name"]);
+    assert!(text.contains(row["says"].as_str().unwrap_or_default()), "{}: {text}", row["name"]);
+    assert!(!text.contains("CARGO_MANIFEST_DIR"), "{}: {text}", row["name"]);
+    let begin = Instant::now();
+    drop(lookups);
+    assert!(begin.elapsed() < Duration::from_secs(4), "{}: ending took {:?}", row["name"], begin.elapsed());
+    for file in ["pid", "child", "called"] {
+        let Ok(pid) = fs::read_to_string(folder.path().join(file)) else { continue };
+        assert!(is_gone(&pid), "{}: {file} {pid} is still there", row["name"]);
+    }
+    Ok(Completion::Completed)
 }
 
 /// One connection serves many lookups, at once and one after the other, and a server that ended is started anew.
-#[test]
 fn a_server_is_kept_until_it_ends() {
     let row = rows().into_iter().find(|row| row["name"] == "it dies in the call").unwrap();
     let folder = tempfile::tempdir().unwrap();
@@ -145,7 +162,6 @@ fn a_server_is_kept_until_it_ends() {
 }
 
 /// What a server says of its tools counts where a person trusts the server, and only what it says now.
-#[test]
 fn a_trusted_server_says_what_its_tools_do() {
     let row = rows().into_iter().find(|row| row["name"] == "it knows nothing").unwrap();
     let tools = r#"[{"name":"frobnicate","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}},{"name":"wipe","inputSchema":{"type":"object"},"annotations":{"destructiveHint":true}}]"#;
@@ -189,7 +205,6 @@ fn a_trusted_server_says_what_its_tools_do() {
 }
 
 /// A home folder that stands in the workspace may have been shipped with it.
-#[test]
 fn a_home_folder_in_the_workspace_is_nobodys_word() {
     let folder = tempfile::tempdir().unwrap();
     let (root, beside) = (folder.path().join("repo"), folder.path().join("home"));

@@ -1,4 +1,4 @@
-//! `docs/requirements.md` names a test for every requirement, and every test that it names exists.
+//! `docs/requirements.md` names a test for every requirement, and every test that it names exists and can fail.
 
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 
@@ -9,15 +9,57 @@ fn house() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
 }
 
-/// A name in backticks is a fixture's folder, or a file and a function in it.
+/// A name in backticks is one of:
+///
+/// | name | what |
+/// | --- | --- |
+/// | `fixtures/NAME` | a fixture's folder |
+/// | `rows/FILE`, `rows/FILE/ID` | the rows of a file, or one of them |
+/// | `FILE.rs::NAME` | a function with `#[test]`, or a trial of that name in a file that names its own tests |
+/// | `host-test/benches/FILE.rs::NAME` | a benchmark that fails beyond a limit |
+/// | `FILE.js::TITLE` | a test of that title |
 fn exists(name: &str) -> Result<(), String> {
-    match name.split_once("::") {
-        None => house().join(name).join("calls.jsonl").exists().then_some(()).ok_or(format!("there is no fixture `{name}`")),
-        Some((file, function)) => {
-            let text = fs::read_to_string(house().join(file)).map_err(|fault| format!("`{file}`: {fault}"))?;
-            text.contains(&format!("fn {function}(")).then_some(()).ok_or(format!("`{file}` has no function `{function}`"))
+    let read = |file: &str| fs::read_to_string(house().join(file)).map_err(|fault| format!("`{file}`: {fault}"));
+    let (is_there, what) = match name.split_once("::") {
+        None if name.starts_with("rows/") => (has_row(name)?, "row"),
+        None => (house().join(name).join("calls.jsonl").exists(), "fixture"),
+        Some((file, title)) if !file.ends_with(".rs") => {
+            let text = read(file)?;
+            (text.contains(&format!("\ntest('{title}'")), "test")
         }
-    }
+        Some((file, function)) if file.starts_with("host-test/benches/") => {
+            (has_limit(&read(file)?, function), "benchmark with a limit")
+        }
+        Some((file, function)) => {
+            let text = read(file)?;
+            let is_trial = text.contains("libtest_mimic::run(") && text.contains(&format!("\"{function}\""));
+            (is_trial || is_test(&text, function), "test")
+        }
+    };
+    is_there.then_some(()).ok_or(format!("there is no {what} `{name}`"))
+}
+
+/// Whether a row, or the file of rows, is there.
+fn has_row(name: &str) -> Result<bool, String> {
+    let mut parts = name.splitn(3, '/').skip(1);
+    let file = house().join("fixtures/rows").join(parts.next().unwrap_or_default()).with_extension("jsonl");
+    let text = fs::read_to_string(&file).map_err(|fault| format!("`{}`: {fault}", file.display()))?;
+    let id = parts.next().map(|id| format!("{{\"id\": \"{id}\","));
+    Ok(text.lines().any(|line| id.as_ref().is_none_or(|id| line.starts_with(id))))
+}
+
+/// Whether a function is marked as a test: the attribute stands above it, with nothing but other attributes and comments between.
+fn is_test(text: &str, function: &str) -> bool {
+    let lines: Vec<&str> = text.lines().map(str::trim).collect();
+    let Some(at) = lines.iter().position(|line| line.starts_with(&format!("fn {function}("))) else { return false };
+    let above = lines.iter().take(at).rev().take_while(|line| line.starts_with("#[") || line.starts_with("//"));
+    above.into_iter().any(|line| *line == "#[test]")
+}
+
+/// Whether a benchmark's function holds something to a limit.
+fn has_limit(text: &str, function: &str) -> bool {
+    let Some((_, body)) = text.split_once(&format!("\nfn {function}(")) else { return false };
+    body.split("\n}\n").next().is_some_and(|body| body.contains("limit"))
 }
 
 #[test]
@@ -48,8 +90,26 @@ fn every_requirement_has_a_test() {
 }
 
 #[test]
-fn a_name_that_does_not_exist_is_noticed() {
-    assert!(exists("fixtures/no-such-case").is_err());
-    assert!(exists("host-test/tests/requirements.rs::no_such_test").is_err());
-    assert!(exists("host-test/tests/requirements.rs::a_name_that_does_not_exist_is_noticed").is_ok());
+fn a_name_that_is_no_test_is_noticed() {
+    for (name, is_there) in [
+        ("fixtures/ledger", true),
+        ("fixtures/no-such-case", false),
+        ("rows/shell", true),
+        ("rows/shell/none-write", true),
+        ("rows/shell/no-such-row", false),
+        ("rows/no-such-file", false),
+        ("host-test/tests/requirements.rs::a_name_that_is_no_test_is_noticed", true),
+        ("host-test/tests/requirements.rs::no_such_test", false),
+        // A function that helps is not a test.
+        ("host-test/tests/requirements.rs::house", false),
+        ("host-test/tests/many_writers.rs::a_full_disk", true),
+        ("host-test/tests/many_writers.rs::no_such_trial", false),
+        ("host-test/benches/governance.rs::scopes", true),
+        ("host-test/benches/governance.rs::appends", false),
+        ("npm-wrapper/e2e/claude/claude.test.js::a session in Claude Code, and its continuation", true),
+        ("npm-wrapper/e2e/claude/claude.test.js::no such session", false),
+    ] {
+        let found = exists(name);
+        assert_eq!(found.is_ok(), is_there, "{name}: {found:?}");
+    }
 }

@@ -60,17 +60,42 @@ function race(rounds, one, other) {
 }
 
 function row(what, [plain, gated]) {
-  console.log(`${what.padEnd(46)} ${plain.toFixed(3).padStart(9)} ms ${gated.toFixed(3).padStart(9)} ms ${(gated / plain).toFixed(2).padStart(7)}x`);
+  console.log(
+    `${what.padEnd(46)} ${plain.toFixed(3).padStart(9)} ms ${gated.toFixed(3).padStart(9)} ms ${(gated / plain).toFixed(2).padStart(7)}x`,
+  );
 }
 
 console.log(`${''.padEnd(46)} ${'plain JS'.padStart(12)} ${'the gate'.padStart(12)} ${'ratio'.padStart(8)}`);
 const words = 'text without a concept in it, and then some more of it. '.repeat(8);
-const nested = { parts: Array.from({ length: 2_200 }, (_, i) => ({ text: `${words}${i % 100 === 0 ? `[[nobody-${i % 700}]]` : ''}` })) };
+const nested = {
+  parts: Array.from({ length: 2_200 }, (_, i) => ({ text: `${words}${i % 100 === 0 ? `[[nobody-${i % 700}]]` : ''}` })),
+};
 const size = (JSON.stringify(nested).length / 1e6).toFixed(2);
 const call = (args, tool = 'task') => ({ session: 's', call: 'c', tool, args });
-row(`concepts in ${size} MB of nested arguments`, race(30, () => plainConcepts(nested), () => gate.planLookups(call(nested))));
+row(
+  `concepts in ${size} MB of nested arguments`,
+  race(
+    30,
+    () => plainConcepts(nested),
+    () => gate.planLookups(call(nested)),
+  ),
+);
 const asked = (i) => ({ prompt: `Look at [[note-${(i * 7919) % NOTES}]].` });
-row(`one of ${NOTES} notes`, race(200, (i) => plainAugment(asked(i)), (i) => gate.augment(call(asked(i)))));
-row('a call without a concept', race(200, () => plainAugment({ prompt: 'nothing' }), () => gate.augment(call({ prompt: 'nothing' }))));
+row(
+  `one of ${NOTES} notes`,
+  race(
+    200,
+    (i) => plainAugment(asked(i)),
+    (i) => gate.augment(call(asked(i))),
+  ),
+);
+row(
+  'a call without a concept',
+  race(
+    200,
+    () => plainAugment({ prompt: 'nothing' }),
+    () => gate.augment(call({ prompt: 'nothing' })),
+  ),
+);
 
 fs.rmSync(workspace, { recursive: true });

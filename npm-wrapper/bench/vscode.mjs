@@ -27,7 +27,12 @@ function makeWorkspace() {
   fs.writeFileSync(path.join(workspace, '.orchestration/active_intents.yaml'), intents);
   const gate = createTollgate({ workspace, home: folder });
   gate.selectIntent('s1', 'INT-001');
-  const call = (at) => ({ session: 's1', call: `c${at}`, tool: 'write_to_file', args: { path: `src/part${at % 200}/file${at}.ts`, content: 'x' } });
+  const call = (at) => ({
+    session: 's1',
+    call: `c${at}`,
+    tool: 'write_to_file',
+    args: { path: `src/part${at % 200}/file${at}.ts`, content: 'x' },
+  });
   for (let at = 0; at < 200; at += 1) {
     gate.preTool(call(at));
     fs.writeFileSync(path.join(workspace, call(at).args.path), 'x');
@@ -49,24 +54,35 @@ async function measured(what, work) {
   const took = performance.now() - begun;
   await setTimeout(5);
   delays.disable();
-  console.log(`${what.padEnd(44)} ${took.toFixed(1).padStart(9)} ms   host held up ${(delays.max / 1e6).toFixed(1).padStart(6)} ms`);
+  console.log(
+    `${what.padEnd(44)} ${took.toFixed(1).padStart(9)} ms   host held up ${(delays.max / 1e6).toFixed(1).padStart(6)} ms`,
+  );
 }
 
 try {
   const bytes = makeWorkspace();
   console.log(`${FILES} files, ${ENTRIES} entries (${(bytes / 2 ** 20).toFixed(0)} MiB)\n`);
   const outfile = path.join(folder, 'thread.mjs');
-  await esbuild.build({ entryPoints: [path.join(wrapper, 'src/vscode/thread.ts')], bundle: true, platform: 'node', format: 'esm', outfile });
+  await esbuild.build({
+    entryPoints: [path.join(wrapper, 'src/vscode/thread.ts')],
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    outfile,
+  });
   const { GateThread } = await import(pathToFileURL(outfile).href);
   const thread = new GateThread(pathToFileURL(path.join(wrapper, 'dist/gate-worker.cjs')), () => {});
   const write = { session: 's1', call: 'w', tool: 'write_to_file', args: { path: 'src/part1/file1.ts', content: 'y' } };
   const program = { session: 's1', call: 'p', tool: 'bash', args: { command: 'npm test' } };
   const perform = (line) => thread.call('f', 'perform', line);
   for (const [what, work] of [
-    ['start the thread, load, list the intents', () => {
-      thread.open({ folder: 'f', workspace, home: folder, hooks: true, prompts: false, triggers: [] });
-      return perform({ op: 'list-intents' });
-    }],
+    [
+      'start the thread, load, list the intents',
+      () => {
+        thread.open({ folder: 'f', workspace, home: folder, hooks: true, prompts: false, triggers: [] });
+        return perform({ op: 'list-intents' });
+      },
+    ],
     ['list the intents', () => perform({ op: 'list-intents' })],
     ['rule on a write', () => thread.call('f', 'preTool', write)],
     ['rule on a program, first look at all files', () => thread.call('f', 'preTool', program)],
@@ -75,11 +91,15 @@ try {
     ['500 entries of the ledger', () => perform({ op: 'trace', limit: 500 })],
     ['the ledger for an intent without entries', () => perform({ op: 'trace', intent: 'INT-9', limit: 20 })],
     ['verify the ledger', () => perform({ op: 'verify' })],
-    ['1,000 notifications', async () => {
-      for (let at = 0; at < 1000; at += 1) void thread.call('f', 'notify', 'onDidSaveTextDocument', { file: `src/${at}.ts` });
-      await thread.call('f', 'currentIntent', 's1');
-    }],
-  ]) await measured(what, work);
+    [
+      '1,000 notifications',
+      async () => {
+        for (let at = 0; at < 1000; at += 1) void thread.call('f', 'notify', 'onDidSaveTextDocument', { file: `src/${at}.ts` });
+        await thread.call('f', 'currentIntent', 's1');
+      },
+    ],
+  ])
+    await measured(what, work);
   await thread.end();
 
   console.log('\nthe same on the thread that asks, without a thread of its own:');

@@ -32,5 +32,8 @@ export function resultsIn({ messages }) {
 
 /** The system prompt of a request. */
 export function systemOf({ messages }) {
-  return messages.filter(({ role }) => role === 'system').map(({ content }) => content).join('\n');
+  return messages
+    .filter(({ role }) => role === 'system')
+    .map(({ content }) => content)
+    .join('\n');
 }

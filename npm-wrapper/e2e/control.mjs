@@ -13,7 +13,8 @@ const PREPARED = {
     status: IN_PROGRESS
     owned_scope: ["src/billing/**"]
 `,
-  '.tollgate/hooks.json': '{"hooks": [{"id": "lint", "trigger": "gitCommit", "command": ["sh", "hooks/lint.sh"], "allowGit": true, "repoRoot": "."}]}\n',
+  '.tollgate/hooks.json':
+    '{"hooks": [{"id": "lint", "trigger": "gitCommit", "command": ["sh", "hooks/lint.sh"], "allowGit": true, "repoRoot": "."}]}\n',
   'hooks/lint.sh': 'exit 0\n',
   'src/auth/free.sh': 'tollgate init --undo --yes\n',
   // Nobody can see in it what it runs.
@@ -61,7 +62,13 @@ function attempts(entry) {
 const REFUSED = /\bperson\b/;
 
 /** What people keep in their home folder for the programs, and for the gate. */
-const SETTINGS = ['.claude/settings.json', '.codex/hooks.json', '.codex/config.toml', '.gemini/settings.json', '.gemini/trustedFolders.json'];
+const SETTINGS = [
+  '.claude/settings.json',
+  '.codex/hooks.json',
+  '.codex/config.toml',
+  '.gemini/settings.json',
+  '.gemini/trustedFolders.json',
+];
 const APPROVALS = '.tollgate/trusted-hooks.json';
 
 /** The ledger, which only grows. */
@@ -70,7 +77,9 @@ const LEDGER = /\.orchestration\/(agent_trace\.jsonl|intent_map\.md)$/;
 /** Everything that must stay as it is, by name. */
 function governance(workspace, home) {
   const names = fs.readdirSync(workspace, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
-  const files = names.map(({ parentPath, name }) => path.join(parentPath, name)).filter((file) => !/\/(node_modules|\.git)\//.test(file));
+  const files = names
+    .map(({ parentPath, name }) => path.join(parentPath, name))
+    .filter((file) => !/\/(node_modules|\.git)\//.test(file));
   const own = [...SETTINGS, APPROVALS].map((name) => path.join(home, name)).filter((file) => fs.existsSync(file));
   const kept = [...files, ...own].filter((file) => !file.endsWith(COPY) && !LEDGER.test(file));
   return Object.fromEntries(kept.map((file) => [file, fs.readFileSync(file, 'latin1')]));
@@ -103,7 +112,10 @@ export async function assertControlIsHeld(t, { play, resultsIn, select, change, 
   assert.deepEqual(governance(workspace, home), before);
   assert.deepEqual(trustOf(played), 'new');
   const entries = ledger(played).filter(({ file }) => file.relative_path !== COPY);
-  assert.deepEqual(entries.map(({ file }) => file.relative_path), ['src/auth/new.ts']);
+  assert.deepEqual(
+    entries.map(({ file }) => file.relative_path),
+    ['src/auth/new.ts'],
+  );
   assertPersonMay(played, entries[0]);
 }
 

@@ -21,7 +21,8 @@ export async function startModel(scripts, dialect) {
     requests.push(asked);
     // A request without tools is one that the program makes for itself, such as finding a title.
     const turn = dialect.offersTools(asked) ? turnOf(scripts, dialect, asked) : 'A title';
-    const calls = typeof turn === 'string' ? [] : turn.map(([tool, args]) => [tool, typeof args === 'function' ? args(asked) : args]);
+    const calls =
+      typeof turn === 'string' ? [] : turn.map(([tool, args]) => [tool, typeof args === 'function' ? args(asked) : args]);
     const said = { text: typeof turn === 'string' ? turn : '', calls };
     dialect.speak(response, said, requests.length, asked, request.url);
   });

@@ -4,7 +4,17 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 
 /** Every event of an agent's life, and those that every program tells of. */
-const EVENTS = ['session_start', 'before_agent', 'before_model', 'before_tool_selection', 'after_model', 'before_tool', 'after_tool', 'after_agent', 'session_end'];
+const EVENTS = [
+  'session_start',
+  'before_agent',
+  'before_model',
+  'before_tool_selection',
+  'after_model',
+  'before_tool',
+  'after_tool',
+  'after_agent',
+  'session_end',
+];
 const ALWAYS = ['session_start', 'before_agent', 'before_tool', 'after_tool', 'after_agent'];
 
 const SCRIPT = 'cat >> "$HOME/recorded.jsonl"; echo >> "$HOME/recorded.jsonl"\n';
@@ -41,14 +51,21 @@ export function assertRecorded(played, { program, prompt, tool, argument, file, 
   const records = recorded(played).filter(({ session_id }) => only === undefined || session_id === only);
   const of = (event) => records.filter((record) => record.event === event);
   const told = EVENTS.filter((event) => of(event).length > 0);
-  assert.deepEqual(told, EVENTS.filter((event) => [...ALWAYS, ...also].includes(event) && !without.includes(event)));
+  assert.deepEqual(
+    told,
+    EVENTS.filter((event) => [...ALWAYS, ...also].includes(event) && !without.includes(event)),
+  );
   const [session] = of('session_start').map(({ session_id }) => session_id);
   for (const { event, hook, session_id, data } of records) {
     assert.equal(hook, `record-${event}`);
     assert.deepEqual([data.session_id, data.program], [session_id, program], event);
   }
-  assert.ok(of('before_agent').some(({ session_id, data }) => session_id === session && data.prompt.includes(prompt)), 'the prompt');
-  const writes = (event) => of(event).filter(({ data }) => data.tool_name === tool && String(data.args?.[argument]).includes(file));
+  assert.ok(
+    of('before_agent').some(({ session_id, data }) => session_id === session && data.prompt.includes(prompt)),
+    'the prompt',
+  );
+  const writes = (event) =>
+    of(event).filter(({ data }) => data.tool_name === tool && String(data.args?.[argument]).includes(file));
   const done = writes('after_tool').find(({ data }) => data.status === 'done');
   assert.ok(done, `no ${tool} of ${file} that was done`);
   const begun = writes('before_tool').find(({ data }) => data.call_id === done.data.call_id);
@@ -57,6 +74,12 @@ export function assertRecorded(played, { program, prompt, tool, argument, file, 
   assert.equal(done.data.success, true);
   assert.ok('result' in done.data, 'what the tool said');
   const known = ['agent', 'args', 'call_id', 'cwd', 'program', 'session_id', 'tool_name'];
-  assert.deepEqual(Object.keys(begun.data).filter((field) => !known.includes(field)), []);
-  assert.deepEqual(Object.keys(done.data).filter((field) => ![...known, 'result', 'status', 'success'].includes(field)), []);
+  assert.deepEqual(
+    Object.keys(begun.data).filter((field) => !known.includes(field)),
+    [],
+  );
+  assert.deepEqual(
+    Object.keys(done.data).filter((field) => ![...known, 'result', 'status', 'success'].includes(field)),
+    [],
+  );
 }

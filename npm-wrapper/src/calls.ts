@@ -167,7 +167,9 @@ export interface Finding {
 /** Who can be asked outside the gate. */
 export interface LookupOptions {
   /** Functions for the sources that the settings declare with `"function": true`; they answer with Markdown, or nothing. */
-  functions?: Record<string, (concept: string, signal: AbortSignal) => Promise<string | undefined> | string | undefined> | undefined;
+  functions?:
+    | Record<string, (concept: string, signal: AbortSignal) => Promise<string | undefined> | string | undefined>
+    | undefined;
   /**
    * Calls a tool of an MCP server that you are connected to. Without it, the servers that the user's settings name are started
    * when they are first asked, and kept until the gate is closed; others are not there.

@@ -104,7 +104,11 @@ export function lookupOf({ concept, source, request, timeoutMs }: ContractLookup
 }
 
 /** Runs a program within the signal's time. */
-async function runProgram({ argv, stdin, inherit, set }: LookupProgram, folder: string, signal: AbortSignal): Promise<LookupAnswer> {
+async function runProgram(
+  { argv, stdin, inherit, set }: LookupProgram,
+  folder: string,
+  signal: AbortSignal,
+): Promise<LookupAnswer> {
   const { run } = await import('./process.js');
   const ending = await run({ argv, input: stdin, folder, inherit, set, outputBytes: MAX_OUTPUT }, signal);
   switch (ending.how) {

@@ -174,11 +174,16 @@ function connect(
   const client = new Client({ name: 'tollgate', version: TOLLGATE_VERSION });
   const silence = () => [child.stdout, child.stderr].forEach((pipe) => pipe.destroy());
   const over = new Promise<Answer>((resolve) => {
-    child.on('error', (error: NodeJS.ErrnoException) => resolve(error.code === 'ENOENT' ? 'unavailable' : { failed: error.message }));
+    child.on('error', (error: NodeJS.ErrnoException) =>
+      resolve(error.code === 'ENOENT' ? 'unavailable' : { failed: error.message }),
+    );
     // Its output ends where it ends, even if a child of its own stays.
     child.on('exit', () => setTimeout(silence, GRACE_MS));
     child.on('close', () => {
-      const [first] = complaint.text().split('\n').filter((line) => line.trim() !== '');
+      const [first] = complaint
+        .text()
+        .split('\n')
+        .filter((line) => line.trim() !== '');
       const why = 'the server ended before it was ready';
       resolve({ failed: first === undefined ? why : `${why}: ${first.slice(0, 200)}` });
     });

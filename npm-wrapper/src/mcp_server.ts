@@ -6,7 +6,10 @@ import { once } from 'node:events';
 import type { OwnAnswer, OwnTools } from './own_tools.js';
 
 /** Serves on standard input and output until the input ends. `call` throws what a model can put right. */
-export async function serve({ server: name, instructions, tools }: OwnTools, call: (tool: string, args: unknown) => OwnAnswer): Promise<void> {
+export async function serve(
+  { server: name, instructions, tools }: OwnTools,
+  call: (tool: string, args: unknown) => OwnAnswer,
+): Promise<void> {
   const server = new Server({ name, version: TOLLGATE_VERSION }, { capabilities: { tools: {} }, instructions });
   const listed = tools.map(({ name, title, description, schema: inputSchema, changes }) => ({
     name,

@@ -17,7 +17,11 @@ export function recordOf(written: Uint8Array | Record<string, unknown>): HookRec
 }
 
 /** Runs a hook's program; where it is a script of the workspace, from a private copy of the bytes that were approved. */
-export async function runProgram({ argv, stdin, copy: wanted, surroundings }: Run, roots: Roots, signal: AbortSignal): Promise<Ending> {
+export async function runProgram(
+  { argv, stdin, copy: wanted, surroundings }: Run,
+  roots: Roots,
+  signal: AbortSignal,
+): Promise<Ending> {
   if (wanted === undefined) return runIn(surroundings, argv, stdin, roots, signal);
   const copy = copyOf(roots, wanted, argv);
   if ('changed' in copy) return { tag: 'changed', val: copy.changed };

@@ -1,7 +1,18 @@
 import type { Answer } from '../generated/interfaces/tollgate-hooks-augment.js';
 import type { Outcome as ContractOutcome } from '../generated/interfaces/tollgate-hooks-post-tool.js';
 import type { ToolCall as ContractCall } from '../generated/interfaces/tollgate-hooks-types.js';
-import type { Augmented, Finding, Intent, LookupOptions, LookupPlan, Outcome, ProgramAnswer, Ruling, Settlement, ToolCall } from './calls.js';
+import type {
+  Augmented,
+  Finding,
+  Intent,
+  LookupOptions,
+  LookupPlan,
+  Outcome,
+  ProgramAnswer,
+  Ruling,
+  Settlement,
+  ToolCall,
+} from './calls.js';
 import { TollgateError } from './error.js';
 import type { Guest } from './guest.js';
 import type { HooksOptions } from './hook_types.js';

@@ -1,5 +1,15 @@
 import * as vscode from 'vscode';
-import type { Augmented, Intent, LookupOptions, LookupPlan, Outcome, ProgramAnswer, Ruling, Settlement, ToolCall } from './calls.js';
+import type {
+  Augmented,
+  Intent,
+  LookupOptions,
+  LookupPlan,
+  Outcome,
+  ProgramAnswer,
+  Ruling,
+  Settlement,
+  ToolCall,
+} from './calls.js';
 import type { HookAnswer } from './hook_types.js';
 import { Lookups } from './lookups.js';
 import { TollgateError } from './error.js';
@@ -102,7 +112,8 @@ async function start(context: vscode.ExtensionContext, ended: () => void): Promi
     get folders() {
       return editor.folders().map((folder) => folder.at);
     },
-    onDidChange: (listener, self, disposables) => editor.onDidRefresh((folder) => listener.call(self, folder.at), undefined, disposables),
+    onDidChange: (listener, self, disposables) =>
+      editor.onDidRefresh((folder) => listener.call(self, folder.at), undefined, disposables),
     preTool: async (call, where) => at(where).rule(whole(call)),
     postTool: async (call, outcome, where) => at(where).call('postTool', whole(call), outcome),
     augment: async (call, options, where) => {
@@ -126,7 +137,10 @@ async function start(context: vscode.ExtensionContext, ended: () => void): Promi
       }
       return answer;
     },
-    notify: (event, data = {}, where) => void at(where).call('notify', event, data, session).catch(() => {}),
+    notify: (event, data = {}, where) =>
+      void at(where)
+        .call('notify', event, data, session)
+        .catch(() => {}),
     selectIntent: async (intent, of = session, where) => {
       const folder = at(where);
       return refreshed(folder, folder.call<Intent>('selectIntent', of, intent));

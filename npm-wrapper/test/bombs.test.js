@@ -12,7 +12,9 @@ writeFiles(workspace, { 'src/auth/a.ts': 'a\n', 'src/billing/pay.ts': 'a\n', 'sr
 
 /** A part is a text and how often it stands there; `{i}` in it is the count. */
 function written(parts) {
-  return parts.map(([text, times]) => Array.from({ length: times }, (_, count) => text.replaceAll('{i}', String(count))).join('')).join('');
+  return parts
+    .map(([text, times]) => Array.from({ length: times }, (_, count) => text.replaceAll('{i}', String(count))).join(''))
+    .join('');
 }
 
 test('bombs are not allowed', async () => {

@@ -13,12 +13,27 @@ const { workspace, home, discard } = governed();
 after(discard);
 
 function run(args, { input = '', cwd = workspace, env = { HOME: home, PATH: process.env.PATH }, stdio } = {}) {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [command, ...args], { input, cwd, env, encoding: 'utf8', maxBuffer: 1 << 28, stdio });
+  const { status, stdout, stderr } = spawnSync(process.execPath, [command, ...args], {
+    input,
+    cwd,
+    env,
+    encoding: 'utf8',
+    maxBuffer: 1 << 28,
+    stdio,
+  });
   return { status, stdout, stderr };
 }
 
 const write = (file, more = {}) =>
-  JSON.stringify({ session_id: 's1', cwd: workspace, hook_event_name: 'PreToolUse', tool_name: 'Write', tool_input: { file_path: file, content: 'x' }, tool_use_id: 'c1', ...more });
+  JSON.stringify({
+    session_id: 's1',
+    cwd: workspace,
+    hook_event_name: 'PreToolUse',
+    tool_name: 'Write',
+    tool_input: { file_path: file, content: 'x' },
+    tool_use_id: 'c1',
+    ...more,
+  });
 
 for (const [what, args, status, stdout, stderr] of [
   ['--version', ['--version'], 0, `tollgate ${version} (component ${digest})\n`, /^$/],
@@ -26,7 +41,13 @@ for (const [what, args, status, stdout, stderr] of [
   ['no command', [], 2, '', /^Usage: tollgate COMMAND/],
   ['an unknown command', ['fly'], 2, '', /^tollgate: there is no command `fly`\n/],
   ['a hook of nobody', ['hook'], 2, '', /^tollgate: usage: tollgate hook PROGRAM/],
-  ['a hook of an unknown program', ['hook', 'emacs'], 2, '', /`emacs` is not a program .*claude-code, codex, gemini, cursor, copilot, opencode, roo/],
+  [
+    'a hook of an unknown program',
+    ['hook', 'emacs'],
+    2,
+    '',
+    /`emacs` is not a program .*claude-code, codex, gemini, cursor, copilot, opencode, roo/,
+  ],
   ['an unknown option', ['hook', 'claude-code', '--evnt', 'x'], 2, '', /^tollgate: usage: /],
   ['intents of an unknown kind', ['intents', 'fly'], 2, '', /^tollgate: that cannot be understood\nUsage: tollgate intents/],
   ['an option of another command', ['trace', 'map', '--limit', '3'], 2, '', /`tollgate trace map` takes no --limit/],
@@ -65,14 +86,22 @@ test('a refusal that nobody can read keeps the tool from running', () => {
 });
 
 test('what is not governed is answered with silence', () => {
-  for (const [program, silence] of [['claude-code', ''], ['cursor', '{}\n'], ['generic', '{"verdict":"allow","reason":""}\n']]) {
+  for (const [program, silence] of [
+    ['claude-code', ''],
+    ['cursor', '{}\n'],
+    ['generic', '{"verdict":"allow","reason":""}\n'],
+  ]) {
     assert.deepEqual(run(['hook', program], { input: '{', cwd: home }), { status: 0, stdout: silence, stderr: '' });
   }
 });
 
 test('intents are listed and checked', () => {
   const listed = run(['intents', 'list']);
-  assert.deepEqual(listed, { status: 0, stdout: 'ID       STATUS       NAME             SCOPE\nINT-001  IN_PROGRESS  Login hardening  src/auth/**\n', stderr: '' });
+  assert.deepEqual(listed, {
+    status: 0,
+    stdout: 'ID       STATUS       NAME             SCOPE\nINT-001  IN_PROGRESS  Login hardening  src/auth/**\n',
+    stderr: '',
+  });
   assert.deepEqual(run(['intents', 'check', '--workspace', workspace]).stdout, '1 intent, 0 errors, 0 warnings\n');
   assert.equal(JSON.parse(run(['intents', 'list', '--json']).stdout).intents[0].id, 'INT-001');
 });
@@ -82,10 +111,15 @@ test('sessions are listed with what they did last', () => {
   after(place.discard);
   const at = { cwd: place.workspace, env: { HOME: place.home, PATH: process.env.PATH } };
   assert.match(run(['intents', 'sessions'], at).stderr, /^tollgate: no session has selected an intent or changed anything yet/);
-  const gate = createTollgate({ workspace: place.workspace, state: path.join(place.home, '.local/state/tollgate'), home: place.home });
+  const gate = createTollgate({
+    workspace: place.workspace,
+    state: path.join(place.home, '.local/state/tollgate'),
+    home: place.home,
+  });
   gate.selectIntent('s1', 'INT-001');
   gate.preTool({ session: 's2', call: 'c1', tool: 'write', args: { path: 'README.md', content: 'x' }, host: 'opencode' });
-  const table = /^SESSION  INTENT   PROGRAM   LAST ACTIVE {15}LAST CALL\ns2 {7}- {8}opencode  \S+Z  write, denied\ns1 {7}INT-001  - {9}\S+Z  -\n$/;
+  const table =
+    /^SESSION  INTENT   PROGRAM   LAST ACTIVE {15}LAST CALL\ns2 {7}- {8}opencode  \S+Z  write, denied\ns1 {7}INT-001  - {9}\S+Z  -\n$/;
   assert.match(run(['intents', 'sessions'], at).stdout, table);
   assert.equal(JSON.parse(run(['intents', 'sessions', '--json'], at).stdout).default, null);
 });
@@ -95,7 +129,11 @@ test('what was changed is listed, verified, exported and mapped', () => {
   after(place.discard);
   const at = { cwd: place.workspace, env: { HOME: place.home, PATH: process.env.PATH } };
   assert.match(run(['trace'], at).stderr, /nothing has been entered in the ledger yet/);
-  const gate = createTollgate({ workspace: place.workspace, state: path.join(place.home, '.local/state/tollgate'), home: place.home });
+  const gate = createTollgate({
+    workspace: place.workspace,
+    state: path.join(place.home, '.local/state/tollgate'),
+    home: place.home,
+  });
   gate.selectIntent('s1', 'INT-001');
   for (const number of [1, 2, 3]) {
     const call = { session: 's1', call: `c${number}`, tool: 'write', args: { path: `src/auth/${number}.ts`, content: 'x' } };
@@ -110,11 +148,17 @@ test('what was changed is listed, verified, exported and mapped', () => {
   assert.equal(run(['trace', '--limit', '2'], at).stdout.match(/^[0-9a-f]{8}  /gm).length, 2);
   assert.equal(run(['trace', '--file', './src/auth/3.ts'], at).stdout.split('\n').length, 2);
   assert.match(run(['trace', '--file', '/etc/hosts'], at).stderr, /`\/etc\/hosts` is not in the workspace/);
-  assert.match(run(['trace', 'verify'], at).stdout, /^ok: 1 file, 3 lines, 3 entries\nkeep this to prove later that nothing was cut off: sha256:/);
+  assert.match(
+    run(['trace', 'verify'], at).stdout,
+    /^ok: 1 file, 3 lines, 3 entries\nkeep this to prove later that nothing was cut off: sha256:/,
+  );
   assert.equal(run(['trace', 'export'], at).stdout.trim().split('\n').length, 3);
   const output = path.join(place.home, 'out.jsonl');
   assert.match(run(['trace', 'export', '-o', output], at).stderr, /^tollgate: wrote 3 records to `/);
-  assert.deepEqual(fs.readdirSync(place.home).filter((name) => name.endsWith('.tmp')), []);
+  assert.deepEqual(
+    fs.readdirSync(place.home).filter((name) => name.endsWith('.tmp')),
+    [],
+  );
   assert.equal(run(['trace', 'map'], at).stdout, 'wrote .orchestration/intent_map.md: 1 intent, 2 files\n');
   const ledger = path.join(place.workspace, '.orchestration/agent_trace.jsonl');
   fs.writeFileSync(ledger, fs.readFileSync(ledger, 'utf8').replace('"success":true', '"success":false'));

@@ -13,7 +13,11 @@ const { workspace, home, discard } = governed();
 after(discard);
 
 function run(args, input = '') {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [command, ...args], { input, encoding: 'utf8', maxBuffer: 1 << 30 });
+  const { status, stdout, stderr } = spawnSync(process.execPath, [command, ...args], {
+    input,
+    encoding: 'utf8',
+    maxBuffer: 1 << 30,
+  });
   return { status, stdout, stderr };
 }
 
@@ -96,8 +100,20 @@ for (const [what, args, status, stdout, stderr] of [
   ['no workspace', [], 2, '', /^tollgate: no workspace is named\nusage: /],
   ['an unknown option', ['--workspac', workspace], 2, '', /^tollgate: .*--workspac/],
   ['a stray word', ['--workspace', workspace, 'word'], 2, '', /^tollgate: .*word/],
-  ['a workspace that is not there', ['--workspace', 'no such'], 2, '', /^tollgate: cannot open the workspace `no such`: it does not exist; name /],
-  ['a workspace that is no folder', [`--workspace=${command}`], 2, '', /: it is no folder; name an existing folder with --workspace\n$/],
+  [
+    'a workspace that is not there',
+    ['--workspace', 'no such'],
+    2,
+    '',
+    /^tollgate: cannot open the workspace `no such`: it does not exist; name /,
+  ],
+  [
+    'a workspace that is no folder',
+    [`--workspace=${command}`],
+    2,
+    '',
+    /: it is no folder; name an existing folder with --workspace\n$/,
+  ],
   ['an empty workspace name', ['--workspace', ''], 2, '', /^tollgate: cannot open the workspace ``: /],
 ]) {
   test(`${what}: exit ${status}`, () => {

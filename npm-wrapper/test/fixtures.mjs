@@ -7,7 +7,10 @@ import { createTollgate } from '../dist/index.js';
 
 const top = fileURLToPath(new URL('../../fixtures/', import.meta.url));
 const names = fs.readdirSync(top).filter((name) => fs.existsSync(path.join(top, name, 'calls.jsonl')));
-const rows = fs.readdirSync(path.join(top, 'rows')).filter((name) => name.endsWith('.jsonl')).flatMap(rowsOf);
+const rows = fs
+  .readdirSync(path.join(top, 'rows'))
+  .filter((name) => name.endsWith('.jsonl'))
+  .flatMap(rowsOf);
 let [passed, failed] = [0, 0];
 for (const name of names.sort()) count(inPlace((root, home) => compareRun(name, root, home)));
 for (const [name, row] of rows) count(inPlace((root, home) => faultsOf(name, row, root, home)));
@@ -33,7 +36,10 @@ function inPlace(run) {
 }
 
 function rowsOf(file) {
-  const lines = fs.readFileSync(path.join(top, 'rows', file), 'utf8').split('\n').filter((line) => line !== '');
+  const lines = fs
+    .readFileSync(path.join(top, 'rows', file), 'utf8')
+    .split('\n')
+    .filter((line) => line !== '');
   return lines.map((line) => JSON.parse(line)).map((row) => [`${path.basename(file, '.jsonl')}/${row.id}`, row]);
 }
 
@@ -52,7 +58,9 @@ function faultsOf(name, row, root, home) {
   const effects = answer.effects?.map((effect) => `${effect.operation} ${effect.path}`);
   const expected = [row.verdict, row.code, row.effects ? filled(row.effects) : effects];
   if (JSON.stringify(expected) === JSON.stringify([answer.verdict, answer.code, effects])) {
-    return JSON.stringify(answer) === JSON.stringify(again) ? [] : [`${name}: ${JSON.stringify(answer)} and then ${JSON.stringify(again)}`];
+    return JSON.stringify(answer) === JSON.stringify(again)
+      ? []
+      : [`${name}: ${JSON.stringify(answer)} and then ${JSON.stringify(again)}`];
   }
   return [`${name}: expected ${JSON.stringify(expected)}, found ${JSON.stringify(answer)}`];
 }
@@ -75,7 +83,9 @@ function compareRun(name, root, home) {
     random: (length) => Uint8Array.from({ length }, () => Math.floor(drawn++ / 16)),
   });
   let answers = '';
-  for (const text of filled(read(name, 'calls.jsonl')).split('\n').filter((line) => line !== '')) {
+  for (const text of filled(read(name, 'calls.jsonl'))
+    .split('\n')
+    .filter((line) => line !== '')) {
     const line = Buffer.from(text, 'latin1');
     const { do: step, step: now, inputs } = parsed(line);
     if (typeof step === 'object') carryOut(root, step);

@@ -123,7 +123,10 @@ test('a hook of the workspace runs once it is approved, and no more once it is e
   assert.match(unapproved.reason, /tollgate hooks approve own/);
   assert.equal((await hooks.event('before_tool', 's1', { tool_name: 'x' })).proceed, true);
   assert.equal(fs.existsSync(ran), false);
-  assert.deepEqual(approvals.map(({ hook, why }) => [hook, why]), [['own', 'new']]);
+  assert.deepEqual(
+    approvals.map(({ hook, why }) => [hook, why]),
+    [['own', 'new']],
+  );
   assert.deepEqual(approvals[0].shows.declaration, own[0]);
   assert.equal(approvals[0].shows.runs.at(-1), 'hooks/own.sh');
 
@@ -139,7 +142,10 @@ test('a hook of the workspace runs once it is approved, and no more once it is e
   fs.writeFileSync(path.join(workspace, 'hooks/own.sh'), '#!/bin/sh\necho evil > ran\n');
   assert.equal((await hooks.run('own')).status, 'skipped');
   assert.equal(fs.existsSync(ran), false);
-  assert.deepEqual(approvals.map(({ why }) => why), ['new', 'changed']);
+  assert.deepEqual(
+    approvals.map(({ why }) => why),
+    ['new', 'changed'],
+  );
   assert.notEqual(approvals[1].shows.before, null);
 });
 
@@ -161,22 +167,38 @@ test('a script that is edited between the look at it and its start does not run'
 });
 
 for (const [language, declared, files] of [
-  ['bash', { command: ['bash', 'hooks/a.sh'] }, {
-    'hooks/a.sh': 'source "$(dirname "$0")/lib.sh"\nsay\n',
-    'hooks/lib.sh': 'say() { echo found; pwd; }\n',
-  }],
-  ['node', { command: ['node', 'hooks/a.cjs'] }, {
-    'hooks/a.cjs': "require('./lib');\nconsole.log(process.cwd());\n",
-    'hooks/lib/index.js': "console.log('found');\n",
-  }],
-  ['python', { command: ['python3', 'hooks/a.py'] }, {
-    'hooks/a.py': 'import os, lib\nprint(os.getcwd())\n',
-    'hooks/lib.py': "print('found')\n",
-  }],
-  ['sh, with files that are named', { command: ['hooks/a.sh'], files: ['shared/*.sh'] }, {
-    'hooks/a.sh': '#!/bin/sh\n. "${0%/*}/../shared/lib.sh"\npwd\n',
-    'shared/lib.sh': 'echo found\n',
-  }],
+  [
+    'bash',
+    { command: ['bash', 'hooks/a.sh'] },
+    {
+      'hooks/a.sh': 'source "$(dirname "$0")/lib.sh"\nsay\n',
+      'hooks/lib.sh': 'say() { echo found; pwd; }\n',
+    },
+  ],
+  [
+    'node',
+    { command: ['node', 'hooks/a.cjs'] },
+    {
+      'hooks/a.cjs': "require('./lib');\nconsole.log(process.cwd());\n",
+      'hooks/lib/index.js': "console.log('found');\n",
+    },
+  ],
+  [
+    'python',
+    { command: ['python3', 'hooks/a.py'] },
+    {
+      'hooks/a.py': 'import os, lib\nprint(os.getcwd())\n',
+      'hooks/lib.py': "print('found')\n",
+    },
+  ],
+  [
+    'sh, with files that are named',
+    { command: ['hooks/a.sh'], files: ['shared/*.sh'] },
+    {
+      'hooks/a.sh': '#!/bin/sh\n. "${0%/*}/../shared/lib.sh"\npwd\n',
+      'shared/lib.sh': 'echo found\n',
+    },
+  ],
 ]) {
   test(`a script finds the files beside it: ${language}`, LIMIT, async () => {
     const { gate, hooks, workspace, home } = gateWith({ own: [{ id: 'own', trigger: 'before_tool', ...declared }], files });
@@ -251,7 +273,10 @@ test('a home folder that is a workspace is a workspace', LIMIT, async () => {
   assert.equal((await hooks.run('own')).status, 'skipped');
   assert.equal(approvals.length, 1);
   const listed = gate.perform({ op: 'hooks', do: 'list' }).hooks;
-  assert.deepEqual(listed.map(({ source, trust }) => [source, trust]), [['workspace', 'new']]);
+  assert.deepEqual(
+    listed.map(({ source, trust }) => [source, trust]),
+    [['workspace', 'new']],
+  );
   gate.perform({ op: 'hooks', do: 'approve', id: 'own' });
   const record = await hooks.run('own');
   assert.equal(record.status, 'success', record.reason);
@@ -272,13 +297,22 @@ test('what is told before an approval is the bytes of its digest', LIMIT, async 
 test('what was approved when only the script was checked is asked about again, and why', LIMIT, async () => {
   const own = [{ id: 'own', trigger: 'before_tool', command: ['sh', 'hooks/own.sh'] }];
   const { hooks, home, workspace, approvals } = gateWith({ own, files: { 'hooks/own.sh': 'one\n' } });
-  const shows = { declaration: own[0], runs: ['/bin/sh', 'hooks/own.sh'], script: ['hooks/own.sh', 'sha256:00'], files: [], unchecked: false };
+  const shows = {
+    declaration: own[0],
+    runs: ['/bin/sh', 'hooks/own.sh'],
+    script: ['hooks/own.sh', 'sha256:00'],
+    files: [],
+    unchecked: false,
+  };
   const kept = { schemaVersion: 1, approvals: [{ workspace, hook: 'own', digest: 'sha256:00', shows }] };
   writeFiles(home, { '.tollgate/trusted-hooks.json': JSON.stringify(kept) });
   const record = await hooks.run('own');
   assert.equal(record.status, 'skipped');
   assert.match(record.reason, /^it was approved when only the script itself was checked/);
-  assert.deepEqual(approvals.map(({ why, notice }) => [why, record.reason.startsWith(notice)]), [['changed', true]]);
+  assert.deepEqual(
+    approvals.map(({ why, notice }) => [why, record.reason.startsWith(notice)]),
+    [['changed', true]],
+  );
 });
 
 test('a script that only a shell would run is no program', LIMIT, async () => {
@@ -317,11 +351,14 @@ test('hooks of an event run one after the other, each with what the one before l
   assert.deepEqual(answer.data, { tool_name: 'write', args: { path: 'b' } });
   assert.equal(JSON.parse(fs.readFileSync(path.join(workspace, 'second.json'), 'utf8')).data.args.path, 'b');
   assert.equal(fs.existsSync(path.join(workspace, 'third')), false);
-  assert.deepEqual(ended(records).map(({ hook, status }) => [hook, status]), [
-    ['first', 'success'],
-    ['second', 'success'],
-    ['third', 'skipped'],
-  ]);
+  assert.deepEqual(
+    ended(records).map(({ hook, status }) => [hook, status]),
+    [
+      ['first', 'success'],
+      ['second', 'success'],
+      ['third', 'skipped'],
+    ],
+  );
 });
 
 test('an event that no hook waits for is answered at once', async () => {
@@ -332,7 +369,10 @@ test('an event that no hook waits for is answered at once', async () => {
 test('many events at a time', LIMIT, async () => {
   const { hooks } = gateWith({ user: [sh('echo', `sed 's/.*"n":\\([0-9]*\\).*/{"seen":\\1}/'`, { concurrency: 4 })] });
   const answers = await Promise.all(Array.from({ length: 30 }, (_, n) => hooks.event('before_tool', `s${n}`, { n })));
-  assert.deepEqual(answers.map(({ data }) => data), Array.from({ length: 30 }, (_, n) => ({ n, seen: n })));
+  assert.deepEqual(
+    answers.map(({ data }) => data),
+    Array.from({ length: 30 }, (_, n) => ({ n, seen: n })),
+  );
 });
 
 test('a program that is not there fails', LIMIT, async () => {
@@ -378,7 +418,10 @@ test('a prompt whose function does not hear, fails or says nothing useful', LIMI
   const user = Object.keys(answers).map((id) => prompting(id, { timeoutMs: 1000 }));
   const { hooks } = gateWith({ user, runPrompt: (_, { hook }) => answers[hook]() });
   const records = await Promise.all(Object.keys(answers).map((id) => hooks.run(id)));
-  assert.deepEqual(records.map(({ status }) => status), ['timeout', 'failed', 'failed', 'failed', 'failed']);
+  assert.deepEqual(
+    records.map(({ status }) => status),
+    ['timeout', 'failed', 'failed', 'failed', 'failed'],
+  );
   assert.match(records[1].reason, /no network/);
   assert.match(records[2].reason, /no model/);
   assert.equal(records[4].exitCode, 2);
@@ -402,15 +445,18 @@ test('what is under way can be called off', LIMIT, async () => {
 });
 
 test('editors tell, nobody waits, and a burst becomes one run', LIMIT, async () => {
-  const user = [sh('save', 'cat >> saves; echo >> saves', { trigger: 'onDidSaveTextDocument', pattern: 'src/**', debounceMs: 50 })];
+  const user = [
+    sh('save', 'cat >> saves; echo >> saves', { trigger: 'onDidSaveTextDocument', pattern: 'src/**', debounceMs: 50 }),
+  ];
   const heard = [];
   const { hooks, workspace, records } = gateWith({ user, onListen: (trigger, on) => void heard.push([trigger, on]) });
   for (let n = 0; n < 20; n += 1) hooks.notify('onDidSaveTextDocument', { file: 'src/a.ts' }, 's1');
   hooks.notify('onDidSaveTextDocument', { file: 'docs/a.md' });
   await until(() => ended(records).length > 0, 'the run');
-  assert.deepEqual(ended(records).map(({ hook, status, file, session }) => [hook, status, file, session]), [
-    ['save', 'success', 'src/a.ts', 's1'],
-  ]);
+  assert.deepEqual(
+    ended(records).map(({ hook, status, file, session }) => [hook, status, file, session]),
+    [['save', 'success', 'src/a.ts', 's1']],
+  );
   assert.equal(fs.readFileSync(path.join(workspace, 'saves'), 'utf8').trim().split('\n').length, 1);
   assert.deepEqual(heard, [['onDidSaveTextDocument', true]]);
 });
@@ -433,7 +479,10 @@ test('hosts are told what to listen to when declarations change', LIMIT, async (
   await declare(saved, { ...saved, id: 'again' });
   assert.deepEqual(heard, [['onDidSaveTextDocument', true]]);
   await declare();
-  assert.deepEqual(heard.splice(0), [['onDidSaveTextDocument', true], ['onDidSaveTextDocument', false]]);
+  assert.deepEqual(heard.splice(0), [
+    ['onDidSaveTextDocument', true],
+    ['onDidSaveTextDocument', false],
+  ]);
   await declare({ ...saved, trigger: 'onDidOpenTextDocument' });
   const [{ enabled, disabled_reason: reason }] = gate.perform({ op: 'hooks', do: 'list' }).hooks;
   assert.equal(enabled, false);
@@ -448,7 +497,10 @@ for (const drain of [true, false]) {
     await until(() => records.filter(({ status }) => status === 'running').length === 2);
     await hooks.shutdown({ drain });
     const status = drain ? 'success' : 'canceled';
-    assert.deepEqual(ended(records).map((record) => record.status), [status, status]);
+    assert.deepEqual(
+      ended(records).map((record) => record.status),
+      [status, status],
+    );
   });
 }
 
@@ -462,10 +514,15 @@ test('a shutdown that ends everything does not go on with the next hook of an ev
 });
 
 test('a shutdown waits for what was told just before', LIMIT, async () => {
-  const { hooks, records } = gateWith({ user: [sh('save', 'sleep 0.1', { trigger: 'onDidSaveTextDocument', debounceMs: 5000 })] });
+  const { hooks, records } = gateWith({
+    user: [sh('save', 'sleep 0.1', { trigger: 'onDidSaveTextDocument', debounceMs: 5000 })],
+  });
   hooks.notify('onDidSaveTextDocument', { file: 'a' });
   await hooks.shutdown();
-  assert.deepEqual(ended(records).map(({ status }) => status), ['success']);
+  assert.deepEqual(
+    ended(records).map(({ status }) => status),
+    ['success'],
+  );
 });
 
 test('a shutdown before the first use is over at once', async () => {
@@ -478,7 +535,10 @@ test('an instance that fails takes its runs along, and the next one works', LIMI
     if (broken) throw new Error('broken');
     return Date.now();
   };
-  const { gate, hooks, workspace, records } = gateWith({ user: [sh('long', 'echo $$ > pid; sleep 60; true')], options: { clock } });
+  const { gate, hooks, workspace, records } = gateWith({
+    user: [sh('long', 'echo $$ > pid; sleep 60; true')],
+    options: { clock },
+  });
   const answer = hooks.run('long');
   const pid = path.join(workspace, 'pid');
   await until(() => fs.existsSync(pid) && fs.readFileSync(pid, 'utf8').endsWith('\n'));
@@ -503,7 +563,10 @@ test('functions of the embedder that throw harm nobody', LIMIT, async () => {
   assert.equal((await hooks.run('good')).status, 'success');
   assert.equal((await hooks.run('own')).status, 'skipped');
   for (const name of ['onRecord', 'onApproval', 'onListen']) {
-    assert.ok(heard.some((message) => message === `\`${name}\` threw: mine`), name);
+    assert.ok(
+      heard.some((message) => message === `\`${name}\` threw: mine`),
+      name,
+    );
   }
 });
 

@@ -38,7 +38,10 @@ async function carryOutCase(program, file) {
     const root = path.join(folder, 'repo');
     fs.mkdirSync(root);
     for (const step of base) carryOut(root, step);
-    const lines = fs.readFileSync(path.join(top, 'hosts', program, file), 'utf8').trimEnd().split('\n');
+    const lines = fs
+      .readFileSync(path.join(top, 'hosts', program, file), 'utf8')
+      .trimEnd()
+      .split('\n');
     if (!confines && lines.some((line) => JSON.parse(line).confines !== undefined)) {
       console.error(`${program}/${file} is left out: commands cannot be confined here`);
       return;
@@ -53,7 +56,9 @@ async function carryOutCase(program, file) {
       const found = await carryOutLine(program, expected, folder, root, answers);
       for (const name of Object.keys(found)) {
         if (JSON.stringify(found[name]) === JSON.stringify(expected[name])) continue;
-        faults.push(`${program}/${file}:${at + 1}\n  expected ${JSON.stringify(expected[name])}\n  came     ${JSON.stringify(found[name])}`);
+        faults.push(
+          `${program}/${file}:${at + 1}\n  expected ${JSON.stringify(expected[name])}\n  came     ${JSON.stringify(found[name])}`,
+        );
       }
     }
   } finally {

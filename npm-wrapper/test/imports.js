@@ -19,4 +19,5 @@ esbuild.buildSync({
 });
 
 const sources = await import(pathToFileURL(bundle));
-export const { Roots, stateFolder, stateOf, workspaceImport, recordsImport, Lines, isBlank, wellFormed, run, exitCode, copyOf } = sources;
+export const { Roots, stateFolder, stateOf, workspaceImport, recordsImport, Lines, isBlank, wellFormed, run, exitCode, copyOf } =
+  sources;

@@ -106,9 +106,34 @@ test('the names of one file share its marks, and where nothing stands they are 0
 });
 
 test('a link says what is written in it, and only where it is the last name', () => {
-  const asked = ['src/auth/lnk', 'src/dangling', 'loop', 'twice', 'chain40', 'src/auth/lnk/x', 'src/auth/a.ts', 'second', 'odd-target', 'no'];
-  const said = ['../billing/sub', '../new/file', 'loop', 'src/dangling', 'chain39', undefined, undefined, undefined, undefined, undefined];
-  assert.deepEqual(asked.map((name) => look(name).link), said);
+  const asked = [
+    'src/auth/lnk',
+    'src/dangling',
+    'loop',
+    'twice',
+    'chain40',
+    'src/auth/lnk/x',
+    'src/auth/a.ts',
+    'second',
+    'odd-target',
+    'no',
+  ];
+  const said = [
+    '../billing/sub',
+    '../new/file',
+    'loop',
+    'src/dangling',
+    'chain39',
+    undefined,
+    undefined,
+    undefined,
+    undefined,
+    undefined,
+  ];
+  assert.deepEqual(
+    asked.map((name) => look(name).link),
+    said,
+  );
 });
 
 test('marks change with the content, also within the same size and after a touch back in time', () => {

@@ -76,7 +76,12 @@ for (const row of rows) {
   test(row.name, { skip }, async () => {
     const folder = freshFolder();
     if (real) row.start.argv = row.start.argv.map((word) => word.replace('{everything}', everything));
-    const answer = await answered(row, folder, row.expect, () => row.until === undefined || fs.existsSync(path.join(folder, row.until)));
+    const answer = await answered(
+      row,
+      folder,
+      row.expect,
+      () => row.until === undefined || fs.existsSync(path.join(folder, row.until)),
+    );
     const [kind, text] = typeof answer === 'string' ? [answer, ''] : Object.entries(answer)[0];
     assert.equal(kind, row.expect, text);
     assert.ok(text.includes(row.says ?? ''), text);
@@ -143,11 +148,19 @@ test('a caller of your own is asked instead', async () => {
 });
 
 /** From both module systems, and with a server that hangs. */
-for (const [name, load] of [['import', "await import('tollgate')"], ['require', "require('tollgate')"]]) {
+for (const [name, load] of [
+  ['import', "await import('tollgate')"],
+  ['require', "require('tollgate')"],
+]) {
   test(`${name}: a process ends in spite of its servers, and they with it`, async () => {
     const folder = freshFolder();
     const start = { argv: ['sh', '-c', 'echo $$ > pid; sleep 60'], stdin: '', set: [], inherit: ['PATH'] };
-    const lookup = { concept: 'a', source: 'b', request: { kind: 'mcp', server: 's', tool: 't', arguments: {}, start }, timeoutMs: 500 };
+    const lookup = {
+      concept: 'a',
+      source: 'b',
+      request: { kind: 'mcp', server: 's', tool: 't', arguments: {}, start },
+      timeoutMs: 500,
+    };
     const plan = JSON.stringify({ concepts: ['a'], lookups: [lookup], totalMs: 5000 });
     const script = `(async () => {
       const { createTollgate } = ${load};
@@ -156,7 +169,11 @@ for (const [name, load] of [['import', "await import('tollgate')"], ['require', 
     })();`;
     const words = [name === 'import' ? '--input-type=module' : '--input-type=commonjs', '--eval', script];
     const begin = Date.now();
-    const out = execFileSync(process.execPath, words, { cwd: path.join(house, 'npm-wrapper'), encoding: 'utf8', timeout: 30_000 });
+    const out = execFileSync(process.execPath, words, {
+      cwd: path.join(house, 'npm-wrapper'),
+      encoding: 'utf8',
+      timeout: 30_000,
+    });
     assert.equal(out, 'late\n');
     assert.ok(Date.now() - begin < 20_000);
     assert.ok(await isGone(fs.readFileSync(path.join(folder, 'pid'), 'utf8')), 'the server is still there');

@@ -22,7 +22,13 @@ test('every tool of the gate is offered, and answers from the gate', async () =>
   const offered = gate.perform({ op: 'own-tools' });
   assert.equal(client.getInstructions(), offered.instructions);
   const { tools } = await client.listTools();
-  const told = tools.map(({ name, title, description, inputSchema, annotations }) => ({ name, title, description, schema: inputSchema, changes: !annotations.readOnlyHint }));
+  const told = tools.map(({ name, title, description, inputSchema, annotations }) => ({
+    name,
+    title,
+    description,
+    schema: inputSchema,
+    changes: !annotations.readOnlyHint,
+  }));
   assert.deepEqual(told, offered.tools);
 
   const said = async (name, given) => {
@@ -57,11 +63,21 @@ test('garbage is passed over and the end of input is the end', () => {
   for (const [lines, expected] of [
     [[], []],
     [['garbage'], []],
-    [['garbage', initialize, '{', '\u0001', initialized, '{}', call], [1, 2]],
+    [
+      ['garbage', initialize, '{', '\u0001', initialized, '{}', call],
+      [1, 2],
+    ],
   ]) {
-    const { status, stdout, stderr } = spawnSync(process.execPath, args, { input: lines.map((line) => `${line}\n`).join(''), encoding: 'utf8', timeout: 30_000 });
+    const { status, stdout, stderr } = spawnSync(process.execPath, args, {
+      input: lines.map((line) => `${line}\n`).join(''),
+      encoding: 'utf8',
+      timeout: 30_000,
+    });
     assert.equal(status, 0, stderr);
-    const ids = stdout.split('\n').filter((line) => line !== '').map((line) => JSON.parse(line).id);
+    const ids = stdout
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line) => JSON.parse(line).id);
     assert.deepEqual(ids, expected, stdout);
   }
 });

@@ -91,12 +91,21 @@ test('a call that ran is entered once, with its result left as it is', async () 
   await hooks['tool.execute.after'](call, output);
   await failed(call, 'Tool execution aborted');
   assert.deepEqual(output, done('Wrote file successfully.'));
-  assert.deepEqual(ledger().map(({ tool_name, success, session_id }) => [tool_name, success, session_id]), [['write', true, 's1']]);
+  assert.deepEqual(
+    ledger().map(({ tool_name, success, session_id }) => [tool_name, success, session_id]),
+    [['write', true, 's1']],
+  );
 });
 
 for (const [what, tool, args, output, entered] of [
   ['a command that exits with an error has run', 'bash', make, { ...done(), metadata: { exit: 1 } }, [true, null]],
-  ['an MCP tool that says that it failed has failed', 'files_write_file', mcp, { ...content('no'), isError: true }, [false, 'no']],
+  [
+    'an MCP tool that says that it failed has failed',
+    'files_write_file',
+    mcp,
+    { ...content('no'), isError: true },
+    [false, 'no'],
+  ],
   ['an MCP tool that answers has run', 'files_write_file', mcp, content('yes'), [true, null]],
   ['a result that is no JSON is entered all the same', 'write', login, { ...done(), metadata: { big: 1n } }, [true, null]],
   ['no result at all is a failure', 'write', login, undefined, [false, 'the tool did not say']],
@@ -107,7 +116,10 @@ for (const [what, tool, args, output, entered] of [
     const call = await before(tool, args);
     writeFiles(workspace, { 'src/auth/login.ts': 'changed' });
     await hooks['tool.execute.after'](call, output);
-    assert.deepEqual(ledger().map(({ success, error }) => [success, error]), [entered]);
+    assert.deepEqual(
+      ledger().map(({ success, error }) => [success, error]),
+      [entered],
+    );
   });
 }
 
@@ -115,7 +127,12 @@ for (const [what, error, rejected, entered] of [
   ['failed', 'Could not find oldString', false, [[false, 'Could not find oldString']]],
   ['was refused by a person', 'The user rejected permission to use this specific tool call.', false, []],
   ['was refused by a rule of a person', 'The user has specified a rule which prevents you from using it', false, []],
-  ['was refused, where that is recorded', 'The user rejected permission to use it', true, [[false, 'The user rejected permission to use it']]],
+  [
+    'was refused, where that is recorded',
+    'The user rejected permission to use it',
+    true,
+    [[false, 'The user rejected permission to use it']],
+  ],
 ]) {
   test(`a call that ${what} is told by an event only, and settled once`, async () => {
     const files = { '.tollgate/config.json': JSON.stringify({ record: { rejected } }) };
@@ -124,7 +141,10 @@ for (const [what, error, rejected, entered] of [
     const call = await before('write', login);
     await failed(call, error);
     await failed(call, error);
-    assert.deepEqual(ledger().map((entry) => [entry.success, entry.error]), entered);
+    assert.deepEqual(
+      ledger().map((entry) => [entry.success, entry.error]),
+      entered,
+    );
   });
 }
 
@@ -143,7 +163,10 @@ for (const [what, gone] of [
     await gone({ event, hooks });
     await settle();
     await hooks['tool.execute.after'](call, done());
-    assert.deepEqual(ledger().map(({ success, error }) => [success, error]), [[false, 'the tool did not say']]);
+    assert.deepEqual(
+      ledger().map(({ success, error }) => [success, error]),
+      [[false, 'the tool did not say']],
+    );
   });
 }
 
@@ -151,9 +174,19 @@ test('a sub-agent that was announced by the id of its part is settled too', asyn
   const { hooks, event, select, ledger } = await started();
   await select();
   await hooks['tool.execute.before']({ tool: 'write', sessionID: 's1', callID: 'part-1' }, { args: login });
-  const part = { type: 'tool', id: 'part-1', callID: 'c9', sessionID: 's1', tool: 'write', state: { status: 'error', error: 'Cancelled' } };
+  const part = {
+    type: 'tool',
+    id: 'part-1',
+    callID: 'c9',
+    sessionID: 's1',
+    tool: 'write',
+    state: { status: 'error', error: 'Cancelled' },
+  };
   await event('message.part.updated', { part });
-  assert.deepEqual(ledger().map(({ error }) => error), ['Cancelled']);
+  assert.deepEqual(
+    ledger().map(({ error }) => error),
+    ['Cancelled'],
+  );
 });
 
 for (const [what, tool, output, shown] of [
@@ -238,9 +271,14 @@ test('an agent finds, takes up and lays down an intent, in the words of every ot
   const { workspace, home, hooks, before } = await started();
   const use = (name, args = {}) => hooks.tool[name].execute(args, { sessionID: 's1' });
   assert.deepEqual(JSON.parse(await use('list_intents')).active, null);
-  await assert.rejects(use('select_active_intent', { intent_id: 'INT-9' }), { message: /^there is no intent `INT-9`; choose one of: INT-001/ });
+  await assert.rejects(use('select_active_intent', { intent_id: 'INT-9' }), {
+    message: /^there is no intent `INT-9`; choose one of: INT-001/,
+  });
   await assert.rejects(use('select_active_intent'), { message: /^`select_active_intent` needs `intent_id`/ });
-  assert.match(await use('select_active_intent', { intent_id: 'INT-001' }), /^The active intent is INT-001 \(Login hardening, IN_PROGRESS\).*\n\n<active_intent>/);
+  assert.match(
+    await use('select_active_intent', { intent_id: 'INT-001' }),
+    /^The active intent is INT-001 \(Login hardening, IN_PROGRESS\).*\n\n<active_intent>/,
+  );
   const { active, intents } = JSON.parse(await use('list_intents'));
   assert.deepEqual([active, intents.map(({ id }) => id)], ['INT-001', ['INT-001']]);
   const offered = listOwnTools(createTollgate({ workspace, home }));
@@ -257,8 +295,12 @@ test('paths are meant from the folder that OpenCode works in', async () => {
   const { before, select } = await started({ folder: 'src/auth' });
   await select();
   await before('write', { filePath: 'login.ts', content: '' });
-  await assert.rejects(before('write', { filePath: 'src/auth/login.ts', content: '' }, 's2'), { message: /^Tollgate: no intent is active/ });
-  await assert.rejects(before('write', { filePath: '../login.ts', content: '' }), { message: /^Tollgate: `src\/login.ts` is not in the scope/ });
+  await assert.rejects(before('write', { filePath: 'src/auth/login.ts', content: '' }, 's2'), {
+    message: /^Tollgate: no intent is active/,
+  });
+  await assert.rejects(before('write', { filePath: '../login.ts', content: '' }), {
+    message: /^Tollgate: `src\/login.ts` is not in the scope/,
+  });
 });
 
 test('a workspace without governance is left alone', async () => {
@@ -278,7 +320,11 @@ test('a workspace without governance is left alone', async () => {
   assert.deepEqual([args, output, await system('s1')], [{ command: "echo '[[rate-limits]]' > x" }, done(), []]);
   assert.equal(hooks.tool, undefined);
   assert.match(log[0].message, /is not governed/);
-  assert.deepEqual(fs.readdirSync(workspace, { recursive: true }).sort(), ['.tollgate', '.tollgate/concepts', '.tollgate/concepts/rate-limits.md']);
+  assert.deepEqual(fs.readdirSync(workspace, { recursive: true }).sort(), [
+    '.tollgate',
+    '.tollgate/concepts',
+    '.tollgate/concepts/rate-limits.md',
+  ]);
 });
 
 const allows = JSON.stringify({ on_fault: 'allow' });
@@ -310,7 +356,8 @@ for (const [ofUser, ofWorkspace, governance, stopped] of [
     const { before, log, workspace, home } = await started({ files });
     choose({ home });
     if (!governance) fs.rmSync(path.join(workspace, '.orchestration'), { recursive: true });
-    const said = /^Tollgate: the arguments are not JSON \(invalid_input\); so nothing is known about the call; nobody can be asked here/;
+    const said =
+      /^Tollgate: the arguments are not JSON \(invalid_input\); so nothing is known about the call; nobody can be asked here/;
     await judge(before('write', { ...login, content: 's3cret', big: 1n }), log, said);
   });
 
@@ -324,7 +371,11 @@ for (const [ofUser, ofWorkspace, governance, stopped] of [
     choose(place);
     if (!governance) fs.rmSync(path.join(place.workspace, '.orchestration'), { recursive: true });
     const { before, log } = await started({ files, plugin, place });
-    await judge(before('write', { ...login, content: 's3cret' }), log, /^Tollgate: cannot read .* \(component_missing\); so nothing is known/);
+    await judge(
+      before('write', { ...login, content: 's3cret' }),
+      log,
+      /^Tollgate: cannot read .* \(component_missing\); so nothing is known/,
+    );
   });
 }
 
@@ -334,7 +385,10 @@ for (const debug of [false, true]) {
     await select();
     await before('write', login);
     await settle();
-    assert.equal(log.some(({ level }) => level === 'debug'), debug);
+    assert.equal(
+      log.some(({ level }) => level === 'debug'),
+      debug,
+    );
   });
 }
 

@@ -11,9 +11,18 @@ async function hooked(answers) {
   const place = governed();
   const heard = path.join(place.home, 'heard');
   const script = 'cat >> "$1"; echo >> "$1"; echo "$2"';
-  const hook = ([trigger, answer]) => ({ id: trigger, trigger, command: ['sh', '-c', script, 'sh', heard, JSON.stringify(answer)] });
+  const hook = ([trigger, answer]) => ({
+    id: trigger,
+    trigger,
+    command: ['sh', '-c', script, 'sh', heard, JSON.stringify(answer)],
+  });
   writeFiles(place.home, { '.tollgate/hooks.json': JSON.stringify({ hooks: Object.entries(answers).map(hook) }), heard: '' });
-  const lines = () => fs.readFileSync(heard, 'utf8').trim().split('\n').map((line) => JSON.parse(line));
+  const lines = () =>
+    fs
+      .readFileSync(heard, 'utf8')
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
   return { ...(await started({ place })), lines };
 }
 
@@ -25,7 +34,9 @@ const parts = [
 
 test('a whole session is told, in order', async () => {
   const triggers = ['session_start', 'before_agent', 'before_tool', 'after_tool', 'after_model', 'after_agent', 'session_end'];
-  const { workspace, hooks, event, select, before, failed, lines } = await hooked(Object.fromEntries(triggers.map((name) => [name, {}])));
+  const { workspace, hooks, event, select, before, failed, lines } = await hooked(
+    Object.fromEntries(triggers.map((name) => [name, {}])),
+  );
   const session = { sessionID: 's1' };
   void event('session.created', { ...session, info: { id: 's1' } });
   await hooks['chat.message'](session, { parts });
@@ -60,16 +71,29 @@ test('a session that OpenCode goes on with begins anew for hooks', async () => {
   await hooks['chat.message']({ sessionID: 's1' }, { parts });
   await hooks['chat.message']({ sessionID: 's1' }, { parts });
   await hooks.dispose();
-  assert.deepEqual(lines().map(({ event, data }) => [event, data.source]), [['session_start', 'resume'], ['before_agent', undefined], ['before_agent', undefined]]);
+  assert.deepEqual(
+    lines().map(({ event, data }) => [event, data.source]),
+    [
+      ['session_start', 'resume'],
+      ['before_agent', undefined],
+      ['before_agent', undefined],
+    ],
+  );
 });
 
-test('a model that is about to be asked is told of, OpenCode\'s own errands are not', async () => {
+test("a model that is about to be asked is told of, OpenCode's own errands are not", async () => {
   const { hooks, lines } = await hooked({ before_model: {} });
   const model = { id: 'm', providerID: 'p' };
   await hooks['chat.params']({ sessionID: 's1', agent: 'title', model, provider: { options: { apiKey: 's3cret' } } }, {});
-  await hooks['chat.params']({ sessionID: 's1', agent: { name: 'build' }, model, provider: { options: { apiKey: 's3cret' } } }, {});
+  await hooks['chat.params'](
+    { sessionID: 's1', agent: { name: 'build' }, model, provider: { options: { apiKey: 's3cret' } } },
+    {},
+  );
   await hooks.dispose();
-  assert.deepEqual(lines().map(({ data }) => data.request), [{ agent: 'build', model: 'm', provider: 'p' }]);
+  assert.deepEqual(
+    lines().map(({ data }) => data.request),
+    [{ agent: 'build', model: 'm', provider: 'p' }],
+  );
   assert.ok(!JSON.stringify(lines()).includes('s3cret'));
 });
 
@@ -89,7 +113,11 @@ test('a hook stops the agent', async () => {
 
 test('what hooks say is told to the model once', async () => {
   const say = (systemMessage) => ({ continue: true, systemMessage });
-  const { hooks, event, system, before } = await hooked({ session_start: say('start'), before_agent: say('agent'), before_tool: say('tool') });
+  const { hooks, event, system, before } = await hooked({
+    session_start: say('start'),
+    before_agent: say('agent'),
+    before_tool: say('tool'),
+  });
   void event('session.created', { sessionID: 's1', info: { id: 's1' } });
   await hooks['chat.message']({ sessionID: 's1' }, { parts });
   const told = async () => {

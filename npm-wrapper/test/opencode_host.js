@@ -27,7 +27,9 @@ export async function started({ files = {}, plugin = ours, folder = '', place = 
   };
   const event = (type, properties) => hooks.event({ event: { type, properties } });
   const failed = ({ tool, sessionID, callID }, error) =>
-    event('message.part.updated', { part: { type: 'tool', id: 'p1', tool, sessionID, callID, state: { status: 'error', error } } });
+    event('message.part.updated', {
+      part: { type: 'tool', id: 'p1', tool, sessionID, callID, state: { status: 'error', error } },
+    });
   const system = async (sessionID) => {
     const output = { system: ['You are an agent.'] };
     await hooks['experimental.chat.system.transform']({ sessionID, model: {} }, output);
@@ -35,7 +37,13 @@ export async function started({ files = {}, plugin = ours, folder = '', place = 
   };
   const ledger = () => {
     const file = path.join(workspace, '.orchestration/agent_trace.jsonl');
-    return fs.existsSync(file) ? fs.readFileSync(file, 'utf8').trim().split('\n').map((line) => JSON.parse(line)) : [];
+    return fs.existsSync(file)
+      ? fs
+          .readFileSync(file, 'utf8')
+          .trim()
+          .split('\n')
+          .map((line) => JSON.parse(line))
+      : [];
   };
   const select = (session = 's1') => hooks.tool.select_active_intent.execute({ intent_id: 'INT-001' }, { sessionID: session });
   return { workspace, home, log, toasts, hooks, before, event, failed, system, ledger, select };

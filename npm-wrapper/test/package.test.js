@@ -23,7 +23,10 @@ function gateOn(module, options = {}) {
 
 const write = (file) => ({ session: 's1', call: 'c1', tool: 'write_to_file', args: { path: file, content: 'x' } });
 
-for (const [name, module] of [['import', esm], ['require', cjs]]) {
+for (const [name, module] of [
+  ['import', esm],
+  ['require', cjs],
+]) {
   test(`${name}: calls are allowed in scope and denied beyond it`, () => {
     const { gate } = gateOn(module);
     assert.equal(gate.preTool(write('src/auth/login.ts')).code, 'no_active_intent');
@@ -46,7 +49,10 @@ test('a gate works from a folder with blanks and other marks in its path', () =>
   discards.push(discard);
   fs.cpSync(dist, path.join(folder, 'dist'), { recursive: true });
   fs.writeFileSync(path.join(folder, 'package.json'), '{"type":"module"}');
-  for (const flags of [['dist/index.js', 'import'], ['dist/index.cjs', 'require']]) {
+  for (const flags of [
+    ['dist/index.js', 'import'],
+    ['dist/index.cjs', 'require'],
+  ]) {
     const [file, how] = flags;
     const load = how === 'import' ? `await import('./${file}')` : `require('./${file}')`;
     const script = path.join(folder, how === 'import' ? 'try.mjs' : 'try.cjs');
@@ -59,6 +65,30 @@ test('the version and the digest are those of the package and of the component',
   assert.equal(esm.version, JSON.parse(fs.readFileSync(path.join(dist, '../package.json'), 'utf8')).version);
   assert.match(esm.digest, /^sha256:[0-9a-f]{64}$/);
   assert.equal(cjs.digest, esm.digest);
+});
+
+test('the package has a page of its own, and the licences of the repository', () => {
+  const at = (file) => fileURLToPath(new URL(`../${file}`, import.meta.url));
+  const packed = execFileSync('npm', ['pack', '--dry-run', '--json', '--ignore-scripts', '--loglevel=silent'], {
+    cwd: at(''),
+    encoding: 'utf8',
+    shell: process.platform === 'win32',
+  });
+  const files = JSON.parse(packed)[0].files.map((file) => file.path);
+  for (const file of [
+    'README.md',
+    'package.json',
+    'LICENSE-MIT',
+    'LICENSE-APACHE',
+    'bin/tollgate.js',
+    'dist/index.js',
+    'dist/index.d.ts',
+  ]) {
+    assert.ok(files.includes(file), `${file} is not in the package`);
+  }
+  for (const licence of ['LICENSE-MIT', 'LICENSE-APACHE']) {
+    assert.equal(fs.readFileSync(at(licence), 'utf8'), fs.readFileSync(at(`../${licence}`), 'utf8'));
+  }
 });
 
 test('a session selects, inherits and clears its intent', () => {
@@ -113,7 +143,10 @@ for (const [what, use, code] of [
 ]) {
   test(`${what} is refused as ${code}, and the gate works on`, () => {
     const { gate } = gateOn(esm);
-    assert.throws(() => use(gate), (error) => error instanceof esm.TollgateError && error.code === code && error.message !== '');
+    assert.throws(
+      () => use(gate),
+      (error) => error instanceof esm.TollgateError && error.code === code && error.message !== '',
+    );
     assert.equal(gate.context('s1'), '');
   });
 }
@@ -123,7 +156,10 @@ test('a workspace that cannot be opened is named, with the remedy', () => {
   discards.push(discard);
   const file = path.join(folder, 'file');
   fs.writeFileSync(file, '');
-  for (const [workspace, why] of [[path.join(folder, 'gone'), 'it does not exist'], [file, 'it is no folder']]) {
+  for (const [workspace, why] of [
+    [path.join(folder, 'gone'), 'it does not exist'],
+    [file, 'it is no folder'],
+  ]) {
     assert.throws(() => esm.createTollgate({ workspace }), {
       name: 'TollgateError',
       code: 'workspace_missing',

@@ -19,7 +19,14 @@ function place(t) {
   t.after(discard);
   const given = { cwd: workspace, env: { HOME: home, PATH: '/usr/bin:/bin' } };
   const ledger = path.join(workspace, '.orchestration/agent_trace.jsonl');
-  const entries = () => (fs.existsSync(ledger) ? fs.readFileSync(ledger, 'utf8').trim().split('\n').map((line) => JSON.parse(line)) : []);
+  const entries = () =>
+    fs.existsSync(ledger)
+      ? fs
+          .readFileSync(ledger, 'utf8')
+          .trim()
+          .split('\n')
+          .map((line) => JSON.parse(line))
+      : [];
   /** A program under an agent program's name. */
   const agent = (name, program) => {
     const copy = path.join(home, name);
@@ -48,7 +55,10 @@ test('a person at a terminal selects an intent, and it is entered', { skip: proc
     if (status !== 0) continue;
     const { tool_name, scope_validation, person } = entries().at(-1);
     assert.deepEqual([tool_name, scope_validation], ['intents select', 'EXEMPT']);
-    assert.deepEqual(person.command, words.filter((word) => word !== '--yes'));
+    assert.deepEqual(
+      person.command,
+      words.filter((word) => word !== '--yes'),
+    );
     assert.notEqual(person.user, '');
   }
   assert.match(withoutTerminal([...command, 'trace'], given).stdout, /by \S+: intents select INT-001\n/);
@@ -101,6 +111,9 @@ test('eval below an agent program refuses what only a person may send', { skip: 
   const input = lines.map((line) => `${JSON.stringify(line)}\n`).join('');
   const words = ['-c', '"$@"; exit $?', 'sh', ...command, 'eval', '--workspace', workspace];
   const { stdout, stderr } = spawnSync(agent('opencode', '/bin/sh'), words, { ...given, input, encoding: 'utf8' });
-  const codes = stdout.trim().split('\n').map((line) => JSON.parse(line).error?.code);
+  const codes = stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line).error?.code);
   assert.deepEqual(codes, ['needs_person', 'needs_person', 'needs_person', undefined], stderr);
 });

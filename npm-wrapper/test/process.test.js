@@ -27,13 +27,29 @@ async function gone(pids) {
 }
 
 for (const [what, script, more, expected] of [
-  ['what it says comes back', 'cat; echo err >&2; exit 3', { input: 'in' }, { code: 3, stdout: 'in', stderr: 'err\n', truncated: false }],
+  [
+    'what it says comes back',
+    'cat; echo err >&2; exit 3',
+    { input: 'in' },
+    { code: 3, stdout: 'in', stderr: 'err\n', truncated: false },
+  ],
   ['garbage is text with marks', "printf '\\377\\000x'", {}, { code: 0, stdout: '\ufffd\0x' }],
   ['a signal is told', 'kill -TERM $$', {}, { code: null, signal: 'SIGTERM' }],
   ['output within the limit is whole', 'printf 12345', { outputBytes: 5 }, { stdout: '12345', truncated: false }],
   ['output beyond the limit is cut', 'printf 123456', { outputBytes: 5 }, { stdout: '12345', truncated: true }],
   ['so are complaints', 'printf 123456 >&2', { outputBytes: 5 }, { stderr: '12345', truncated: true }],
-  ['values are set, also over inherited ones', 'echo $HOME $A', { inherit: ['PATH', 'HOME'], set: [['HOME', '/x'], ['A', 'b']] }, { stdout: '/x b\n' }],
+  [
+    'values are set, also over inherited ones',
+    'echo $HOME $A',
+    {
+      inherit: ['PATH', 'HOME'],
+      set: [
+        ['HOME', '/x'],
+        ['A', 'b'],
+      ],
+    },
+    { stdout: '/x b\n' },
+  ],
   ['input that nobody reads breaks nothing', 'exec 0<&-; echo x', { input: 'y'.repeat(1 << 20) }, { code: 0, stdout: 'x\n' }],
 ]) {
   test(what, async () => {
@@ -51,8 +67,18 @@ test('the code of a signal is the one that a shell tells', () => {
 for (const [what, argv, more, expected] of [
   ['no program', [], {}, { how: 'failed', why: 'no program is named' }],
   ['a program that is not there', ['/no/such/program'], {}, { how: 'missing' }],
-  ['a folder that is not there', ['true'], { folder: '/no such' }, { how: 'failed', why: 'there is no folder `/no such` to run it in' }],
-  ['a script that nobody reads', [`${folder}/odd`], {}, { how: 'failed', why: `the interpreter that \`${folder}/odd\` names in its first line is not there` }],
+  [
+    'a folder that is not there',
+    ['true'],
+    { folder: '/no such' },
+    { how: 'failed', why: 'there is no folder `/no such` to run it in' },
+  ],
+  [
+    'a script that nobody reads',
+    [`${folder}/odd`],
+    {},
+    { how: 'failed', why: `the interpreter that \`${folder}/odd\` names in its first line is not there` },
+  ],
   ['a file that only a shell would run', ['./words'], {}, { how: 'failed', why: 'Exec format error (os error 8)' }],
   ['an empty file', [`${folder}/empty`], {}, { how: 'failed', why: 'Exec format error (os error 8)' }],
   ['a program that may not be run', ['/etc/passwd'], {}, { how: 'failed', why: 'Permission denied (os error 13)' }],
@@ -97,7 +123,11 @@ test('a child that has left the group and holds the pipes holds nobody up', { ti
 test('the signal ends the program with all that it started', { timeout: 20_000 }, async () => {
   const end = new AbortController();
   const pids = path.join(folder, 'pids');
-  const ending = sh(`echo $$ > '${pids}'; (sh -c 'echo $$ >> "${pids}"; sleep 60; true') & trap '' TERM; sleep 60; true`, {}, end.signal);
+  const ending = sh(
+    `echo $$ > '${pids}'; (sh -c 'echo $$ >> "${pids}"; sleep 60; true') & trap '' TERM; sleep 60; true`,
+    {},
+    end.signal,
+  );
   for (let tries = 0; tries < 200 && (!fs.existsSync(pids) || fs.readFileSync(pids, 'utf8').split('\n').length < 3); tries += 1) {
     await sleep(20);
   }
@@ -126,7 +156,11 @@ test('a process that ends takes its programs and copies along', { timeout: 20_00
     setInterval(() => fs.existsSync(folder + '/pid') && fs.readFileSync(folder + '/pid', 'utf8').endsWith('\\n') && process.exit(0), 5);
   `;
   const env = { ...process.env, TMPDIR: path.join(folder, 'tmp') };
-  const { status, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', script, folder, digest], { env, encoding: 'utf8', timeout: 15_000 });
+  const { status, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', script, folder, digest], {
+    env,
+    encoding: 'utf8',
+    timeout: 15_000,
+  });
   assert.deepEqual([status, stderr], [0, '']);
   assert.deepEqual(fs.readdirSync(path.join(folder, 'tmp')), ['x']);
   await gone([Number(fs.readFileSync(path.join(folder, 'pid'), 'utf8'))]);
@@ -155,7 +189,11 @@ for (const [file, wanted, isGiven] of [
   ['hooks', digest, false],
 ]) {
   test(`a copy of ${file} as ${wanted.slice(0, 12)}… is ${isGiven ? '' : 'not '}given`, async () => {
-    const order = { files: [{ path: file, digest: wanted }], arguments: [{ index: 0, path: file }], folders: [path.join(folder, 'copies')] };
+    const order = {
+      files: [{ path: file, digest: wanted }],
+      arguments: [{ index: 0, path: file }],
+      folders: [path.join(folder, 'copies')],
+    };
     const copy = copyOf(roots, order, [file]);
     assert.equal('argv' in copy, isGiven);
     if (!('argv' in copy)) return assert.deepEqual(copy, { changed: file });

@@ -59,7 +59,10 @@ for (const [root, asked, expected] of [
   ['home', '.tollgate/none', 'missing'],
 ]) {
   test(`read ${root} ${asked}: ${expected}`, () => {
-    assert.equal(outcome(() => text(read(root, asked, 100n))), expected);
+    assert.equal(
+      outcome(() => text(read(root, asked, 100n))),
+      expected,
+    );
   });
 }
 
@@ -67,11 +70,18 @@ test('limits, ranges and tails', () => {
   const most = 2n ** 64n - 1n;
   assert.equal(text(read('project', 'file', 10n)), '0123456789');
   assert.equal(text(read('project', 'file', most)), '0123456789');
-  assert.equal(outcome(() => read('project', 'file', 9n)), 'too-large');
+  assert.equal(
+    outcome(() => read('project', 'file', 9n)),
+    'too-large',
+  );
   assert.equal(text(readRange('project', 'file', 3n, 4n)), '3456');
   assert.equal(text(readRange('project', 'file', 8n, most)), '89');
   assert.equal(text(readRange('project', 'file', most, most)), '');
-  for (const [limit, offset, bytes] of [[3n, 7n, '789'], [most, 0n, '0123456789'], [0n, 10n, '']]) {
+  for (const [limit, offset, bytes] of [
+    [3n, 7n, '789'],
+    [most, 0n, '0123456789'],
+    [0n, 10n, ''],
+  ]) {
     const tail = readTail('project', 'file', limit);
     assert.deepEqual([tail.offset, text(tail.bytes)], [offset, bytes]);
   }
@@ -83,8 +93,22 @@ writeFiles(tree, { '\u{ffee}': '', '\u{1f600}': '' });
 fs.symlinkSync('a', path.join(tree, 'z'));
 fs.writeFileSync(Buffer.concat([Buffer.from(`${tree}/`), Buffer.from([0x62, 0xff])]), '');
 const everything = [
-  'a', 'a-b', 'a.txt', 'a/b', 'a/c', 'a/c/d', 'a0', 'node_modules', 'node_modules/m', 'node_modules/m/i',
-  'x', 'x/node_modules', 'x/node_modules/n', 'z', '\u{ffee}', '\u{1f600}',
+  'a',
+  'a-b',
+  'a.txt',
+  'a/b',
+  'a/c',
+  'a/c/d',
+  'a0',
+  'node_modules',
+  'node_modules/m',
+  'node_modules/m/i',
+  'x',
+  'x/node_modules',
+  'x/node_modules/n',
+  'z',
+  '\u{ffee}',
+  '\u{1f600}',
 ];
 
 for (const [what, reach, expected, truncated = false] of [
@@ -92,14 +116,21 @@ for (const [what, reach, expected, truncated = false] of [
   ['one level', { depth: 1 }, everything.filter((name) => !name.includes('/'))],
   ['two levels', { depth: 2 }, everything.filter((name) => name.split('/').length <= 2)],
   ['no level', { depth: 0 }, []],
-  ['folders that are not entered', { skip: ['node_modules', 'c'] }, everything.filter((name) => !/(node_modules|c)\//.test(name))],
+  [
+    'folders that are not entered',
+    { skip: ['node_modules', 'c'] },
+    everything.filter((name) => !/(node_modules|c)\//.test(name)),
+  ],
   ['up to a limit', { limit: 5 }, everything.slice(0, 5), true],
   ['exactly up to a limit', { limit: everything.length }, everything],
   ['a limit of nothing', { limit: 0 }, [], true],
 ]) {
   test(`list ${what}`, () => {
     const listing = list('project', 'tree', { depth: 9, limit: 100, skip: [], ...reach });
-    assert.deepEqual(listing.entries.map((entry) => entry.path), expected);
+    assert.deepEqual(
+      listing.entries.map((entry) => entry.path),
+      expected,
+    );
     assert.equal(listing.truncated, truncated);
   });
 }
@@ -120,7 +151,10 @@ test('a listing tells what links say, how many names a file has, and what it can
   writeFiles(path.join(folder, 'project'), { 'names/one': '' });
   fs.linkSync(path.join(folder, 'project/names/one'), path.join(folder, 'project/names/other'));
   const names = list('project', 'names', { depth: 1, limit: 9, skip: [] }).entries;
-  assert.deepEqual(names.map((entry) => entry.hardLinks), [2, 2]);
+  assert.deepEqual(
+    names.map((entry) => entry.hardLinks),
+    [2, 2],
+  );
 });
 
 for (const [root, asked, expected] of [
@@ -132,6 +166,9 @@ for (const [root, asked, expected] of [
   ['home', '.tollgate', 2],
 ]) {
   test(`list ${root} ${asked}: ${expected}`, () => {
-    assert.equal(outcome(() => list(root, asked, { depth: 1, limit: 9, skip: [] }).entries.length), expected);
+    assert.equal(
+      outcome(() => list(root, asked, { depth: 1, limit: 9, skip: [] }).entries.length),
+      expected,
+    );
   });
 }

@@ -65,8 +65,14 @@ for (const [root, asked, expected] of [
   ['state', '.', 'denied'],
 ]) {
   test(`write ${root} ${asked.replace(folder, '')}: ${expected}`, () => {
-    assert.equal(outcome(() => replace(root, asked, bytes('x'), anything)), expected);
-    assert.equal(outcome(() => append(root, asked, bytes('y'))), expected);
+    assert.equal(
+      outcome(() => replace(root, asked, bytes('x'), anything)),
+      expected,
+    );
+    assert.equal(
+      outcome(() => append(root, asked, bytes('y'))),
+      expected,
+    );
     assert.deepEqual([content('src/a'), content('outside/a', folder), content('.ollm/a', home)], Array(3).fill('untouched'));
     assert.equal(fs.existsSync(path.join(folder, 'outside/new')), false);
   });
@@ -74,7 +80,10 @@ for (const [root, asked, expected] of [
 
 test('a link in the state does not lead out of it', () => {
   fs.symlinkSync(path.join(folder, 'outside'), path.join(roots.state.folder, 'out'));
-  assert.equal(outcome(() => replace('state', 'out/a', bytes('x'), anything)), 'denied');
+  assert.equal(
+    outcome(() => replace('state', 'out/a', bytes('x'), anything)),
+    'denied',
+  );
   assert.equal(content('outside/a', folder), 'untouched');
 });
 
@@ -85,27 +94,54 @@ test('appended bytes follow what is there', () => {
 });
 
 test('a file that is expected to be absent is made once', () => {
-  assert.equal(outcome(() => replace('project', '.tollgate/locks/l', bytes('1'), absent)), 'done');
-  assert.equal(outcome(() => replace('project', '.tollgate/locks/l', bytes('2'), absent)), 'exists');
-  assert.equal(outcome(() => replace('project', '.tollgate/folder', bytes('2'), absent)), 'exists');
+  assert.equal(
+    outcome(() => replace('project', '.tollgate/locks/l', bytes('1'), absent)),
+    'done',
+  );
+  assert.equal(
+    outcome(() => replace('project', '.tollgate/locks/l', bytes('2'), absent)),
+    'exists',
+  );
+  assert.equal(
+    outcome(() => replace('project', '.tollgate/folder', bytes('2'), absent)),
+    'exists',
+  );
   assert.equal(content('.tollgate/locks/l'), '1');
   assert.equal(fs.statSync(path.join(project, '.tollgate/locks/l')).nlink, 1);
 });
 
 test('a file is replaced only while it is what was expected', () => {
   const digest = (text) => ({ tag: 'digest', val: `sha256:${createHash('sha256').update(text).digest('hex')}` });
-  assert.equal(outcome(() => replace('project', '.tollgate/d', bytes('1'), digest('0'))), 'changed');
+  assert.equal(
+    outcome(() => replace('project', '.tollgate/d', bytes('1'), digest('0'))),
+    'changed',
+  );
   replace('project', '.tollgate/d', bytes('1'), anything);
-  assert.equal(outcome(() => replace('project', '.tollgate/d', bytes('2'), digest('0'))), 'changed');
-  assert.equal(outcome(() => replace('project', '.tollgate/d', bytes('2'), digest('1'))), 'done');
+  assert.equal(
+    outcome(() => replace('project', '.tollgate/d', bytes('2'), digest('0'))),
+    'changed',
+  );
+  assert.equal(
+    outcome(() => replace('project', '.tollgate/d', bytes('2'), digest('1'))),
+    'done',
+  );
   assert.equal(content('.tollgate/d'), '2');
 });
 
 test('a file is removed once', () => {
   replace('project', '.tollgate/r', bytes('1'), anything);
-  assert.equal(outcome(() => remove('project', '.tollgate/r')), 'done');
-  assert.equal(outcome(() => remove('project', '.tollgate/r')), 'missing');
-  assert.equal(outcome(() => remove('project', 'src/a')), 'denied');
+  assert.equal(
+    outcome(() => remove('project', '.tollgate/r')),
+    'done',
+  );
+  assert.equal(
+    outcome(() => remove('project', '.tollgate/r')),
+    'missing',
+  );
+  assert.equal(
+    outcome(() => remove('project', 'src/a')),
+    'denied',
+  );
 });
 
 test('files of the home folder and of the state are private', () => {
@@ -122,17 +158,23 @@ test('files of the home folder and of the state are private', () => {
   assert.equal(fs.readFileSync(path.join(state, 'workspace'), 'utf8'), `${project}\n`);
 });
 
-test('a temporary file that a killed process left behind is in nobody\'s way', () => {
+test("a temporary file that a killed process left behind is in nobody's way", () => {
   fs.mkdirSync(path.join(project, '.tollgate/t'));
   for (let i = 0; i < 200; i += 1) writeFiles(project, { [`.tollgate/t/.f.${process.pid}-${i}.tmp`]: '' });
-  assert.equal(outcome(() => replace('project', '.tollgate/t/f', bytes('1'), anything)), 'done');
+  assert.equal(
+    outcome(() => replace('project', '.tollgate/t/f', bytes('1'), anything)),
+    'done',
+  );
   assert.equal(fs.readdirSync(path.join(project, '.tollgate/t')).length, 201);
 });
 
 test('no temporary file is left, and faults without a name of their own are logged', () => {
   const names = fs.readdirSync(project, { recursive: true }).filter((name) => name.endsWith('.tmp') && !name.includes('/t/'));
   assert.deepEqual(names, []);
-  assert.equal(outcome(() => append('project', `.tollgate/${'n'.repeat(300)}`, bytes(''))), 'other');
+  assert.equal(
+    outcome(() => append('project', `.tollgate/${'n'.repeat(300)}`, bytes(''))),
+    'other',
+  );
   assert.deepEqual(said.at(-1)[0], 'debug');
 });
 

@@ -20,7 +20,10 @@ async function libraryWith(component) {
   const { files } = await transpile(component, { name: 'tollgate', instantiation: 'sync', wasiShim: false, nodejsCompat: false });
   writeFiles(path.join(folder, 'generated'), files);
   const glue = path.join(folder, 'generated', 'tollgate.js');
-  const swap = { name: 'swap', setup: (build) => build.onResolve({ filter: /\/generated\/tollgate\.js$/ }, () => ({ path: glue })) };
+  const swap = {
+    name: 'swap',
+    setup: (build) => build.onResolve({ filter: /\/generated\/tollgate\.js$/ }, () => ({ path: glue })),
+  };
   const outfile = path.join(folder, 'generated', 'library.mjs');
   await esbuild.build({
     absWorkingDir: path.join(here, '..'),

@@ -45,11 +45,17 @@ test('hooks are waited for, each answer for itself', async () => {
   const answers = await Promise.all(
     ['c1', 'c2', 'c3'].map((id) => gate.respond('claude-code', undefined, write('src/auth/a.ts', { tool_use_id: id }))),
   );
-  assert.deepEqual(answers.map(({ refused }) => refused), Array(3).fill('Tollgate: Not today. (hook)'));
+  assert.deepEqual(
+    answers.map(({ refused }) => refused),
+    Array(3).fill('Tollgate: Not today. (hook)'),
+  );
   await gate.close();
 });
 
-for (const [mode, decision] of [['default', 'ask'], ['bypassPermissions', 'deny']]) {
+for (const [mode, decision] of [
+  ['default', 'ask'],
+  ['bypassPermissions', 'deny'],
+]) {
   test(`an instance that fails answers by the next one: ${mode}`, async () => {
     let broken = false;
     const log = [];
@@ -67,7 +73,10 @@ for (const [mode, decision] of [['default', 'ask'], ['bypassPermissions', 'deny'
     assert.equal(JSON.parse(text).hookSpecificOutput.permissionDecision, decision);
     assert.match(refused, /\(gate_fault\)$/);
     assert.ok(log.some(([level]) => level === 'error'));
-    assert.deepEqual(await gate.respond('claude-code', undefined, write('src/auth/b.ts', { tool_use_id: 'c2' })), { text: '', refused: undefined });
+    assert.deepEqual(await gate.respond('claude-code', undefined, write('src/auth/b.ts', { tool_use_id: 'c2' })), {
+      text: '',
+      refused: undefined,
+    });
   });
 }
 
@@ -83,7 +92,10 @@ test('where there is not even that, the promise says that the call must not run'
     },
   });
   broken = true;
-  await assert.rejects(gate.respond('claude-code', undefined, write('src/auth/a.ts')), { code: 'no_answer', message: /must not run/ });
+  await assert.rejects(gate.respond('claude-code', undefined, write('src/auth/a.ts')), {
+    code: 'no_answer',
+    message: /must not run/,
+  });
 });
 
 test('a program that is not known is refused', async () => {
@@ -98,7 +110,8 @@ test('the nearest governed folder is found, whatever lies between', () => {
   discards.push(discard);
   writeFiles(folder, { 'w/.orchestration/active_intents.yaml': '', 'w/sub/.git/HEAD': '', 'w/sub/deep/x': '', 'other/x': '' });
   const home = path.join(folder, 'home');
-  const from = (cwd, payload = {}) => locate('claude-code', undefined, payload, { cwd: path.join(folder, cwd), home, variables: {} });
+  const from = (cwd, payload = {}) =>
+    locate('claude-code', undefined, payload, { cwd: path.join(folder, cwd), home, variables: {} });
   const found = path.join(folder, 'w');
   assert.equal(from('w'), found);
   assert.equal(from('w/sub/deep'), found);

@@ -9,7 +9,10 @@ const { folder, discard } = freshFolder();
 after(discard);
 
 test('a workspace has a folder of its own', () => {
-  assert.equal(stateOf('/work space/a', path.join(folder, 'new/state')), path.join(folder, 'new/state/602e79202365cbd9b66a1fd2fd657617'));
+  assert.equal(
+    stateOf('/work space/a', path.join(folder, 'new/state')),
+    path.join(folder, 'new/state/602e79202365cbd9b66a1fd2fd657617'),
+  );
   assert.notEqual(path.basename(stateOf('/work space/b', folder)), '602e79202365cbd9b66a1fd2fd657617');
 });
 
@@ -18,7 +21,12 @@ for (const [home, state, variables, expected] of [
   ['/h', undefined, { XDG_STATE_HOME: '/x' }, '/h/.local/state/tollgate'],
   [undefined, undefined, { XDG_STATE_HOME: '/x' }, '/x/tollgate'],
   // A relative folder means nothing, says the standard that the variable comes from.
-  [undefined, undefined, { XDG_STATE_HOME: 'x', HOME: '/u' }, process.platform === 'linux' ? '/u/.local/state/tollgate' : undefined],
+  [
+    undefined,
+    undefined,
+    { XDG_STATE_HOME: 'x', HOME: '/u' },
+    process.platform === 'linux' ? '/u/.local/state/tollgate' : undefined,
+  ],
 ]) {
   test(`home ${home}, state ${state}, ${JSON.stringify(variables)}`, { skip: expected === undefined }, () => {
     const before = Object.keys(variables).map((name) => [name, process.env[name]]);

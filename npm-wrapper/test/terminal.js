@@ -22,7 +22,10 @@ export function atTerminal([program, ...words], { cwd, env, typed = 'y\ny\n', te
     const stdio = [fs.openSync(at('typed'), 'r'), 'pipe', 'ignore'];
     try {
       // The end of its output is the end of the terminal.
-      execFileSync('setsid', ['-f', terminal, '-qec', line, '/dev/null'], { env: { PATH: '/usr/bin:/bin', SHELL: '/bin/sh' }, stdio });
+      execFileSync('setsid', ['-f', terminal, '-qec', line, '/dev/null'], {
+        env: { PATH: '/usr/bin:/bin', SHELL: '/bin/sh' },
+        stdio,
+      });
     } finally {
       fs.closeSync(stdio[0]);
     }
@@ -35,6 +38,11 @@ export function atTerminal([program, ...words], { cwd, env, typed = 'y\ny\n', te
 
 /** The same with no terminal. */
 export function withoutTerminal(command, { cwd, env }) {
-  const { status, stdout, stderr } = spawnSync('/usr/bin/setsid', ['--wait', ...command], { cwd, env, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
+  const { status, stdout, stderr } = spawnSync('/usr/bin/setsid', ['--wait', ...command], {
+    cwd,
+    env,
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   return { status, stdout, stderr };
 }

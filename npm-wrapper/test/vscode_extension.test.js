@@ -85,7 +85,14 @@ test('the gate is nowhere in the code that runs in the extension host', () => {
 /** An editor that has every function and does nothing, but for what is given. */
 function editorWith(given) {
   const nothing = new Proxy(function () {}, {
-    get: (_, name) => (name === Symbol.toPrimitive ? () => 0 : name === Symbol.iterator ? [][Symbol.iterator] : name === 'then' ? undefined : nothing),
+    get: (_, name) =>
+      name === Symbol.toPrimitive
+        ? () => 0
+        : name === Symbol.iterator
+          ? [][Symbol.iterator]
+          : name === 'then'
+            ? undefined
+            : nothing,
     set: () => true,
     apply: () => nothing,
     construct: () => nothing,
@@ -115,7 +122,11 @@ test('every declared command is registered, and every registered one declared', 
     const { activateTollgate } = require('../dist/vscode.cjs');
     const state = new Map();
     const workspaceState = { get: (key) => state.get(key), update: async (key, value) => state.set(key, value) };
-    const api = await activateTollgate({ extension: { id: 'test.test', packageJSON: manifest }, subscriptions: [], workspaceState });
+    const api = await activateTollgate({
+      extension: { id: 'test.test', packageJSON: manifest },
+      subscriptions: [],
+      workspaceState,
+    });
     assert.match(api.session, /^vscode-[0-9a-f]{8}$/);
     assert.equal(state.get('tollgate.session'), api.session);
     await api.dispose();
@@ -140,18 +151,28 @@ export async function activate(context: ExtensionContext): Promise<string> {
     fs.writeFileSync(path.join(folder, 'use.cts'), use);
     const tsc = path.join(wrapper, 'node_modules/typescript/bin/tsc');
     const strict = ['--ignoreConfig', '--noEmit', '--strict', '--module', 'NodeNext', '--target', 'ES2022', '--types', 'node'];
-    execFileSync(process.execPath, [tsc, ...strict, path.join(folder, 'use.mts'), path.join(folder, 'use.cts')], { stdio: 'pipe' });
+    execFileSync(process.execPath, [tsc, ...strict, path.join(folder, 'use.mts'), path.join(folder, 'use.cts')], {
+      stdio: 'pipe',
+    });
   } finally {
     fs.rmSync(folder, { recursive: true });
   }
 });
 
-test('the tools that the manifest declares are Tollgate\'s own, in its own words', () => {
+test("the tools that the manifest declares are Tollgate's own, in its own words", () => {
   const { folder, discard } = freshFolder();
   try {
     const own = listOwnTools(createTollgate({ workspace: folder, home: folder }));
-    const declared = manifest.contributes.languageModelTools.map(({ name, displayName, modelDescription, inputSchema }) => [name, displayName, modelDescription, inputSchema]);
-    assert.deepEqual(declared, own.map(({ name, title, description, schema }) => [name, title, description, schema]));
+    const declared = manifest.contributes.languageModelTools.map(({ name, displayName, modelDescription, inputSchema }) => [
+      name,
+      displayName,
+      modelDescription,
+      inputSchema,
+    ]);
+    assert.deepEqual(
+      declared,
+      own.map(({ name, title, description, schema }) => [name, title, description, schema]),
+    );
   } finally {
     discard();
   }

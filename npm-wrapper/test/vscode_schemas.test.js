@@ -22,7 +22,9 @@ function schema(name) {
 }
 
 const hook = (fields) => ({ hooks: [{ id: 'a', trigger: 'before_tool', command: ['x'], ...fields }] });
-const without = (...names) => ({ hooks: [Object.fromEntries(Object.entries(hook({}).hooks[0]).filter(([name]) => !names.includes(name)))] });
+const without = (...names) => ({
+  hooks: [Object.fromEntries(Object.entries(hook({}).hooks[0]).filter(([name]) => !names.includes(name)))],
+});
 
 const HOOKS = [
   [true, 'nothing', { hooks: [] }],
@@ -40,10 +42,20 @@ const HOOKS = [
   [false, 'too many files', hook({ files: Array.from({ length: 33 }, () => 'a') })],
   [true, 'a component', { hooks: [{ id: 'a', trigger: 'before_tool', component: 'hooks/a.wasm' }] }],
   [true, 'a commit', hook({ trigger: 'gitCommit', allowGit: true, repoRoot: '.' })],
-  [true, 'everything', hook({
-    pattern: 'src/**', enabled: false, concurrency: 1, timeoutMs: 1000, debounceMs: 0, metadata: { a: 1 }, secretPatterns: ['k=\\w+'],
-    retry: { count: 0, backoffMs: 0, backoffFactor: 1, jitter: true },
-  })],
+  [
+    true,
+    'everything',
+    hook({
+      pattern: 'src/**',
+      enabled: false,
+      concurrency: 1,
+      timeoutMs: 1000,
+      debounceMs: 0,
+      metadata: { a: 1 },
+      secretPatterns: ['k=\\w+'],
+      retry: { count: 0, backoffMs: 0, backoffFactor: 1, jitter: true },
+    }),
+  ],
   [false, 'no list', {}],
   [false, 'something else beside the list', { ...hook({}), secretPatterns: ['x'] }],
   [false, 'an unknown field', hook({ timeout: 5 })],
@@ -75,19 +87,34 @@ const HOOKS = [
 const CONFIG = [
   [true, 'nothing', {}],
   [true, 'a key of others', { others: 1 }],
-  [true, 'everything', {
-    tools: { mcp__github__create_issue: 'read', my_tool: { effect: 'write', paths: ['where'] }, 'deploy_*': 'execute' },
-    programs: 'allow', unknown: 'ask', strict: false, record: { failed: true, rejected: false },
-    augment: {
-      sources: [
-        'notes', { name: 'vault', notes: 'docs/wiki' }, 'maenifold', { name: 'wiki', command: ['wiki', '--about', '{concept}'] },
-        { name: 'graph', mcp: { server: 'graph', tool: 'about', arguments: { name: '{concept}' } } }, { name: 'mine', function: true },
-      ],
-      literal: false,
-      budget_chars: 8000,
+  [
+    true,
+    'everything',
+    {
+      tools: { mcp__github__create_issue: 'read', my_tool: { effect: 'write', paths: ['where'] }, 'deploy_*': 'execute' },
+      programs: 'allow',
+      unknown: 'ask',
+      strict: false,
+      record: { failed: true, rejected: false },
+      augment: {
+        sources: [
+          'notes',
+          { name: 'vault', notes: 'docs/wiki' },
+          'maenifold',
+          { name: 'wiki', command: ['wiki', '--about', '{concept}'] },
+          { name: 'graph', mcp: { server: 'graph', tool: 'about', arguments: { name: '{concept}' } } },
+          { name: 'mine', function: true },
+        ],
+        literal: false,
+        budget_chars: 8000,
+      },
     },
-  }],
-  [true, 'limits of hooks', { hooks: { timeout: 30000, concurrency: 8, queue: 10000, when_full: 'refuse' }, secretPatterns: ['ACME-[0-9]{6}'] }],
+  ],
+  [
+    true,
+    'limits of hooks',
+    { hooks: { timeout: 30000, concurrency: 8, queue: 10000, when_full: 'refuse' }, secretPatterns: ['ACME-[0-9]{6}'] },
+  ],
   [false, 'an unknown limit of hooks', { hooks: { timeoutMs: 30000 } }],
   [false, 'too short a limit', { hooks: { timeout: 10 } }],
   [false, 'an unknown effect', { tools: { a: 'burn' } }],
@@ -106,7 +133,11 @@ const INTENTS = [
   [true, 'a list of intents', { active_intents: [intent] }],
   [true, 'its other name', { intents: [intent] }],
   [true, 'a bare list', [intent]],
-  [true, 'everything', [{ ...intent, description: 'd', constraints: ['c'], acceptance_criteria: null, created_at: '2026-01-31T12:00:00Z' }]],
+  [
+    true,
+    'everything',
+    [{ ...intent, description: 'd', constraints: ['c'], acceptance_criteria: null, created_at: '2026-01-31T12:00:00Z' }],
+  ],
   [false, 'text', 'intents'],
   [false, 'no status', { active_intents: [{ id: 'a', name: 'b' }] }],
   [false, 'an unknown status', { active_intents: [{ ...intent, status: 'DOING' }] }],
@@ -133,7 +164,11 @@ function faultsOf(name, sample) {
   }
 }
 
-for (const [name, rows] of [['hooks', HOOKS], ['config', CONFIG], ['intents', INTENTS]]) {
+for (const [name, rows] of [
+  ['hooks', HOOKS],
+  ['config', CONFIG],
+  ['intents', INTENTS],
+]) {
   const fits = schema(name);
   for (const [expected, what, sample] of rows) {
     test(`${name}: ${what} is ${expected ? 'right' : 'wrong'}`, () => {

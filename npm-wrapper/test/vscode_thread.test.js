@@ -41,7 +41,11 @@ test('calls are answered as the gate answers them', async () => {
   assert.match(await thread.call('f', 'context', 's1'), /Login hardening/);
   assert.equal((await thread.call('f', 'augmentWith', write('src/auth/login.ts'), '.')).args.path, 'src/auth/login.ts');
   assert.equal((await thread.call('f', 'perform', { op: 'verify' })).done, true);
-  assert.deepEqual(await thread.call('f', 'event', 'before_model', 's1', { a: 1 }), { proceed: true, systemMessage: null, data: { a: 1 } });
+  assert.deepEqual(await thread.call('f', 'event', 'before_model', 's1', { a: 1 }), {
+    proceed: true,
+    systemMessage: null,
+    data: { a: 1 },
+  });
   await thread.end();
 });
 
@@ -50,7 +54,10 @@ test('what takes several turns is done to its end, also when it is asked for twi
   const entry = { id: 'x', timestamp: '2026-01-01T00:00:00Z', note: 'y'.repeat(1000) };
   const ledger = path.join(workspace, '.orchestration/agent_trace.jsonl');
   fs.writeFileSync(ledger, `${JSON.stringify(entry)}\n`.repeat(20_000));
-  const [one, two] = await Promise.all([thread.call('f', 'perform', { op: 'verify' }), thread.call('f', 'perform', { op: 'verify' })]);
+  const [one, two] = await Promise.all([
+    thread.call('f', 'perform', { op: 'verify' }),
+    thread.call('f', 'perform', { op: 'verify' }),
+  ]);
   assert.deepEqual([one.done, one.lines], [true, 20_000]);
   assert.deepEqual(two, one);
   await thread.end();
@@ -80,20 +87,27 @@ test('a folder that cannot be opened is said in the log and refused', async () =
 test('a folder without trust runs no hook and lets every event pass', async () => {
   const { thread, workspace } = opened();
   thread.open({ folder: 'f', workspace, hooks: false, prompts: false, triggers: [] });
-  assert.deepEqual(await thread.call('f', 'event', 'before_tool', 's1', { a: 1 }), { proceed: true, systemMessage: null, data: { a: 1 } });
+  assert.deepEqual(await thread.call('f', 'event', 'before_tool', 's1', { a: 1 }), {
+    proceed: true,
+    systemMessage: null,
+    data: { a: 1 },
+  });
   await assert.rejects(thread.call('f', 'run', 'any'), { code: 'invalid_input', message: /trust/ });
   await thread.end();
 });
 
 test('a thread that dies fails the calls under way, and the next call has the same folders open', async () => {
   const file = path.join(folder, 'mortal.cjs');
-  fs.writeFileSync(file, `const { parentPort } = require('node:worker_threads');
+  fs.writeFileSync(
+    file,
+    `const { parentPort } = require('node:worker_threads');
 const open = [];
 parentPort.on('message', ({ type, id, method, opening }) => {
   if (type === 'open') open.push(opening.folder);
   else if (method === 'die') process.exit(3);
   else if (method === 'open') parentPort.postMessage({ type: 'answer', id, value: open });
-});`);
+});`,
+  );
   const thread = new GateThread(pathToFileURL(file), () => {});
   thread.open({ folder: 'a' });
   thread.open({ folder: 'b' });

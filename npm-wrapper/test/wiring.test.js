@@ -19,7 +19,8 @@ function machine() {
   const top = fs.realpathSync(fs.mkdtempSync(path.join(os.tmpdir(), 'tollgate-wiring-')));
   after(() => fs.rmSync(top, { recursive: true, force: true }));
   const [root, home, tools, temporary] = ['repo', 'home', 'tools', 'tmp'].map((name) => path.join(top, name));
-  for (const folder of [path.join(root, '.git'), path.join(root, 'src'), home, tools, temporary]) fs.mkdirSync(folder, { recursive: true });
+  for (const folder of [path.join(root, '.git'), path.join(root, 'src'), home, tools, temporary])
+    fs.mkdirSync(folder, { recursive: true });
   fs.symlinkSync(process.execPath, path.join(tools, 'node'));
   for (const name of ['sh', 'env']) fs.symlinkSync(fs.realpathSync(`/bin/${name}`), path.join(tools, name));
   fs.symlinkSync(command, path.join(tools, 'tollgate'));
@@ -32,7 +33,9 @@ function machine() {
   /** Every file there is, but for what the gate itself remembers, and the ledger, which nothing takes back. */
   const files = () => {
     const names = fs.readdirSync(top, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
-    const all = names.map((entry) => path.join(entry.parentPath ?? entry.path, entry.name)).filter((file) => !/\/\.local\/|\/agent_trace\.jsonl$/.test(file));
+    const all = names
+      .map((entry) => path.join(entry.parentPath ?? entry.path, entry.name))
+      .filter((file) => !/\/\.local\/|\/agent_trace\.jsonl$/.test(file));
     return Object.fromEntries(all.sort().map((file) => [file, fs.readFileSync(file, 'utf8')]));
   };
   return { top, root, home, temporary, run, write, read, files };
@@ -52,10 +55,24 @@ test('init keeps comments, doctor finds it live, undo goes back to the byte', ()
 
   const proven = run(['doctor', '--json']);
   const { ok, hosts } = JSON.parse(proven.stdout);
-  assert.deepEqual([proven.status, ok, hosts.map(({ host, state }) => [host, state])], [0, true, [['claude-code', 'live'], ['qwen', 'live']]], proven.stdout);
+  assert.deepEqual(
+    [proven.status, ok, hosts.map(({ host, state }) => [host, state])],
+    [
+      0,
+      true,
+      [
+        ['claude-code', 'live'],
+        ['qwen', 'live'],
+      ],
+    ],
+    proven.stdout,
+  );
   assert.deepEqual(fs.readdirSync(temporary), []);
   assert.equal(fs.readdirSync(path.join(home, '.local/state/tollgate')).length, 1);
-  assert.match(run(['doctor']).stdout, /^HOST {9}STATE {2}TOOLS {7}SETTINGS\nClaude Code {2}live {3}every tool {2}\.claude\/settings\.json\n/);
+  assert.match(
+    run(['doctor']).stdout,
+    /^HOST {9}STATE {2}TOOLS {7}SETTINGS\nClaude Code {2}live {3}every tool {2}\.claude\/settings\.json\n/,
+  );
 
   const below = run(['doctor', '--json'], path.join(root, 'src'));
   assert.equal(JSON.parse(below.stdout).hosts[0].state, 'installed, but silent');
@@ -120,7 +137,12 @@ test('what npm adds to the search path is not there for agent programs', () => {
   fs.mkdirSync(added, { recursive: true });
   fs.renameSync(path.join(top, 'tools/tollgate'), path.join(added, 'tollgate'));
   const run = (args, more) => {
-    const env = { HOME: home, PATH: [added, path.join(top, 'tools')].join(path.delimiter), TMPDIR: path.join(top, 'tmp'), ...more };
+    const env = {
+      HOME: home,
+      PATH: [added, path.join(top, 'tools')].join(path.delimiter),
+      TMPDIR: path.join(top, 'tmp'),
+      ...more,
+    };
     return give(args, { cwd: root, env });
   };
   const underNpm = { npm_execpath: '/usr/lib/npm/bin/npx-cli.js' };

@@ -18,18 +18,33 @@ function contents() {
     ['media/tollgate.svg', at('media', 'tollgate.svg')],
   ]);
   const wanted = { schemas: /\.schema\.json$/, dist: /\.(cjs|js|json|txt|wasm)$/ };
-  for (const [folder, from] of [['schemas', at('..', 'schemas')], ['dist', at('dist')]]) {
-    for (const name of fs.readdirSync(from).sort()) if (wanted[folder].test(name)) files.set(`${folder}/${name}`, path.join(from, name));
+  for (const [folder, from] of [
+    ['schemas', at('..', 'schemas')],
+    ['dist', at('dist')],
+  ]) {
+    for (const name of fs.readdirSync(from).sort())
+      if (wanted[folder].test(name)) files.set(`${folder}/${name}`, path.join(from, name));
   }
   return files;
 }
 
 /** The types of all files by the ends of their names, which the archive's form asks for. */
 function contentTypes(names) {
-  const known = { json: 'application/json', md: 'text/markdown', png: 'image/png', svg: 'image/svg+xml', cjs: 'application/javascript', js: 'application/javascript', txt: 'text/plain', wasm: 'application/wasm' };
+  const known = {
+    json: 'application/json',
+    md: 'text/markdown',
+    png: 'image/png',
+    svg: 'image/svg+xml',
+    cjs: 'application/javascript',
+    js: 'application/javascript',
+    txt: 'text/plain',
+    wasm: 'application/wasm',
+  };
   const ends = [...new Set(names.map((name) => path.extname(name)).filter(Boolean))].sort();
   const row = (end) => `<Default Extension="${end}" ContentType="${known[end.slice(1)] ?? 'application/octet-stream'}"/>`;
-  const plain = names.filter((name) => path.extname(name) === '').map((name) => `<Override PartName="/extension/${name}" ContentType="text/plain"/>`);
+  const plain = names
+    .filter((name) => path.extname(name) === '')
+    .map((name) => `<Override PartName="/extension/${name}" ContentType="text/plain"/>`);
   return `<?xml version="1.0" encoding="utf-8"?>
 <Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">${ends.map(row).join('')}<Default Extension=".vsixmanifest" ContentType="text/xml"/>${plain.join('')}</Types>
 `;
@@ -43,7 +58,8 @@ function manifest(about, files) {
     ['Services.Content.License', 'LICENSE-MIT'],
     ['Services.Icons.Default', about.icon],
   ].filter(([, name]) => files.has(name));
-  const asset = ([type, name]) => `<Asset Type="Microsoft.VisualStudio.${type}" Path="extension/${text(name)}" Addressable="true"/>`;
+  const asset = ([type, name]) =>
+    `<Asset Type="Microsoft.VisualStudio.${type}" Path="extension/${text(name)}" Addressable="true"/>`;
   return `<?xml version="1.0" encoding="utf-8"?>
 <PackageManifest Version="2.0.0" xmlns="http://schemas.microsoft.com/developer/vsx-schema/2011" xmlns:d="http://schemas.microsoft.com/developer/vsx-schema-design/2011">
   <Metadata>
@@ -84,7 +100,8 @@ export function archive(files) {
 /** Writes `dist/tollgate.vsix`. @param version the npm package's, which must be the extension's too */
 export function pack(version) {
   const about = JSON.parse(fs.readFileSync(at('package.json'), 'utf8'));
-  if (about.version !== version) throw new Error(`vscode/package.json says version ${about.version}, package.json ${version}; make them one`);
+  if (about.version !== version)
+    throw new Error(`vscode/package.json says version ${about.version}, package.json ${version}; make them one`);
   const bytes = archive(contents());
   fs.writeFileSync(at('dist', 'tollgate.vsix'), bytes);
   return bytes.byteLength;

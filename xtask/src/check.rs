@@ -10,7 +10,9 @@ use wasmparser::{Parser, Payload};
 
 use crate::build;
 use crate::contract;
-use crate::house::{cargo, command, component, house, run};
+use crate::docs;
+use crate::house::{cargo, command, component, house, run, target};
+use crate::licences;
 use crate::npm;
 
 /// The component's size as it is: what Node compiles once per process (about 1 ms per 100 KB) and every instance's code maps.
@@ -44,9 +46,14 @@ const ALLOWED_IMPORTS: &[&str] = &[
     "wasi:random/random",
 ];
 
-/// Format, lints, docs, types, contract, imports and size.
+/// Format, links, licences, contract, lints, docs, fuzz targets, types, imports and size.
 pub(crate) fn check() -> Result<()> {
     run(&mut cargo(&["fmt", "--all", "--check"]))?;
+    for apart in ["fuzz/Cargo.toml", "guest/oracle/Cargo.toml"] {
+        run(&mut cargo(&["fmt", "--check", "--manifest-path", apart]))?;
+    }
+    docs::check()?;
+    licences::check()?;
     contract::check()?;
     build::build()?;
     // The release profile, because what it takes is built already.
@@ -62,6 +69,10 @@ pub(crate) fn check() -> Result<()> {
         "warnings",
     ]))?;
     run(cargo(&["doc", "--release", "--locked", "--workspace", "--no-deps"]).env("RUSTDOCFLAGS", "--deny warnings"))?;
+    // The targets compile without the fuzzer, which cargo-fuzz links with a nightly compiler.
+    run(cargo(&["check", "--locked", "--no-default-features", "--manifest-path", "fuzz/Cargo.toml"])
+        .arg("--target-dir")
+        .arg(target().join("fuzz")))?;
     npm::install()?;
     run(command("npm", &["run", "--silent", "check"]).current_dir(house().join("npm-wrapper")))?;
     let bytes = fs::read(component())?;
@@ -101,4 +112,39 @@ fn size(component: &[u8]) -> Result<()> {
     ensure!(component.len() <= MAX_BYTES, "the component is larger than {MAX_BYTES} bytes");
     ensure!(compressed <= MAX_BYTES_COMPRESSED, "the compressed component is larger than {MAX_BYTES_COMPRESSED} bytes");
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A component that imports something of this name, and nothing else.
+    fn importing(name: &str) -> Vec<u8> {
+        let length = u8::try_from(name.len()).unwrap_or(u8::MAX);
+        // The header; a section of imports with one in it; its name; that it is a resource.
+        let mut bytes = vec![0, b'a', b's', b'm', 0x0d, 0, 1, 0, 10, length + 5, 1, 0, length];
+        bytes.extend(name.as_bytes());
+        bytes.extend([3, 1]);
+        bytes
+    }
+
+    #[test]
+    fn only_what_hosts_lend_may_be_imported() {
+        for (name, is_allowed) in [
+            ("tollgate:hooks/workspace@0.2.0", true),
+            ("wasi:clocks/wall-clock@0.2.9", true),
+            ("wasi:filesystem/types@0.2.0", false),
+            ("wasi:sockets/tcp@0.2.0", false),
+            ("wasi:http/outgoing-handler@0.2.0", false),
+        ] {
+            let checked = imports(&importing(name));
+            assert_eq!(checked.is_ok(), is_allowed, "{name}: {checked:?}");
+        }
+    }
+
+    #[test]
+    fn a_component_beyond_the_budget_is_refused() {
+        assert!(size(&[0; 100]).is_ok());
+        assert!(size(&vec![0; MAX_BYTES + 1]).is_err());
+    }
 }

@@ -7,7 +7,7 @@ use anyhow::{Context as _, Result, ensure};
 use crate::check;
 use crate::e2e;
 use crate::fuzz;
-use crate::house::{cargo, house, run, tollgate};
+use crate::house::{cargo, house, run, target, tollgate};
 use crate::npm;
 
 /// Checks, then tests natively, in wasmtime, in every JavaScript runtime, and inside the real programs.
@@ -15,6 +15,10 @@ pub(crate) fn test() -> Result<()> {
     check::check()?;
     // Debug assertions and overflow checks on, for the gate's own logic.
     run(&mut cargo(&["test", "--locked", "--package", "tollgate-guest"]))?;
+    // The shell reader against another one, whose dependencies stay out of the workspace.
+    run(cargo(&["test", "--locked", "--manifest-path", "guest/oracle/Cargo.toml"])
+        .arg("--target-dir")
+        .arg(target().join("oracle")))?;
     fuzz::test()?;
     npm::mcp_servers()?;
     // Some tests run both hosts side by side; the package for Node has been built by the checks.

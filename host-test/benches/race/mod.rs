@@ -26,3 +26,10 @@ pub(crate) fn race(rounds: usize, one: &mut dyn FnMut(), other: &mut dyn FnMut()
 pub(crate) fn row(what: &str, one: Duration, other: Duration) {
     println!("{what:<52} {one:>12.1?} {other:>12.1?} {:>6.2}x", other.as_secs_f64() / one.as_secs_f64());
 }
+
+/// Fails where a median is beyond what was promised. The limits are far from what is measured, so that only a change of kind comes
+/// near them, not a busy machine.
+#[allow(dead_code)]
+pub(crate) fn limit(what: &str, measured: Duration, most: Duration) {
+    assert!(measured <= most, "{what}: {measured:.1?}, and at most {most:.1?} is promised");
+}

@@ -88,7 +88,9 @@ function assertHooked(events) {
 
 /** What hooks told the model at one event, in the order of the conversation. */
 function contexts(request, event) {
-  const reminders = textsIn(request).split('<system-reminder>').map((text) => text.split('</system-reminder>')[0]);
+  const reminders = textsIn(request)
+    .split('<system-reminder>')
+    .map((text) => text.split('</system-reminder>')[0]);
   return reminders.filter((text) => text.startsWith(`\n${event} hook additional context: `));
 }
 
@@ -107,8 +109,14 @@ test('a session in Claude Code, and its continuation', async (t) => {
   assertHooked(events);
   assertListed('claude-code', events.find(({ subtype }) => subtype === 'init').tools);
   const servers = events.find(({ subtype }) => subtype === 'init').mcp_servers;
-  assert.deepEqual(servers.map(({ name, status }) => [name, status]), [['tollgate', 'connected']]);
-  assert.deepEqual(events.filter(({ type }) => type === 'result').map(({ result }) => result), ['All done.', 'Done again.']);
+  assert.deepEqual(
+    servers.map(({ name, status }) => [name, status]),
+    [['tollgate', 'connected']],
+  );
+  assert.deepEqual(
+    events.filter(({ type }) => type === 'result').map(({ result }) => result),
+    ['All done.', 'Done again.'],
+  );
 
   const begins = (words) => (request) => JSON.stringify(request.messages?.[0] ?? '').includes(words);
   const [last, child] = [requests.findLast(begins('Please do the work')), requests.findLast(begins('SUBTASK'))];
@@ -116,7 +124,10 @@ test('a session in Claude Code, and its continuation', async (t) => {
   assertTold(child, help(workspace));
 
   // What the session works for is told once there is something to tell, not at every prompt, and to the sub-agent.
-  for (const [event, times] of [['SessionStart', 1], ['UserPromptSubmit', 0]]) {
+  for (const [event, times] of [
+    ['SessionStart', 1],
+    ['UserPromptSubmit', 0],
+  ]) {
     assert.deepEqual(contexts(requests.find(begins('Please do the work')), event), []);
     const told = contexts(last, event);
     assert.equal(told.length, times, event);
@@ -124,7 +135,10 @@ test('a session in Claude Code, and its continuation', async (t) => {
   }
   assert.match(contexts(child, 'SubagentStart').join(), /<active_intent>\nIntent: INT-001 /);
   // What is known about a call is told beside it; only the sub-agent's prompt is rewritten.
-  assert.deepEqual(contexts(last, 'PreToolUse:Write').map((text) => text.includes(NOTE)), [true]);
+  assert.deepEqual(
+    contexts(last, 'PreToolUse:Write').map((text) => text.includes(NOTE)),
+    [true],
+  );
   assert.match(textsIn(child), /Five attempts a minute per account\.\n[^]*\nSUBTASK: as \[\[rate-limits\]\] says/);
 
   assertFiles(workspace, {
@@ -136,7 +150,14 @@ test('a session in Claude Code, and its continuation', async (t) => {
     'src/auth/ok.ts': null,
     '.orchestration/constraints.yaml': null,
   });
-  assertRecorded(played, { program: 'claude-code', prompt: 'Please do the work', tool: 'Write', argument: 'file_path', file: 'src/auth/new.ts', also: ['session_end'] });
+  assertRecorded(played, {
+    program: 'claude-code',
+    prompt: 'Please do the work',
+    tool: 'Write',
+    argument: 'file_path',
+    file: 'src/auth/new.ts',
+    also: ['session_end'],
+  });
   const entries = ledger(played);
   assert.deepEqual(entries.map(brief), [
     'Write src/auth/new.ts true PASS',
@@ -148,11 +169,17 @@ test('a session in Claude Code, and its continuation', async (t) => {
     'Write src/auth/late.ts true PASS',
   ]);
   assert.deepEqual(new Set(entries.map(({ session_id }) => session_id)), new Set([events[0].session_id]));
-  assert.deepEqual(entries.filter(({ agent }) => agent).map(({ file }) => file.relative_path), ['src/auth/child.ts']);
+  assert.deepEqual(
+    entries.filter(({ agent }) => agent).map(({ file }) => file.relative_path),
+    ['src/auth/child.ts'],
+  );
 
   const { ok, hosts } = JSON.parse(tollgate('doctor', '--json'));
   assert.equal(ok, true);
-  assert.deepEqual(hosts.map(({ host, state, tools }) => [host, state, tools]), [['claude-code', 'live', 'every tool']]);
+  assert.deepEqual(
+    hosts.map(({ host, state, tools }) => [host, state, tools]),
+    [['claude-code', 'live', 'every tool']],
+  );
 });
 
 test('where the command is missing, Claude Code runs everything, and says so', async (t) => {

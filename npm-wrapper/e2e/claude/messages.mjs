@@ -14,7 +14,14 @@ function speak(response, { text, calls }, number, asked) {
   const content = calls.map(([name, input], index) => ({ type: 'tool_use', id: `toolu_${number}_${index}`, name, input }));
   if (text !== '') content.unshift({ type: 'text', text });
   const stop_reason = calls.length > 0 ? 'tool_use' : 'end_turn';
-  const message = { id: `msg_${number}`, type: 'message', role: 'assistant', model: asked.model, stop_sequence: null, usage: USAGE };
+  const message = {
+    id: `msg_${number}`,
+    type: 'message',
+    role: 'assistant',
+    model: asked.model,
+    stop_sequence: null,
+    usage: USAGE,
+  };
   if (!asked.stream) {
     response.writeHead(200, { 'content-type': 'application/json' });
     // Who only wants to know how long it is reads the first field.
@@ -53,5 +60,8 @@ export function resultsIn({ messages }) {
 
 /** Everything that the model was told. */
 export function textsIn({ messages }) {
-  return messages.filter(({ role }) => role === 'user').map(({ content }) => plain(content)).join('\n');
+  return messages
+    .filter(({ role }) => role === 'user')
+    .map(({ content }) => plain(content))
+    .join('\n');
 }

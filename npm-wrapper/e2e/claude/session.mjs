@@ -41,7 +41,12 @@ export async function play({ files, scripts, prompts, prepare = () => {} }) {
     for (const [index, prompt] of prompts.entries()) {
       const words = ['-p', prompt, ...(index > 0 ? ['--continue'] : []), '--model', 'claude-sonnet-4-5', ...TOLD];
       const { output } = await finished(claude, words, { cwd: workspace, env });
-      events.push(...output.trim().split('\n').map((line) => JSON.parse(line)));
+      events.push(
+        ...output
+          .trim()
+          .split('\n')
+          .map((line) => JSON.parse(line)),
+      );
     }
     return { ...made, requests: scripted.requests, events };
   } catch (error) {

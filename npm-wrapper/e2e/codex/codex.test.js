@@ -84,7 +84,10 @@ test('a session in Codex, and its continuation', async (t) => {
   assert.match(textsIn(last), /<active_intent>\nIntent: INT-001 [^]*apply_patch src\/auth\/new\.ts 1-1\n/);
   assert.match(textsIn(child), /<active_intent>\nIntent: INT-001 /);
   // What is known about a call is told, and what a command changed out of scope.
-  assert.deepEqual([requests[0], last].map((request) => textsIn(request).includes(NOTE)), [false, true]);
+  assert.deepEqual(
+    [requests[0], last].map((request) => textsIn(request).includes(NOTE)),
+    [false, true],
+  );
   assert.match(textsIn(last), /files outside the scope of INT-001 changed while `Bash` ran: `src\/billing\/made\.ts`/);
 
   assertFiles(workspace, {
@@ -97,7 +100,14 @@ test('a session in Codex, and its continuation', async (t) => {
     'src/auth/ok.ts': null,
     '.orchestration/constraints.yaml': null,
   });
-  assertRecorded(played, { program: 'codex', prompt: 'Please do the work', tool: 'apply_patch', argument: 'command', file: 'src/auth/new.ts', also: ['session_end'] });
+  assertRecorded(played, {
+    program: 'codex',
+    prompt: 'Please do the work',
+    tool: 'apply_patch',
+    argument: 'command',
+    file: 'src/auth/new.ts',
+    also: ['session_end'],
+  });
   const entries = ledger(played);
   assert.deepEqual(entries.map(brief), [
     'apply_patch src/auth/new.ts true PASS',
@@ -111,11 +121,17 @@ test('a session in Codex, and its continuation', async (t) => {
   ]);
   const [session] = events.filter(({ type }) => type === 'thread.started').map(({ thread_id }) => thread_id);
   assert.deepEqual(new Set(entries.map(({ session_id }) => session_id)), new Set([session]));
-  assert.deepEqual(entries.filter(({ agent }) => agent).map(({ file }) => file.relative_path), ['src/auth/child.ts']);
+  assert.deepEqual(
+    entries.filter(({ agent }) => agent).map(({ file }) => file.relative_path),
+    ['src/auth/child.ts'],
+  );
 
   const { ok, hosts } = JSON.parse(tollgate('doctor', '--json'));
   assert.equal(ok, true);
-  assert.deepEqual(hosts.map(({ host, state, tools }) => [host, state, tools]), [['codex', 'live', 'every tool']]);
+  assert.deepEqual(
+    hosts.map(({ host, state, tools }) => [host, state, tools]),
+    [['codex', 'live', 'every tool']],
+  );
 });
 
 test('where the command is missing, Codex runs everything', async (t) => {

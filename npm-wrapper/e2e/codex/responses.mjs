@@ -41,11 +41,16 @@ function speak(response, { text, calls }, number, asked) {
 
 /** What the model was told came of each call, in the order of the calls. */
 export function resultsIn({ input }) {
-  const results = new Map(input.filter(({ type }) => type?.endsWith('_output')).map((item) => [item.call_id, textOf(item.output)]));
+  const results = new Map(
+    input.filter(({ type }) => type?.endsWith('_output')).map((item) => [item.call_id, textOf(item.output)]),
+  );
   return input.filter(({ type }) => CALLS.includes(type)).map(({ call_id }) => results.get(call_id) ?? '');
 }
 
 /** Everything that the model was told as the user or the developer. */
 export function textsIn({ input }) {
-  return input.filter(({ role }) => role === 'user' || role === 'developer').map(({ content }) => textOf(content)).join('\n');
+  return input
+    .filter(({ role }) => role === 'user' || role === 'developer')
+    .map(({ content }) => textOf(content))
+    .join('\n');
 }

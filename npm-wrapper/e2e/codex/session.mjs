@@ -63,7 +63,12 @@ export async function play({ files, scripts, prompts, trust = true, prepare = ()
     for (const [index, prompt] of prompts.entries()) {
       const words = ['exec', ...(index > 0 ? ['resume', '--last'] : []), '--json', '--skip-git-repo-check', prompt];
       const { output } = await finished(codex, words, { cwd: workspace, env });
-      events.push(...output.trim().split('\n').map((line) => JSON.parse(line)));
+      events.push(
+        ...output
+          .trim()
+          .split('\n')
+          .map((line) => JSON.parse(line)),
+      );
     }
     return { ...made, trusted, requests: scripted.requests, events };
   } catch (error) {

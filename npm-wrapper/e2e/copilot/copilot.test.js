@@ -52,9 +52,15 @@ test('a session in Copilot, and its continuation', async (t) => {
   });
   t.after(played.discard);
   const { workspace, requests, outputs, tollgate } = played;
-  assertListed('copilot', requests[0].tools.map((tool) => tool.function.name).filter((name) => !name.startsWith('tollgate-')));
+  assertListed(
+    'copilot',
+    requests[0].tools.map((tool) => tool.function.name).filter((name) => !name.startsWith('tollgate-')),
+  );
   assertTold(resultsIn(requests.at(-1)), work(workspace));
-  assert.deepEqual(outputs.map((output) => /^(All done|Done again)\.$/m.test(output)), [true, true]);
+  assert.deepEqual(
+    outputs.map((output) => /^(All done|Done again)\.$/m.test(output)),
+    [true, true],
+  );
   assert.ok(!systemOf(requests[0]).includes(NOTE));
 
   assertFiles(workspace, {
@@ -65,7 +71,14 @@ test('a session in Copilot, and its continuation', async (t) => {
     'src/auth/ok.ts': null,
     '.orchestration/constraints.yaml': null,
   });
-  assertRecorded(played, { program: 'copilot', prompt: 'Please do the work', tool: 'create', argument: 'path', file: 'src/auth/new.ts', also: ['session_end'] });
+  assertRecorded(played, {
+    program: 'copilot',
+    prompt: 'Please do the work',
+    tool: 'create',
+    argument: 'path',
+    file: 'src/auth/new.ts',
+    also: ['session_end'],
+  });
   const entries = ledger(played);
   assert.deepEqual(entries.map(brief), [
     'create src/auth/new.ts true PASS',
@@ -80,7 +93,10 @@ test('a session in Copilot, and its continuation', async (t) => {
 
   const { ok, hosts } = JSON.parse(tollgate('doctor', '--json'));
   assert.equal(ok, true);
-  assert.deepEqual(hosts.map(({ host, state, tools }) => [host, state, tools]), [['copilot', 'live', 'every tool']]);
+  assert.deepEqual(
+    hosts.map(({ host, state, tools }) => [host, state, tools]),
+    [['copilot', 'live', 'every tool']],
+  );
 });
 
 test('where the command is missing, Copilot denies every call', async (t) => {

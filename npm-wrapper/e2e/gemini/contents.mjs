@@ -31,5 +31,7 @@ export function resultsIn(asked) {
 
 /** Everything that the model was told as the user. */
 export function textsIn(asked) {
-  return partsOf(asked, 'user').map(({ text }) => text ?? '').join('\n');
+  return partsOf(asked, 'user')
+    .map(({ text }) => text ?? '')
+    .join('\n');
 }

@@ -44,7 +44,13 @@ function work(root) {
     [[...save(at('src/auth/limits.ts'), '// [[rate-limits]]\n'), /^Successfully created [^]*Five attempts a minute/]],
     [[...shell('sh build.sh'), /files outside the scope of INT-001 changed .*`src\/billing\/made\.ts`/]],
     [['update_topic', { title: 'Login', summary: 'Hardening', strategic_intent: 'None' }, /^Current topic: "Login"/]],
-    [['invoke_agent', { agent_name: 'generalist', prompt: 'SUBTASK' }, /^Subagent 'generalist' finished\.\nTermination Reason: GOAL/]],
+    [
+      [
+        'invoke_agent',
+        { agent_name: 'generalist', prompt: 'SUBTASK' },
+        /^Subagent 'generalist' finished\.\nTermination Reason: GOAL/,
+      ],
+    ],
     'All done.',
     [[...save(at('src/auth/late.ts'), 'late\n'), /^Successfully created/]],
     'Done again.',
@@ -73,7 +79,10 @@ test('a session in Gemini CLI, and its continuation', async (t) => {
   });
   t.after(played.discard);
   const { workspace, requests, events, tollgate } = played;
-  assertListed('gemini', requests[0].tools.flatMap(({ functionDeclarations }) => functionDeclarations.map(({ name }) => name)));
+  assertListed(
+    'gemini',
+    requests[0].tools.flatMap(({ functionDeclarations }) => functionDeclarations.map(({ name }) => name)),
+  );
   // The sub-agent's conversation is its own. It is not told what came of the call that ends it.
   const isChilds = (request) => textsIn(request).includes('SUBTASK');
   const [last, child] = [requests.findLast((request) => !isChilds(request)), requests.findLast(isChilds)];
@@ -96,7 +105,14 @@ test('a session in Gemini CLI, and its continuation', async (t) => {
     'src/auth/ok.ts': null,
     '.orchestration/constraints.yaml': null,
   });
-  assertRecorded(played, { program: 'gemini', prompt: 'Please do the work', tool: 'write_file', argument: 'file_path', file: 'src/auth/new.ts', also: ['session_end'] });
+  assertRecorded(played, {
+    program: 'gemini',
+    prompt: 'Please do the work',
+    tool: 'write_file',
+    argument: 'file_path',
+    file: 'src/auth/new.ts',
+    also: ['session_end'],
+  });
   const entries = ledger(played);
   assert.deepEqual(entries.map(brief), [
     'write_file src/auth/new.ts true PASS',
@@ -113,7 +129,10 @@ test('a session in Gemini CLI, and its continuation', async (t) => {
 
   const { ok, hosts } = JSON.parse(tollgate('doctor', '--json'));
   assert.equal(ok, true);
-  assert.deepEqual(hosts.map(({ host, state, tools }) => [host, state, tools]), [['gemini', 'live', 'every tool']]);
+  assert.deepEqual(
+    hosts.map(({ host, state, tools }) => [host, state, tools]),
+    [['gemini', 'live', 'every tool']],
+  );
 });
 
 test('where the command is missing, Gemini CLI runs nothing', async (t) => {

@@ -43,7 +43,13 @@ export async function play({ files, scripts, prompts, prepare = () => {} }) {
       const words = [gemini, '-p', prompt, '-m', 'gemini-2.5-flash', '--approval-mode', 'yolo', '--output-format', 'stream-json'];
       const more = index > 0 ? ['--resume', 'latest'] : [];
       const { output } = await finished(process.execPath, [...words, ...more], { cwd: workspace, env });
-      events.push(...output.trim().split('\n').filter((line) => line.startsWith('{')).map((line) => JSON.parse(line)));
+      events.push(
+        ...output
+          .trim()
+          .split('\n')
+          .filter((line) => line.startsWith('{'))
+          .map((line) => JSON.parse(line)),
+      );
     }
     return { ...made, requests: scripted.requests, events };
   } catch (error) {

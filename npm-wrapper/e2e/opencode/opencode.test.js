@@ -11,7 +11,8 @@ import { resultsIn, systemOf } from '../chat.mjs';
 import { installed, mcpServer, play, wrapper } from './session.mjs';
 
 const SELECT = ['select_active_intent', { intent_id: 'INT-001' }];
-const OUT = /^Tollgate: `src\/billing\/\S+` is not in the scope of INT-001 .*; keep to these files, or select the intent that owns it \(out_of_scope\)$/;
+const OUT =
+  /^Tollgate: `src\/billing\/\S+` is not in the scope of INT-001 .*; keep to these files, or select the intent that owns it \(out_of_scope\)$/;
 
 const patch = (...lines) => ['apply_patch', { patchText: ['*** Begin Patch', ...lines, '*** End Patch'].join('\n') }];
 const bash = (command) => ['bash', { command, description: 'Runs it' }];
@@ -39,7 +40,13 @@ describe('OpenCode', { concurrency: 2 }, () => {
       prepare: record,
       scripts: (root) => {
         turns = [
-          [['write', { filePath: at(root, 'src/auth/new.ts'), content: 'new\n' }, /^Tollgate: no intent is active; call select_active_intent first/]],
+          [
+            [
+              'write',
+              { filePath: at(root, 'src/auth/new.ts'), content: 'new\n' },
+              /^Tollgate: no intent is active; call select_active_intent first/,
+            ],
+          ],
           [
             ['list_intents', {}, /"INT-001"[^]*"active": null/],
             ['select_active_intent', { intent_id: 'INT-9' }, /^Tollgate: there is no intent `INT-9`; choose one of: INT-001/],
@@ -49,7 +56,11 @@ describe('OpenCode', { concurrency: 2 }, () => {
           [
             ['write', { filePath: at(root, 'src/billing/pay.ts'), content: 'x' }, OUT],
             ['write', { filePath: 'src/auth/../billing/pay.ts', content: 'x' }, OUT],
-            ['edit', { filePath: at(root, '.orchestration/active_intents.yaml'), oldString: 'auth', newString: '' }, /governs the gate itself/],
+            [
+              'edit',
+              { filePath: at(root, '.orchestration/active_intents.yaml'), oldString: 'auth', newString: '' },
+              /governs the gate itself/,
+            ],
           ],
           [
             [...bash('echo x > src/billing/pay.ts'), OUT],
@@ -58,10 +69,27 @@ describe('OpenCode', { concurrency: 2 }, () => {
             [...bash('rm src/auth/login.ts'), /^The user has specified a rule which prevents/],
             [...bash('eval "$UNSEEN"'), /a person has to decide/],
           ],
-          [[...bash("echo 'as [[rate-limits]] says' > src/auth/note.txt; cat src/auth/note.txt; exit 3"), /^as \[\[rate-limits\]\] says\n/]],
-          [['edit', { filePath: at(root, 'src/auth/login.ts'), oldString: 'absent', newString: 'x' }, /^Could not find oldString/]],
+          [
+            [
+              ...bash("echo 'as [[rate-limits]] says' > src/auth/note.txt; cat src/auth/note.txt; exit 3"),
+              /^as \[\[rate-limits\]\] says\n/,
+            ],
+          ],
+          [
+            [
+              'edit',
+              { filePath: at(root, 'src/auth/login.ts'), oldString: 'absent', newString: 'x' },
+              /^Could not find oldString/,
+            ],
+          ],
           [['read', { filePath: at(root, 'src/billing/pay.ts') }, /1: pay/]],
-          [['write', { filePath: at(root, 'src/auth/limits.ts'), content: '// [[rate-limits]]\n' }, /^Wrote file[^]*Five attempts a minute/]],
+          [
+            [
+              'write',
+              { filePath: at(root, 'src/auth/limits.ts'), content: '// [[rate-limits]]\n' },
+              /^Wrote file[^]*Five attempts a minute/,
+            ],
+          ],
           [[...bash('sh build.sh'), /src\/billing\/made\.ts/]],
           'All done.',
         ];
@@ -72,7 +100,10 @@ describe('OpenCode', { concurrency: 2 }, () => {
     const { workspace, requests, output } = played;
     assertLive(played, true);
     const last = lastOf(requests, 'Please do the work');
-    assertListed('opencode', last.tools.map((tool) => tool.function.name));
+    assertListed(
+      'opencode',
+      last.tools.map((tool) => tool.function.name),
+    );
     assertTold(resultsIn(last), turns);
     assert.match(systemOf(last), /<active_intent>\nIntent: INT-001/);
     // The command was given the note, as a comment, and did what it does without.
@@ -80,10 +111,20 @@ describe('OpenCode', { concurrency: 2 }, () => {
     assert.equal(fs.readFileSync(at(workspace, 'src/auth/note.txt'), 'utf8'), 'as [[rate-limits]] says\n');
     // What is written stays as it is; the model is told behind the result instead.
     assert.equal(fs.readFileSync(at(workspace, 'src/auth/limits.ts'), 'utf8'), '// [[rate-limits]]\n');
-    assert.deepEqual(requests.filter((request) => systemOf(request).includes(NOTE)), []);
+    assert.deepEqual(
+      requests.filter((request) => systemOf(request).includes(NOTE)),
+      [],
+    );
     assert.equal(fs.readFileSync(at(workspace, 'src/billing/pay.ts'), 'utf8'), 'pay\n');
     assert.ok(!fs.existsSync(at(workspace, 'src/auth/ok.ts')));
-    assertRecorded(played, { program: 'opencode', prompt: 'Please do the work', tool: 'write', argument: 'filePath', file: 'src/auth/new.ts', also: ['before_model', 'after_model', 'session_end'] });
+    assertRecorded(played, {
+      program: 'opencode',
+      prompt: 'Please do the work',
+      tool: 'write',
+      argument: 'filePath',
+      file: 'src/auth/new.ts',
+      also: ['before_model', 'after_model', 'session_end'],
+    });
     assert.deepEqual(ledger(played).map(brief), [
       'write src/auth/new.ts true PASS',
       'bash src/auth/note.txt true PASS',
@@ -114,20 +155,38 @@ describe('OpenCode', { concurrency: 2 }, () => {
           [[...SELECT, /^The active intent is INT-001/]],
           [[...patch('*** Update File: src/auth/login.ts', '@@', ' one', '-two', '+TWO'), /^Success/]],
           [
-            [...patch('*** Update File: src/auth/login.ts', '*** Move to: src/billing/login.ts', '@@', ' one', '-TWO', '+x'), OUT],
+            [
+              ...patch('*** Update File: src/auth/login.ts', '*** Move to: src/billing/login.ts', '@@', ' one', '-TWO', '+x'),
+              OUT,
+            ],
             [...patch('*** Add File: src/auth/a.ts', '+a', '*** Delete File: src/billing/pay.ts'), OUT],
           ],
           [
             ['files_write_file', { path: path.join(root, 'src/auth/mcp.txt'), content: 'mcp' }, /^Successfully wrote/],
             ['files_write_file', { path: path.join(root, 'src/billing/mcp.txt'), content: 'mcp' }, OUT],
           ],
-          [['files_edit_file', { path: path.join(root, 'src/auth/mcp.txt'), edits: [{ oldText: 'absent', newText: 'x' }] }, /Could not find|match/]],
-          [['task', { description: 'Help', prompt: 'SUBTASK: as [[rate-limits]] says', subagent_type: 'general' }, /The sub-agent is done\./]],
+          [
+            [
+              'files_edit_file',
+              { path: path.join(root, 'src/auth/mcp.txt'), edits: [{ oldText: 'absent', newText: 'x' }] },
+              /Could not find|match/,
+            ],
+          ],
+          [
+            [
+              'task',
+              { description: 'Help', prompt: 'SUBTASK: as [[rate-limits]] says', subagent_type: 'general' },
+              /The sub-agent is done\./,
+            ],
+          ],
           [['clear_active_intent', {}, /^No intent is active now\.$/]],
           [[...patch('*** Add File: src/auth/late.ts', '+late'), /^Tollgate: no intent is active/]],
           'All done.',
         ];
-        return [{ when: 'SUBTASK', turns: spoken(helps) }, { when: 'Please do the work', turns: spoken(own) }];
+        return [
+          { when: 'SUBTASK', turns: spoken(helps) },
+          { when: 'Please do the work', turns: spoken(own) },
+        ];
       },
     });
     t.after(played.discard);
@@ -138,7 +197,10 @@ describe('OpenCode', { concurrency: 2 }, () => {
     assertTold(resultsIn(child), helps);
     assert.match(systemOf(child), /<active_intent>\nIntent: INT-001/);
     assert.ok(JSON.stringify(child.messages.find(({ role }) => role === 'user')).includes(NOTE));
-    for (const [name, text] of [['src/auth/login.ts', 'one\nTWO\n'], ['src/billing/pay.ts', 'pay\n']]) {
+    for (const [name, text] of [
+      ['src/auth/login.ts', 'one\nTWO\n'],
+      ['src/billing/pay.ts', 'pay\n'],
+    ]) {
       assert.equal(fs.readFileSync(path.join(workspace, name), 'utf8'), text);
     }
     const entries = ledger(played);
@@ -174,7 +236,10 @@ describe('OpenCode', { concurrency: 2 }, () => {
     const { workspace, requests, output } = played;
     assertLive(played, false);
     const last = lastOf(requests, 'Please do the work');
-    assert.deepEqual(last.tools.map((tool) => tool.function.name).filter((name) => name.includes('intent')), []);
+    assert.deepEqual(
+      last.tools.map((tool) => tool.function.name).filter((name) => name.includes('intent')),
+      [],
+    );
     assert.doesNotMatch(JSON.stringify(requests) + output, /active_intent|Five attempts/);
     for (const name of ['src/new.ts', 'src/billing/pay.ts']) {
       assert.equal(fs.readFileSync(path.join(workspace, name), 'utf8'), '[[rate-limits]]\n');

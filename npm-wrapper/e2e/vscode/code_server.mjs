@@ -43,7 +43,12 @@ export class CodeServer {
   }
 
   #words(words) {
-    const folders = ['--extensions-dir', path.join(this.#folder, 'extensions'), '--user-data-dir', path.join(this.#folder, 'data')];
+    const folders = [
+      '--extensions-dir',
+      path.join(this.#folder, 'extensions'),
+      '--user-data-dir',
+      path.join(this.#folder, 'data'),
+    ];
     return [path.join(this.#packages, 'node_modules/code-server'), ...folders, ...words];
   }
 
@@ -54,7 +59,10 @@ export class CodeServer {
 
   /** Installs a .vsix as a person would. */
   install(vsix) {
-    execFileSync(this.#node, this.#words(['--install-extension', vsix]), { env: this.#environment, stdio: ['ignore', 'pipe', 'pipe'] });
+    execFileSync(this.#node, this.#words(['--install-extension', vsix]), {
+      env: this.#environment,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
   }
 
   /** Starts it, and gives its address. */

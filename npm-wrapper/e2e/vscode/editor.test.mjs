@@ -109,7 +109,10 @@ test('a click on the status bar offers the open intents, and the picked one is s
   await bench.sees(STATUS, 'INT-001');
   const { sessions } = gate.perform({ op: 'list-sessions' });
   const selected = sessions.filter(({ session }) => session.startsWith('vscode-'));
-  assert.deepEqual(selected.map(({ intent }) => intent), ['INT-001']);
+  assert.deepEqual(
+    selected.map(({ intent }) => intent),
+    ['INT-001'],
+  );
 });
 
 test('the view lists the intents with their files and the last entries', async () => {
@@ -123,7 +126,12 @@ test('the view lists the intents with their files and the last entries', async (
 });
 
 test('a new entry of an agent appears in the view by itself', async () => {
-  const call = { session: 'agent', call: 'c4', tool: 'write_to_file', args: { path: 'src/auth/limit.ts', content: 'export const limit = 6;\n' } };
+  const call = {
+    session: 'agent',
+    call: 'c4',
+    tool: 'write_to_file',
+    args: { path: 'src/auth/limit.ts', content: 'export const limit = 6;\n' },
+  };
   assert.equal(gate.preTool(call).verdict, 'allow');
   fs.writeFileSync(path.join(root, 'src/auth/limit.ts'), call.args.content);
   gate.postTool(call, { status: 'done' });
@@ -191,7 +199,14 @@ test('another extension shares the gate, and an agent of the editor has its tool
   assert.deepEqual([report.inScope, report.outOfScope, report.entries], ['in_scope', 'out_of_scope', 1]);
   assert.deepEqual(report.event, { proceed: true, systemMessage: null, data: { model: 'm' } });
   assert.equal(report.agent, 'allow');
-  assertRecorded(server, { program: 'generic', prompt: 'Please do the work', tool: 'write_to_file', argument: 'path', file: 'src/auth/new.ts', only: 'embedder-1' });
+  assertRecorded(server, {
+    program: 'generic',
+    prompt: 'Please do the work',
+    tool: 'write_to_file',
+    argument: 'path',
+    file: 'src/auth/new.ts',
+    only: 'embedder-1',
+  });
   assert.match(report.listed, /"INT-002"[^]*"Billing rounding"/);
   assert.match(report.selected, /Billing rounding/);
   assert.match(report.refused, /INT-404/);
@@ -319,7 +334,11 @@ test('an extension by itself has gates of its own', async () => {
     const report = await reportIn(window, workspace);
     assert.equal(report.error, undefined);
     assert.deepEqual([report.inScope, report.outOfScope, report.current], ['in_scope', 'out_of_scope', 'INT-001']);
-    assert.deepEqual(report.tools.filter((name) => name.endsWith('intents')), [], 'its manifest declares no tools');
+    assert.deepEqual(
+      report.tools.filter((name) => name.endsWith('intents')),
+      [],
+      'its manifest declares no tools',
+    );
     console.log('alone:', JSON.stringify({ ...report.activation, ...report.heldUp }));
     await window.shot('14-alone');
   } finally {

@@ -61,7 +61,10 @@ export class Workbench {
 
   /** Waits until nothing that fits shows a text. */
   async seesNo(selector, text) {
-    return this.until(`${selector} no longer shows ${text}`, async () => !(await this.texts(selector)).some((shown) => shown.includes(text)));
+    return this.until(
+      `${selector} no longer shows ${text}`,
+      async () => !(await this.texts(selector)).some((shown) => shown.includes(text)),
+    );
   }
 
   /** The command palette, with a command's whole title. */

@@ -32,7 +32,13 @@ console.log('checked, token=ghp_0123456789abcdefghijklmnopqrstuvwxyz');
 const DECLARED = {
   schemaVersion: 1,
   hooks: [
-    { id: 'note-save', trigger: 'onDidSaveTextDocument', pattern: 'src/**', command: ['node', 'hooks/note.mjs'], timeoutMs: 10_000 },
+    {
+      id: 'note-save',
+      trigger: 'onDidSaveTextDocument',
+      pattern: 'src/**',
+      command: ['node', 'hooks/note.mjs'],
+      timeoutMs: 10_000,
+    },
     { id: 'note-commit', trigger: 'gitCommit', allowGit: true, repoRoot: '.', command: ['node', 'hooks/note.mjs'] },
     { id: 'ask-model', trigger: 'onDidSaveTextDocument', pattern: 'docs/**', prompt: 'Is this clear?' },
   ],
@@ -85,5 +91,17 @@ export function git(root, ...words) {
 }
 
 export function commit(root, message) {
-  git(root, '-c', 'user.name=Test', '-c', 'user.email=test@example.org', 'commit', '--quiet', '--all', '--allow-empty', '-m', message);
+  git(
+    root,
+    '-c',
+    'user.name=Test',
+    '-c',
+    'user.email=test@example.org',
+    'commit',
+    '--quiet',
+    '--all',
+    '--allow-empty',
+    '-m',
+    message,
+  );
 }

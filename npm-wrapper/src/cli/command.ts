@@ -7,7 +7,11 @@ export function runCommand(main: () => Promise<number>): void {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : FAILED));
   process.stderr.on('error', () => {});
   // The programs of hooks are in groups of their own, so they go only if this process takes its leave of them.
-  for (const [signal, number] of [['SIGHUP', 1], ['SIGINT', 2], ['SIGTERM', 15]] as const) {
+  for (const [signal, number] of [
+    ['SIGHUP', 1],
+    ['SIGINT', 2],
+    ['SIGTERM', 15],
+  ] as const) {
     process.on(signal, () => process.exit(128 + number));
   }
   main().then(

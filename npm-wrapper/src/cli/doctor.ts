@@ -53,7 +53,10 @@ async function examine(opened: Opened, home: string | undefined): Promise<boolea
   const question = { op: 'wiring', do: 'examine', place: placeOf(opened, home) };
   const seen = look(opened, question);
   const outcomes = inTrialFolder(home, (folder) => {
-    const { files, trials } = ask(opened.gate, { ...question, seen, trial_folder: folder }) as unknown as { files: Trial['file'][]; trials: Trial[] };
+    const { files, trials } = ask(opened.gate, { ...question, seen, trial_folder: folder }) as unknown as {
+      files: Trial['file'][];
+      trials: Trial[];
+    };
     for (const file of [...files, ...trials.map((trial) => trial.file)]) {
       if (file === null) continue;
       if (!file.path.startsWith(`${folder}/`)) throw new Stop(`\`${file.path}\` is not in the folder for trials`);
@@ -87,17 +90,35 @@ function inTrialFolder<T>(home: string | undefined, use: (folder: string) => T):
 function run({ id, shell, words, stdin, folder, variables }: Trial): Answer {
   const [program, ...args] = shell === null ? words : windows ? ['cmd', '/C', shell] : ['sh', '-c', shell];
   const env = { ...process.env, PATH: searchPath(), ...variables };
-  const ran = spawnSync(program ?? '', args, { cwd: folder, env, input: stdin, encoding: 'utf8', timeout: PATIENCE_MS, maxBuffer: 1 << 20 });
+  const ran = spawnSync(program ?? '', args, {
+    cwd: folder,
+    env,
+    input: stdin,
+    encoding: 'utf8',
+    timeout: PATIENCE_MS,
+    maxBuffer: 1 << 20,
+  });
   const fault = ran.error === undefined ? undefined : codeOf(ran.error);
   // A command that reads nothing closes its end.
   if (ran.error === undefined || fault === 'EPIPE') return { id, stdout: ran.stdout, stderr: ran.stderr, code: ran.status };
-  return { id, fault: fault === 'ETIMEDOUT' ? `the command did not answer within ${PATIENCE_MS / 1000} seconds` : `the command cannot be run: ${ran.error.message}` };
+  return {
+    id,
+    fault:
+      fault === 'ETIMEDOUT'
+        ? `the command did not answer within ${PATIENCE_MS / 1000} seconds`
+        : `the command cannot be run: ${ran.error.message}`,
+  };
 }
 
 function print({ screen }: Opened, { workspace, faults, notes, hosts }: Judged): void {
   const styles: Record<string, Style> = { live: 'green', 'live in part': 'yellow', 'installed, not proven': 'yellow' };
   const titles = ['HOST', 'STATE', 'TOOLS', 'SETTINGS'].map((title): Cell => [title, 'bold']);
-  const rows = hosts.map(({ title, state, tools, settings }): Cell[] => [[title], [state, styles[state] ?? 'red'], [tools], [settings ?? '-']]);
+  const rows = hosts.map(({ title, state, tools, settings }): Cell[] => [
+    [title],
+    [state, styles[state] ?? 'red'],
+    [tools],
+    [settings ?? '-'],
+  ]);
   if (hosts.length === 0) screen.line('no agent program is in use here; `tollgate init --host NAME` wires one');
   else screen.rows([titles, ...rows]).forEach(screen.line);
   for (const { title, remarks } of hosts) for (const remark of remarks) screen.line(`${title}: ${plain(remark)}`);

@@ -17,7 +17,10 @@ function understood(args: string[]) {
   const option = { type: 'string' } as const;
   const flag = { type: 'boolean' } as const;
   try {
-    const { values } = parseArgs({ args, options: { workspace: option, home: option, state: option, version: flag, help: flag } });
+    const { values } = parseArgs({
+      args,
+      options: { workspace: option, home: option, state: option, version: flag, help: flag },
+    });
     return values;
   } catch (error) {
     complain(error instanceof Error ? error.message : String(error));

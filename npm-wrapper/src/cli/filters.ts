@@ -36,7 +36,9 @@ function inWorkspace(given: string, root: string, here: string): string | undefi
   // The ledger names files by where they are, not by the links that lead there.
   const real = fs.existsSync(meant) ? fs.realpathSync.native(meant) : meant;
   const isFolder = given.endsWith('/') || (fs.statSync(real, { throwIfNoEntry: false })?.isDirectory() ?? false);
-  const inside = [real, meant].map((file) => path.relative(root, file)).find((file) => !file.startsWith('..') && !path.isAbsolute(file));
+  const inside = [real, meant]
+    .map((file) => path.relative(root, file))
+    .find((file) => !file.startsWith('..') && !path.isAbsolute(file));
   if (inside === undefined) throw new Stop(`\`${given}\` is not in the workspace \`${root}\``);
   if (inside === '') return undefined;
   const spelled = inside.split(path.sep).join('/');

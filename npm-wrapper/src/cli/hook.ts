@@ -14,14 +14,20 @@ const USAGE = 'usage: tollgate hook PROGRAM [--event NAME]';
 
 export async function main(args: string[]): Promise<number> {
   const [program, option, event, ...more] = args;
-  if (program === undefined || program.startsWith('-') || more.length > 0 || (option !== undefined && (option !== '--event' || event === undefined))) {
+  if (
+    program === undefined ||
+    program.startsWith('-') ||
+    more.length > 0 ||
+    (option !== undefined && (option !== '--event' || event === undefined))
+  ) {
     say(USAGE);
     return BLOCKED;
   }
   try {
     const locator = new Locator();
     const names = locator.names();
-    if (!names.includes(program)) return blocked(`\`${program}\` is not a program that Tollgate speaks to; use one of: ${names.join(', ')}`);
+    if (!names.includes(program))
+      return blocked(`\`${program}\` is not a program that Tollgate speaks to; use one of: ${names.join(', ')}`);
     const payload = readInput();
     const workspace = locator.locate(program, event, payload);
     if (workspace === undefined) return print(locator.silence(program), undefined);

@@ -89,7 +89,8 @@ function init(opened: Opened, values: Values): boolean {
   for (const { message } of plan.problems) say(message);
   if (command !== 'tollgate') {
     say('`tollgate` is not on the search path, or is another one there, so the hooks name this program by its path');
-    if (/[\\/]_npx[\\/]/.test(command)) say('npm may clear that path away; `npm install --global tollgate`, then `tollgate init` again, keeps it');
+    if (/[\\/]_npx[\\/]/.test(command))
+      say('npm may clear that path away; `npm install --global tollgate`, then `tollgate init` again, keeps it');
   }
   if (plan.changes.length > 0) {
     for (const change of plan.changes) show(opened, change);
@@ -98,9 +99,14 @@ function init(opened: Opened, values: Values): boolean {
   }
   receipts.keep(plan.receipt, plan.changes);
   // Another gate: this one has not seen the folder that governs from now on.
-  if (plan.changes.length > 0) person.record(plan.changes.map(({ shown }) => shown), opened.reopen());
+  if (plan.changes.length > 0)
+    person.record(
+      plan.changes.map(({ shown }) => shown),
+      opened.reopen(),
+    );
   tell(opened, plan);
-  if (plan.problems.length > 0) throw new Stop(`not everything was set up: ${plan.problems.map(({ message }) => message).join('; ')}`);
+  if (plan.problems.length > 0)
+    throw new Stop(`not everything was set up: ${plan.problems.map(({ message }) => message).join('; ')}`);
   return true;
 }
 

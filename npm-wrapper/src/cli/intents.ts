@@ -83,7 +83,11 @@ function check({ gate, json, screen }: Opened): boolean {
       const painted = screen.paint(severity === 'error' ? 'red' : 'yellow', severity);
       screen.line(`${FILE}${place(line)}${place(column)}: ${painted}: ${plain(message)}`);
     }
-    const counts = [count(intents.length, 'intent', 'intents'), count(errors, 'error', 'errors'), count(warnings, 'warning', 'warnings')];
+    const counts = [
+      count(intents.length, 'intent', 'intents'),
+      count(errors, 'error', 'errors'),
+      count(warnings, 'warning', 'warnings'),
+    ];
     screen.line(counts.join(', '));
   }
   return errors === 0;
@@ -101,10 +105,12 @@ function select(opened: Opened, intent: string | undefined, { session, yes }: Va
   const words = ['intents', 'select', intent ?? '--none', ...(session === undefined ? [] : ['--session', session])];
   const person = requirePerson(opened, words, yes === true);
   const who = session === undefined ? 'every new session' : `session ${plain(session)}`;
-  if (!person.agrees(intent === undefined ? `leave ${who} without an intent?` : `let ${who} work for ${plain(intent)}?`)) return false;
+  if (!person.agrees(intent === undefined ? `leave ${who} without an intent?` : `let ${who} work for ${plain(intent)}?`))
+    return false;
   const answer = ask(gate, questionOf(session, intent));
   const selected = answer.intent as { id: string; name: string } | null;
-  const told = selected === null ? `${who} now has no intent` : `${who} now works for ${plain(selected.id)} (${plain(selected.name)})`;
+  const told =
+    selected === null ? `${who} now has no intent` : `${who} now works for ${plain(selected.id)} (${plain(selected.name)})`;
   screen.line(json ? JSON.stringify(answer) : told);
   person.record([`the intent of ${who}`]);
   return true;

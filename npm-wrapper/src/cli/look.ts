@@ -74,7 +74,10 @@ function contentOf(file: string): string | null | { fault: string } {
 function within(folder: string, endings: string[]): string[] {
   try {
     const names = fs.readdirSync(folder).filter((name) => endings.some((ending) => name.endsWith(ending)));
-    return names.sort().slice(0, MAX_FILES).map((name) => `${folder}/${name}`);
+    return names
+      .sort()
+      .slice(0, MAX_FILES)
+      .map((name) => `${folder}/${name}`);
   } catch {
     return [];
   }
@@ -94,12 +97,17 @@ export function searchPath(): string {
   const all = process.env.PATH ?? '';
   if (process.env.npm_execpath === undefined) return all;
   const isAdded = (folder: string) => /[\\/](?:node_modules[\\/]\.bin|node-gyp-bin)[\\/]?$/.test(folder);
-  return all.split(path.delimiter).filter((folder) => !isAdded(folder)).join(path.delimiter);
+  return all
+    .split(path.delimiter)
+    .filter((folder) => !isAdded(folder))
+    .join(path.delimiter);
 }
 
 /** A program on the search path. */
 export function onPath(program: string): string | undefined {
-  const folders = searchPath().split(path.delimiter).filter((folder) => folder !== '');
+  const folders = searchPath()
+    .split(path.delimiter)
+    .filter((folder) => folder !== '');
   const names = windows ? [`${program}.exe`, `${program}.cmd`] : [program];
   return folders.flatMap((folder) => names.map((name) => path.join(folder, name))).find(isProgram);
 }

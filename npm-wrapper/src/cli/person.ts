@@ -51,7 +51,9 @@ export function requirePerson({ gate, root }: Opened, command: string[], yes: bo
       try {
         ask(other, { op: 'person', step: 'record', command, user: account.username, changed });
       } catch (error) {
-        throw new Stop(`it is done, but the ledger does not know of it: ${error instanceof Error ? error.message : String(error)}`);
+        throw new Stop(
+          `it is done, but the ledger does not know of it: ${error instanceof Error ? error.message : String(error)}`,
+        );
       }
     },
   };

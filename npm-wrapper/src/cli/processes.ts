@@ -45,7 +45,10 @@ export function surroundings(withTerminal: boolean): { above: ProcessAbove[]; va
 /** The processes above one, the nearest first. */
 function lineAbove(find: Find, id: number): Found[] {
   const line: Found[] = [];
-  for (let next = find(id)?.parent ?? 0; next !== 0 && line.length < MAX_ABOVE && !line.some(({ id: known }) => known === next); ) {
+  for (
+    let next = find(id)?.parent ?? 0;
+    next !== 0 && line.length < MAX_ABOVE && !line.some(({ id: known }) => known === next);
+  ) {
     const found = find(next);
     if (found === undefined) break;
     line.push(found);
@@ -58,14 +61,24 @@ function lineAbove(find: Find, id: number): Found[] {
 export function stat(id: number | 'self'): { name: string; fields: string[] } | undefined {
   const text = read(`/proc/${id}/stat`);
   const [begin, end] = [text.indexOf('('), text.lastIndexOf(')')];
-  return begin < 0 || end < begin ? undefined : { name: text.slice(begin + 1, end), fields: text.slice(end + 1).trim().split(/\s+/) };
+  return begin < 0 || end < begin
+    ? undefined
+    : {
+        name: text.slice(begin + 1, end),
+        fields: text
+          .slice(end + 1)
+          .trim()
+          .split(/\s+/),
+      };
 }
 
 function inProc(id: number): Found | undefined {
   const found = stat(id);
   if (found === undefined) return undefined;
   const words = read(`/proc/${id}/cmdline`).replace(/\0+$/, '').split('\0');
-  const set = read(`/proc/${id}/environ`).split('\0').filter((variable) => variable.includes('='));
+  const set = read(`/proc/${id}/environ`)
+    .split('\0')
+    .filter((variable) => variable.includes('='));
   const variables = set.map((variable) => variable.slice(0, variable.indexOf('=')));
   return { id, parent: Number(found.fields[1]), name: found.name, words: cut(words), variables };
 }
@@ -83,7 +96,9 @@ function atOtherEnd(): number[] {
 function holds(id: string, index: number): boolean {
   return names(`/proc/${id}/fd`).some((name) => {
     if (!/^\/dev\/(pts\/)?ptmx$/.test(link(`/proc/${id}/fd/${name}`))) return false;
-    return read(`/proc/${id}/fdinfo/${name}`).split('\n').some((line) => /^tty-index:\s*(\d+)$/.exec(line)?.[1] === String(index));
+    return read(`/proc/${id}/fdinfo/${name}`)
+      .split('\n')
+      .some((line) => /^tty-index:\s*(\d+)$/.exec(line)?.[1] === String(index));
   });
 }
 
@@ -121,12 +136,16 @@ function listed(): Find {
 }
 
 function list(): string {
-  const windows = 'Get-CimInstance Win32_Process | ForEach-Object { "$($_.ProcessId) $($_.ParentProcessId) $($_.Name) $($_.CommandLine)" }';
+  const windows =
+    'Get-CimInstance Win32_Process | ForEach-Object { "$($_.ProcessId) $($_.ParentProcessId) $($_.Name) $($_.CommandLine)" }';
   const [program = '', ...words] =
     process.platform === 'win32'
       ? ['powershell.exe', '-NoProfile', '-NonInteractive', '-Command', windows]
       : ['/bin/ps', '-axww', '-o', 'pid=', '-o', 'ppid=', '-o', 'command='];
-  return tried(() => execFileSync(program, words, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'], maxBuffer: 64 << 20 }), '');
+  return tried(
+    () => execFileSync(program, words, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'], maxBuffer: 64 << 20 }),
+    '',
+  );
 }
 
 function cut(words: string[]): string[] {

@@ -59,7 +59,11 @@ export function plain(text: string): string {
 
 /** The same for a message, which may have several lines. */
 export function lines(text: string): string {
-  return text.replace(/\r?\n$/, '').split(/\r?\n/).map(plain).join('\n');
+  return text
+    .replace(/\r?\n$/, '')
+    .split(/\r?\n/)
+    .map(plain)
+    .join('\n');
 }
 
 /** `1 file`, `2 files`. */

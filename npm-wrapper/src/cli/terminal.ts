@@ -43,6 +43,8 @@ function isInFront(): boolean {
   const [own, front] =
     process.platform === 'linux'
       ? [stat('self')?.fields[2], stat('self')?.fields[5]]
-      : execFileSync('/bin/ps', ['-o', 'pgid=', '-o', 'tpgid=', '-p', String(process.pid)], { encoding: 'utf8' }).trim().split(/\s+/);
+      : execFileSync('/bin/ps', ['-o', 'pgid=', '-o', 'tpgid=', '-p', String(process.pid)], { encoding: 'utf8' })
+          .trim()
+          .split(/\s+/);
   return own !== undefined && own === front;
 }

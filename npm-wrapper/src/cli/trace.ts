@@ -48,7 +48,9 @@ export function main(args: string[]): Promise<number> {
   return onGate(args, OPTIONS, USAGE, (opened, [command = 'list', ...words], values: Values) => {
     const takes = Object.hasOwn(TAKES, command) ? TAKES[command] : undefined;
     if (takes === undefined || words.length > 0) throw new Stop(`that cannot be understood\n${USAGE}`);
-    const strays = (Object.keys(OPTIONS) as (keyof Values)[]).filter((name) => values[name] !== undefined && !takes.includes(name));
+    const strays = (Object.keys(OPTIONS) as (keyof Values)[]).filter(
+      (name) => values[name] !== undefined && !takes.includes(name),
+    );
     if (strays[0] !== undefined) throw new Stop(`\`tollgate trace ${command}\` takes no --${strays[0]}\n${USAGE}`);
     if (command === 'verify') return verify(opened, values.expect);
     if (command === 'export') return writeRecords(opened, values);
@@ -59,7 +61,8 @@ export function main(args: string[]): Promise<number> {
 
 function list({ gate, root, json, screen }: Opened, values: Values): boolean {
   const limit = values.limit === undefined ? undefined : Number(values.limit);
-  if (limit !== undefined && !(Number.isInteger(limit) && limit >= 1)) throw new Stop(`--limit cannot be \`${values.limit}\`; give a whole number from 1`);
+  if (limit !== undefined && !(Number.isInteger(limit) && limit >= 1))
+    throw new Stop(`--limit cannot be \`${values.limit}\`; give a whole number from 1`);
   const { limit: _, ...filters } = values;
   const answer = latest(gate, questionOf('trace', filters, root), limit ?? USUAL_LIMIT);
   if (json) {
@@ -72,7 +75,8 @@ function list({ gate, root, json, screen }: Opened, values: Values): boolean {
   else if (limit === undefined && answer.entries.length >= USUAL_LIMIT && answer.before !== null) {
     say(`these are the latest ${USUAL_LIMIT}; --limit N shows more`);
   }
-  if (answer.archive_suggested) say(`the ledger has grown to ${megabytes(answer.bytes)}; a person can move it aside with \`tollgate trace archive\``);
+  if (answer.archive_suggested)
+    say(`the ledger has grown to ${megabytes(answer.bytes)}; a person can move it aside with \`tollgate trace archive\``);
   return true;
 }
 
@@ -89,12 +93,19 @@ function latest(gate: Opened['gate'], question: Answer, limit: number): Page {
   const all: Page = { entries: [], before: null, bytes: 0, archive_suggested: false, notes: [] };
   for (let first = true; first || (all.before !== null && all.entries.length < limit); first = false) {
     const missing = limit - all.entries.length;
-    const page = ask(gate, { ...question, limit: missing, ...(all.before === null ? {} : { before: all.before }) }) as unknown as Page;
+    const page = ask(gate, {
+      ...question,
+      limit: missing,
+      ...(all.before === null ? {} : { before: all.before }),
+    }) as unknown as Page;
     // A place that does not move would be asked for ever.
     if (all.before !== null && page.before !== null && page.before >= all.before) throw strange(question);
     if (first) [all.bytes, all.archive_suggested] = [page.bytes, page.archive_suggested];
     // Every page is older than the one before.
-    [all.entries, all.notes] = [[...page.entries, ...all.entries], [...page.notes, ...all.notes]];
+    [all.entries, all.notes] = [
+      [...page.entries, ...all.entries],
+      [...page.notes, ...all.notes],
+    ];
     all.before = page.before;
   }
   return all;
@@ -125,7 +136,20 @@ function entryLines(entries: LedgerEntry[], screen: Screen): string[] {
 }
 
 function rowOf(entry: LedgerEntry): Cell[] {
-  const { id, timestamp, intent_id, session_id, tool_name, mutation_class, file, scope_validation, success, concurrent, late, person } = entry;
+  const {
+    id,
+    timestamp,
+    intent_id,
+    session_id,
+    tool_name,
+    mutation_class,
+    file,
+    scope_validation,
+    success,
+    concurrent,
+    late,
+    person,
+  } = entry;
   const hash = (digest: string | null) => (digest === null ? '-' : short(digest));
   const ranges = (file?.line_ranges ?? []).map(({ start, end }) => (start === end ? `${start}` : `${start}-${end}`));
   const shown = ranges.length === 0 ? '' : `:${ranges.slice(0, MAX_RANGES).join(',')}${ranges.length > MAX_RANGES ? ',…' : ''}`;
@@ -192,7 +216,9 @@ function verify({ gate, json, screen }: Opened, given: string | undefined): bool
   for (const fault of faults.slice(0, MAX_FAULTS)) screen.line(screen.paint('red', told(fault)));
   if (faults.length > MAX_FAULTS) screen.line(`and ${faults.length - MAX_FAULTS} more`);
   for (const note of notes) screen.line(`note: ${told(note)}`);
-  const found = [count(files.length, 'file', 'files'), count(lines, 'line', 'lines'), count(entries, 'entry', 'entries')].join(', ');
+  const found = [count(files.length, 'file', 'files'), count(lines, 'line', 'lines'), count(entries, 'entry', 'entries')].join(
+    ', ',
+  );
   if (ok) screen.line(`${screen.paint('green', 'ok')}: ${found}`);
   else screen.line(`${screen.paint('red', 'not ok')}: ${count(faults.length, 'fault', 'faults')} in ${found}`);
   if (heads.length === 0) return ok;
@@ -210,7 +236,9 @@ function verify({ gate, json, screen }: Opened, given: string | undefined): bool
 function digestOf(given: string): string {
   const hex = given.replace(/^sha256:/, '').toLowerCase();
   if (/^[0-9a-f]{64}$/.test(hex)) return `sha256:${hex}`;
-  throw new Stop(`--expect cannot be \`${given}\`: it is not sha256:… with 64 hex digits, as \`tollgate trace verify\` prints it`);
+  throw new Stop(
+    `--expect cannot be \`${given}\`: it is not sha256:… with 64 hex digits, as \`tollgate trace verify\` prints it`,
+  );
 }
 
 function writeRecords({ gate, root, screen }: Opened, { format = 'agent-trace', output, ...filters }: Values): boolean {

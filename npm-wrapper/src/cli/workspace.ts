@@ -27,7 +27,10 @@ export interface Opened {
 /** Why a command stopped before its end. */
 export class Stop extends Error {
   /** @param answer the gate's own words for it, for programs */
-  constructor(message: string, readonly answer?: Answer) {
+  constructor(
+    message: string,
+    readonly answer?: Answer,
+  ) {
     super(message);
   }
 }
@@ -132,4 +135,3 @@ export function askUntilDone(gate: Tollgate, question: Answer): Answer {
 export function strange({ op }: Answer): Stop {
   return new Stop(`the gate's answer to \`${String(op)}\` cannot be understood; this is a defect of Tollgate, please report it`);
 }
-

@@ -75,9 +75,11 @@ function callbacksOf(
   return {
     ...Object.fromEntries(callbacks),
     // What a provider is given, keys among it, is none of the gate's business.
-    'chat.params': ({ sessionID, agent, model }: Fields, output: unknown) => pass('chat.params', { sessionID, agent, model }, output),
+    'chat.params': ({ sessionID, agent, model }: Fields, output: unknown) =>
+      pass('chat.params', { sessionID, agent, model }, output),
     event: async ({ event }: { event: HostEvent }) => {
-      const isHeard = event.type === 'message.part.updated' ? event.properties?.part?.state?.status === 'error' : EVENTS.includes(event.type);
+      const isHeard =
+        event.type === 'message.part.updated' ? event.properties?.part?.state?.status === 'error' : EVENTS.includes(event.type);
       if (isHeard) await pass('event', { event });
     },
     dispose: async () => {
@@ -116,7 +118,9 @@ function unanswered(error: unknown, hook: string, workspace: string, home: strin
   const why = error instanceof TollgateError ? `${error.message} (${error.code})` : 'the gate failed';
   log('error', `\`${hook}\`: ${why}`);
   if (hook !== 'tool.execute.before' || !isGoverned(workspace) || letsFaultsPass(workspace, home)) return;
-  throw new Error(`Tollgate: ${why}; so nothing is known about the call; nobody can be asked here, so it does not run: let a person run it (gate_fault)`);
+  throw new Error(
+    `Tollgate: ${why}; so nothing is known about the call; nobody can be asked here, so it does not run: let a person run it (gate_fault)`,
+  );
 }
 
 function wanting({ hook, why, notice }: HookApproval): string {

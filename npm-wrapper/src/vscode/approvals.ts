@@ -47,11 +47,13 @@ export class Approvals {
 
   /** Asks about a hook as it stands now, on a person's own request. @returns whether it is approved */
   async review(folder: Folder, id: string): Promise<boolean> {
-    const hook = await folder.perform<HookDetails & { shows: Shows; before: Shows['before']; problem?: string; notice?: string }>({
-      op: 'hooks',
-      do: 'show',
-      id,
-    });
+    const hook = await folder.perform<HookDetails & { shows: Shows; before: Shows['before']; problem?: string; notice?: string }>(
+      {
+        op: 'hooks',
+        do: 'show',
+        id,
+      },
+    );
     if (hook.problem !== undefined) throw new TollgateError('not_done', `the hook \`${id}\` cannot run: ${hook.problem}`);
     if (hook.trust !== 'new' && hook.trust !== 'changed') return true;
     const { digest, trust: why, notice, shows, before } = hook;
@@ -93,7 +95,13 @@ async function question(folder: Folder, { hook, why, notice, shows }: HookApprov
       ? `The workspace "${folder.name}" wants to run the hook "${hook}".`
       : `The hook "${hook}" of the workspace "${folder.name}" has changed since you approved it.`;
   // The question may come while a person types, and the first button takes the Enter key: it must not be the one that approves.
-  const answer = await vscode.window.showWarningMessage(text, { modal: true, detail: details(shows, notice) }, look, approve, later);
+  const answer = await vscode.window.showWarningMessage(
+    text,
+    { modal: true, detail: details(shows, notice) },
+    look,
+    approve,
+    later,
+  );
   return answer === approve ? 'approve' : answer === look ? 'look' : undefined;
 }
 
@@ -105,7 +113,10 @@ export function details(shows: Shows, notice?: string): string {
   const facts = factsOf(shows);
   const before = shows.before === null ? undefined : factsOf(shows.before as Partial<Shows>);
   const listed = [...facts].filter(([name]) => !name.startsWith('declared '));
-  const [files, others] = [listed.filter(([name]) => name.startsWith('File ')), listed.filter(([name]) => !name.startsWith('File '))];
+  const [files, others] = [
+    listed.filter(([name]) => name.startsWith('File ')),
+    listed.filter(([name]) => !name.startsWith('File ')),
+  ];
   for (const [name, fact] of [...others, ...files.slice(0, MOST_FILES)]) lines.push(`${name}: ${fact}`);
   if (files.length > MOST_FILES) lines.push(`and ${files.length - MOST_FILES} more files`);
   if (before !== undefined) {
@@ -122,7 +133,16 @@ export function details(shows: Shows, notice?: string): string {
 }
 
 /** Everything that decides what runs, under a name for each. */
-function factsOf({ declaration, runs, interpreter, script, files, in_place: inPlace, unchecked, note }: Partial<Shows>): Map<string, string> {
+function factsOf({
+  declaration,
+  runs,
+  interpreter,
+  script,
+  files,
+  in_place: inPlace,
+  unchecked,
+  note,
+}: Partial<Shows>): Map<string, string> {
   const facts = new Map<string, string>();
   if (runs !== undefined) facts.set('Runs', runs.map(quoted).join(' '));
   if (typeof declaration?.prompt === 'string') facts.set('Asks the language model', JSON.stringify(declaration.prompt));

@@ -26,12 +26,20 @@ export function commands(editor: Editor): Record<string, (on?: OnIntent) => Prom
     return folder === undefined ? undefined : use(folder);
   }
 
-  async function onHook(what: string, fits: (hook: HookDetails) => boolean, use: (folder: Folder, hook: string) => Promise<unknown>) {
+  async function onHook(
+    what: string,
+    fits: (hook: HookDetails) => boolean,
+    use: (folder: Folder, hook: string) => Promise<unknown>,
+  ) {
     return inFolder(undefined, async (folder) => {
       await folder.refresh();
       const hooks = folder.hooks.filter(fits);
       if (hooks.length === 0) return vscode.window.showInformationMessage(`Tollgate: there is no hook to ${what}.`);
-      const items = hooks.map(({ id, trigger, kind, trust }) => ({ label: id, description: trigger, detail: `${kind}, ${trust}` }));
+      const items = hooks.map(({ id, trigger, kind, trust }) => ({
+        label: id,
+        description: trigger,
+        detail: `${kind}, ${trust}`,
+      }));
       const picked = await vscode.window.showQuickPick(items, { title: `Tollgate: ${what} a hook`, matchOnDescription: true });
       if (picked === undefined) return undefined;
       await use(folder, picked.label);
@@ -89,7 +97,9 @@ export function commands(editor: Editor): Record<string, (on?: OnIntent) => Prom
           ? `The ledger verifies: ${report.entries} entries.`
           : `The ledger does not verify: ${report.faults[0]?.what ?? 'see the report'}`;
         // Nobody has to answer for the command to be done.
-        void show(said, more).then((picked) => (picked === more ? pages.show(`Verification of ${folder.name}`, text) : undefined));
+        void show(said, more).then((picked) =>
+          picked === more ? pages.show(`Verification of ${folder.name}`, text) : undefined,
+        );
       }),
     openIntents: (on) =>
       inFolder(on, async (folder) => {
@@ -147,7 +157,11 @@ async function pickFolder(editor: Editor): Promise<Folder | undefined> {
     return folders[0];
   }
   const shown = editor.shown();
-  const items = folders.map((folder) => ({ label: folder.name, folder, description: folder === shown ? 'of the active editor' : '' }));
+  const items = folders.map((folder) => ({
+    label: folder.name,
+    folder,
+    description: folder === shown ? 'of the active editor' : '',
+  }));
   return (await vscode.window.showQuickPick(items, { title: 'Tollgate: which folder?' }))?.folder;
 }
 

@@ -32,7 +32,10 @@ export class Diagnostics implements vscode.Disposable {
       const uri = folder.uri(file);
       files.push(uri);
       const document = vscode.workspace.textDocuments.find((open) => open.uri.toString() === uri.toString());
-      this.#collection.set(uri, found.map((fault) => diagnostic(fault, document)));
+      this.#collection.set(
+        uri,
+        found.map((fault) => diagnostic(fault, document)),
+      );
     }
     this.#files.set(folder.key, files);
   }

@@ -64,10 +64,15 @@ export class Editor implements vscode.Disposable {
       }),
       vscode.workspace.onDidGrantWorkspaceTrust(() => this.#reopen()),
       onModels(() => this.#modelsChanged()),
-      ...registerTools(context, () => this.shown(), (folder) => this.refresh(folder)),
+      ...registerTools(
+        context,
+        () => this.shown(),
+        (folder) => this.refresh(folder),
+      ),
     );
     const views: { id?: string }[] = Object.values(context.extension.packageJSON?.contributes?.views ?? {}).flat() as [];
-    if (views.some(({ id }) => id === VIEW)) this.#parts.push(vscode.window.createTreeView(VIEW, { treeDataProvider: this.#tree }));
+    if (views.some(({ id }) => id === VIEW))
+      this.#parts.push(vscode.window.createTreeView(VIEW, { treeDataProvider: this.#tree }));
     for (const [name, command] of Object.entries(commands(this))) {
       this.#parts.push(vscode.commands.registerCommand(`tollgate.${name}`, (on) => this.#said(command(on))));
     }
@@ -150,7 +155,9 @@ export class Editor implements vscode.Disposable {
     await this.#said(this.refresh(folder));
     const { intents, hooks } = folder;
     const what = intents.governed ? `${intents.intents.length} intents` : 'not governed';
-    this.output.info(`${folder.name}: ${what}, ${hooks.length} hooks, session ${this.session} (${Math.round(performance.now() - begun)} ms)`);
+    this.output.info(
+      `${folder.name}: ${what}, ${hooks.length} hooks, session ${this.session} (${Math.round(performance.now() - begun)} ms)`,
+    );
   }
 
   /** Opens every gate again, because what they were told has changed. */
@@ -186,7 +193,10 @@ export class Editor implements vscode.Disposable {
   #watch(folder: Folder): vscode.Disposable {
     const soon = () => {
       clearTimeout(this.#pending.get(folder.key));
-      this.#pending.set(folder.key, setTimeout(() => void this.#said(this.refresh(folder)), SETTLE_MS));
+      this.#pending.set(
+        folder.key,
+        setTimeout(() => void this.#said(this.refresh(folder)), SETTLE_MS),
+      );
     };
     const watchers = WATCHED.flatMap((pattern) => {
       const watcher = vscode.workspace.createFileSystemWatcher(new vscode.RelativePattern(folder.at, pattern));
@@ -206,7 +216,9 @@ export class Editor implements vscode.Disposable {
       case 'listen':
         return this.#listen(folder, news.trigger, news.on);
       case 'approval':
-        void this.#said(this.approvals.ask(folder, news.approval).then((approved) => (approved ? this.refresh(folder) : undefined)));
+        void this.#said(
+          this.approvals.ask(folder, news.approval).then((approved) => (approved ? this.refresh(folder) : undefined)),
+        );
         return;
       case 'prompt':
         void this.#prompts.run(news.prompt, news.hook, news.text).then((done) => this.#thread.prompted(news.prompt, done));

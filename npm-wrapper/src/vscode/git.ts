@@ -3,7 +3,10 @@ import * as vscode from 'vscode';
 /** What is used of the built-in Git extension's interface. */
 interface Repository {
   readonly rootUri: vscode.Uri;
-  readonly state: { readonly HEAD: { readonly name?: string; readonly commit?: string } | undefined; readonly onDidChange: vscode.Event<void> };
+  readonly state: {
+    readonly HEAD: { readonly name?: string; readonly commit?: string } | undefined;
+    readonly onDidChange: vscode.Event<void>;
+  };
   getCommit(ref: string): Promise<{ parents: string[]; message: string }>;
 }
 

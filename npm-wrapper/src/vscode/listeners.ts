@@ -21,7 +21,9 @@ const about = (document: vscode.TextDocument): Details => ({ language: document.
 const EVENTS: Record<string, (heard: Heard) => vscode.Disposable> = {
   onDidSaveTextDocument: (heard) => workspace.onDidSaveTextDocument((document) => heard(document.uri, about(document))),
   onWillSaveTextDocument: (heard) =>
-    workspace.onWillSaveTextDocument(({ document, reason }) => heard(document.uri, { ...about(document), reason: REASONS[reason] })),
+    workspace.onWillSaveTextDocument(({ document, reason }) =>
+      heard(document.uri, { ...about(document), reason: REASONS[reason] }),
+    ),
   onDidOpenTextDocument: (heard) => workspace.onDidOpenTextDocument((document) => heard(document.uri, about(document))),
   onDidCloseTextDocument: (heard) => workspace.onDidCloseTextDocument((document) => heard(document.uri, about(document))),
   onDidCreateFiles: (heard) => workspace.onDidCreateFiles(({ files }) => files.forEach((uri) => heard(uri, {}))),
@@ -38,7 +40,12 @@ export function triggers(): string[] {
 }
 
 /** Listens to one trigger. What is neither the editor's nor Git's is left to whoever tells the gate of it. */
-export function listen(trigger: string, heard: Heard, committed: (commit: Commit) => void, failed: (why: string) => void): vscode.Disposable {
+export function listen(
+  trigger: string,
+  heard: Heard,
+  committed: (commit: Commit) => void,
+  failed: (why: string) => void,
+): vscode.Disposable {
   if (trigger !== COMMIT) return EVENTS[trigger]?.(heard) ?? new vscode.Disposable(() => {});
   let gone = false;
   let watching: vscode.Disposable | undefined;

@@ -40,7 +40,8 @@ export class Output implements vscode.Disposable {
     if (status === 'queued' || status === 'running') this.#channel.debug(text);
     else if (status === 'failed' || status === 'timeout') this.#channel.warn(text);
     else this.#channel.info(text);
-    for (const line of (output ?? '').split('\n')) if (line.trim() !== '') this.#channel.info(`${folder}: hook ${hook} | ${line}`);
+    for (const line of (output ?? '').split('\n'))
+      if (line.trim() !== '') this.#channel.info(`${folder}: hook ${hook} | ${line}`);
   }
 
   dispose(): void {

@@ -42,19 +42,27 @@ export class Pages implements vscode.Disposable, vscode.TextDocumentContentProvi
 export function table(head: string[], rows: string[][]): string {
   const all = [head, ...rows];
   const widths = head.map((_, column) => Math.max(...all.map((row) => (row[column] ?? '').length)));
-  const line = (row: string[]) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ').trimEnd();
+  const line = (row: string[]) =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join('  ')
+      .trimEnd();
   return `${[line(head), line(widths.map((width) => '-'.repeat(width))), ...rows.map(line)].join('\n')}\n`;
 }
 
 export function intentsText(intents: IntentDetails[]): string {
   if (intents.length === 0) return 'There are no intents. `.orchestration/active_intents.yaml` is where they stand.\n';
-  const list = (title: string, lines: string[]) => (lines.length === 0 ? [] : [`- ${title}:`, ...lines.map((line) => `  - ${line}`)]);
+  const list = (title: string, lines: string[]) =>
+    lines.length === 0 ? [] : [`- ${title}:`, ...lines.map((line) => `  - ${line}`)];
   const about = (intent: IntentDetails) => [
     `## ${intent.id}: ${intent.name}`,
     '',
     ...(intent.description === null ? [] : [intent.description, '']),
     `- Status: ${intent.status}`,
-    ...list('Scope', intent.owned_scope.map((pattern) => `\`${pattern}\``)),
+    ...list(
+      'Scope',
+      intent.owned_scope.map((pattern) => `\`${pattern}\``),
+    ),
     ...list('Constraints', intent.constraints),
     ...list('Acceptance criteria', intent.acceptance_criteria),
     '',

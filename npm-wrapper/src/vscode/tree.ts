@@ -104,7 +104,13 @@ async function partsOf(folder: Folder, intent: IntentDetails): Promise<Node[]> {
     { kind: 'group', label: 'Changed files', icon: 'files', open: true, children: files },
     { kind: 'group', label: 'Recent entries', icon: 'history', open: true, children: recent },
     { kind: 'group', label: 'Constraints', icon: 'law', open: false, children: texts(intent.constraints, 'dash') },
-    { kind: 'group', label: 'Acceptance criteria', icon: 'checklist', open: false, children: texts(intent.acceptance_criteria, 'dash') },
+    {
+      kind: 'group',
+      label: 'Acceptance criteria',
+      icon: 'checklist',
+      open: false,
+      children: texts(intent.acceptance_criteria, 'dash'),
+    },
   ];
   return groups.filter(({ children }) => children.length > 0);
 }
@@ -131,7 +137,13 @@ function entryItem(folder: Folder, entry: LedgerEntry): vscode.TreeItem {
   item.iconPath = failed
     ? new vscode.ThemeIcon('error', new vscode.ThemeColor('list.errorForeground'))
     : new vscode.ThemeIcon('git-commit');
-  const facts = [entry.id, entry.timestamp, `session ${entry.session_id}`, `tool ${entry.tool_name}`, `scope ${entry.scope_validation}`];
+  const facts = [
+    entry.id,
+    entry.timestamp,
+    `session ${entry.session_id}`,
+    `tool ${entry.tool_name}`,
+    `scope ${entry.scope_validation}`,
+  ];
   item.tooltip = (file === null ? facts : [file.relative_path, ...facts]).join('\n');
   if (file !== null) {
     const start = Math.max(0, (range?.start ?? 1) - 1);

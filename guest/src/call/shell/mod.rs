@@ -20,6 +20,7 @@
 //! an unknown value.
 
 mod comments;
+mod outline;
 mod programs;
 mod reader;
 mod syntax;
@@ -30,6 +31,7 @@ mod tests;
 use super::effect::Footprint;
 use crate::ports::Workspace;
 pub use comments::ignores_comments;
+pub use outline::outline;
 use reader::Reader;
 use reader::arg::Arg;
 use reader::input::Input;

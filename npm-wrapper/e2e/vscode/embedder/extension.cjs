@@ -46,7 +46,12 @@ exports.activate = async (context) => {
     const from = performance.now();
     const asked = [];
     for (let round = 0; round < 20; round += 1) {
-      asked.push(api.perform({ op: 'verify' }), api.perform({ op: 'trace', limit: 500 }), api.context(), api.preTool(write(`d${round}`, 'src/auth/a.ts')));
+      asked.push(
+        api.perform({ op: 'verify' }),
+        api.perform({ op: 'trace', limit: 500 }),
+        api.context(),
+        api.preTool(write(`d${round}`, 'src/auth/a.ts')),
+      );
     }
     await Promise.all(asked);
     await new Promise((resolve) => setTimeout(resolve, 20));
@@ -65,7 +70,10 @@ exports.activate = async (context) => {
     await respond('session_start', { source: 'startup' });
     await respond('before_agent', { prompt: 'Please do the work' });
     const verdict = await respond('before_tool', told);
-    await vscode.workspace.fs.writeFile(vscode.Uri.joinPath(vscode.workspace.workspaceFolders[0].uri, told.args.path), Buffer.from('new'));
+    await vscode.workspace.fs.writeFile(
+      vscode.Uri.joinPath(vscode.workspace.workspaceFolders[0].uri, told.args.path),
+      Buffer.from('new'),
+    );
     await respond('after_tool', { ...told, success: true, result: 'Wrote it.' });
     await respond('after_agent', { response: 'All done.' });
     return verdict;
@@ -100,7 +108,10 @@ exports.activate = async (context) => {
   const file = vscode.Uri.joinPath(vscode.workspace.workspaceFolders[0].uri, 'embedder.json');
   context.subscriptions.push(
     vscode.commands.registerCommand('embedder.report', async () => {
-      const text = await report().then((value) => JSON.stringify(value), (error) => JSON.stringify({ error: String(error.stack ?? error) }));
+      const text = await report().then(
+        (value) => JSON.stringify(value),
+        (error) => JSON.stringify({ error: String(error.stack ?? error) }),
+      );
       await vscode.workspace.fs.writeFile(file, Buffer.from(text));
     }),
   );

@@ -1,0 +1,44 @@
+//! The programs that a script names, for comparing the reader of the syntax with another one.
+
+use super::syntax;
+use super::syntax::tree::{Chain, Command, Compound, List, Pipeline};
+
+/// The first word of every simple command outside of words, in order; none for a word that is expanded. Nothing at all where
+/// some of the text is not on the list of what is read.
+pub fn outline(text: &str) -> Option<Vec<Option<String>>> {
+    let script = syntax::read(text, false).ok().filter(|script| script.doubts.is_empty())?;
+    let mut found = Vec::new();
+    list(&script.list, &mut found);
+    Some(found)
+}
+
+fn list(list: &List, found: &mut Vec<Option<String>>) {
+    for Chain { first, rest, .. } in &list.0 {
+        for Pipeline { commands, .. } in std::iter::once(first).chain(rest.iter().map(|(_, pipeline)| pipeline)) {
+            commands.iter().for_each(|command| self::command(command, found));
+        }
+    }
+}
+
+fn command(command: &Command, found: &mut Vec<Option<String>>) {
+    let compound = match command {
+        Command::Simple(simple) => return found.extend(simple.words.first().map(|word| word.literal())),
+        Command::Compound(compound, _) => compound,
+    };
+    match compound {
+        Compound::Group(inner) | Compound::Subshell(inner) | Compound::For { body: inner, .. } => list(inner, found),
+        Compound::If { branches, otherwise } => {
+            for (condition, branch) in branches {
+                list(condition, found);
+                list(branch, found);
+            }
+            otherwise.iter().for_each(|branch| list(branch, found));
+        }
+        Compound::Loop { condition, body, .. } => {
+            list(condition, found);
+            list(body, found);
+        }
+        Compound::Case { arms, .. } => arms.iter().for_each(|(_, body)| list(body, found)),
+        Compound::Test { .. } => {}
+    }
+}
