@@ -33,7 +33,8 @@ impl Prepared {
         let words: Vec<OsString> =
             kept.get("words")?.as_array()?.iter().map(|word| word.as_str().map(OsString::from)).collect::<Option<_>>()?;
         let is_same = !words.is_empty() && command.ends_with(&words) && command.len() <= words.len() + 1;
-        is_same.then(|| Self { answer: kept["answer"].take(), mark: state.join(format!("{file}.held")) })
+        let answer = kept.get_mut("answer")?.take();
+        is_same.then(|| Self { answer, mark: state.join(format!("{file}.held")) })
     }
 
     /// Tells the gate that the command runs confined. To be called before it is, because then the state is closed.
