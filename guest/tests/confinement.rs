@@ -94,8 +94,8 @@ fn rulings() {
         ("curl --unix-socket /var/run/docker.sock http://x/", "ask unknown_effects", "ask unknown_effects"),
         ("python3 -c 'connect(\"/var/run/docker.sock\")'", "ask unknown_effects", "ask unknown_effects"),
         // What would stop half-way.
-        ("git stash", "ask unknown_effects", "ask unknown_effects"),
-        ("git checkout main", "ask unknown_effects", "ask unknown_effects"),
+        ("git stash", "ask unknown_effects", "deny not_confinable"),
+        ("git checkout main", "ask unknown_effects", "deny not_confinable"),
         ("git pull", "ask unknown_effects", "ask unknown_effects"),
         ("npm test && git commit -am x", "allow in_scope", "deny not_confinable"),
         ("mkdir build && cmake -B build", "allow in_scope", "deny not_confinable"),

@@ -94,7 +94,7 @@ impl Lookups {
 
 impl Lookups {
     /// What the MCP servers that were asked say of their tools, once each: lines for [`Tollgate::perform`](crate::Tollgate::perform),
-    /// for a host that carries out plans itself. `augment_with` and [`Hooks`](crate::Hooks) pass them on.
+    /// for a host that carries out plans itself. `augment_with` and [`Hooks`](crate::hooks::Hooks) pass them on.
     pub fn server_tools(&self) -> Vec<Value> {
         let line = |(server, tools)| json!({"op": "server-tools", "server": server, "tools": tools});
         self.servers.take_lists().into_iter().map(line).collect()

@@ -116,6 +116,15 @@ pub enum Persistence {
     Detached,
 }
 
+/// Why the kernel cannot hold some of a command to a scope, for a message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Unconfinable {
+    /// A daemon or another machine does it, which the kernel does not hold.
+    Elsewhere(String),
+    /// It changes files that are only known when it runs, and would stop half-way at the first one out of scope.
+    HalfWay(String),
+}
+
 /// Everything a call does, as far as its arguments tell.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Footprint {
@@ -134,8 +143,8 @@ pub struct Footprint {
     pub conditional: bool,
     /// The programs that are run and do more than can be seen, by name.
     pub programs: BTreeSet<String>,
-    /// Why the kernel cannot hold some of it to a scope: it is done by somebody else, or it would stop half-way.
-    pub unconfinable: Vec<String>,
+    /// Why the kernel cannot hold some of it to a scope.
+    pub unconfinable: Vec<Unconfinable>,
     /// Whether some of it may happen after the call has ended.
     pub persistence: Persistence,
 }

@@ -314,9 +314,9 @@ fn judge(
     {
         return Ruling { effects, ..ruling };
     }
-    let unconfinable = beside.hold.and_then(|hold| hold.unconfinable());
+    let elsewhere = beside.hold.and_then(|hold| hold.done_elsewhere());
     let doubts = [
-        unconfinable.or(unknowns.first()).map(|why| (config.unknown, Code::UnknownEffects, why.clone())),
+        elsewhere.or(unknowns.first()).map(|why| (config.unknown, Code::UnknownEffects, why.clone())),
         program.map(|_| (config.programs, Code::Program, "what the program changes cannot be seen beforehand".to_owned())),
     ];
     // The stricter of the two decides.

@@ -5,7 +5,7 @@ use std::cell::OnceCell;
 use super::check::Beside;
 use super::scratch::Scratch;
 use super::{Gate, bearings};
-use crate::call::effect::{Effect, Footprint, Operation};
+use crate::call::effect::{Effect, Footprint, Operation, Unconfinable};
 use crate::call::{self, ShellCommand, ToolCall, shell};
 use crate::config::confine::{Capability, Confinement, Mode, user_question};
 use crate::config::{Config, Policy};
@@ -61,9 +61,20 @@ impl Hold<'_> {
         self.settings.mode == Mode::Always
     }
 
-    /// Why the kernel cannot hold the command.
-    pub(super) fn unconfinable(&self) -> Option<&String> {
-        self.footprint.unconfinable.first()
+    /// Why the kernel cannot hold the command: somebody else does its work.
+    pub(super) fn done_elsewhere(&self) -> Option<&String> {
+        self.footprint.unconfinable.iter().find_map(|why| match why {
+            Unconfinable::Elsewhere(why) => Some(why),
+            Unconfinable::HalfWay(_) => None,
+        })
+    }
+
+    /// Why the command would stop half-way.
+    fn stops_half_way(&self) -> Option<&String> {
+        self.footprint.unconfinable.iter().find_map(|why| match why {
+            Unconfinable::HalfWay(why) => Some(why),
+            Unconfinable::Elsewhere(_) => None,
+        })
     }
 
     /// The ruling on a command that is in scope as far as it can be seen; none where confinement makes no difference.
@@ -77,8 +88,14 @@ impl Hold<'_> {
     ) -> Option<Ruling> {
         let runs_program = effects.iter().any(|effect| effect.operation == Operation::Execute);
         let is_certain = unknowns.is_empty() && !runs_program;
-        if is_certain && !self.holds_all() || self.unconfinable().is_some() {
+        if is_certain && !self.holds_all() || self.done_elsewhere().is_some() {
             return None;
+        }
+        if let Some(why) = self.stops_half_way() {
+            let reason = format!(
+                "commands run confined, and {why}; name the files in scope that it is for (`git restore --source BRANCH FILE`), or let a person run it"
+            );
+            return Some(Ruling::deny(Code::NotConfinable, reason, Vec::new()));
         }
         let is_denied = |is_meant: bool, policy: Policy| is_meant && policy == Policy::Deny;
         if is_denied(!unknowns.is_empty(), config.unknown) || is_denied(runs_program, config.programs) {

@@ -7,6 +7,7 @@
 use super::super::reader::Reader;
 use super::super::reader::arg::Arg;
 use super::spec::Call;
+use crate::call::effect::Unconfinable::Elsewhere;
 
 /// Who does the work instead, and who asks for it.
 const ELSEWHERE: &[(&str, &[&str])] = &[
@@ -113,23 +114,24 @@ const SOCKETS: &[&str] = &[
 pub(super) fn note(reader: &mut Reader<'_>, call: &Call<'_>) {
     let name = call.name;
     if let Some((who, _)) = ELSEWHERE.iter().find(|(_, names)| names.contains(&name)) {
-        return reader.unconfinable(format!("`{name}` has its work done by {who} out of the kernel's reach"));
+        return reader.unconfinable(Elsewhere(format!("`{name}` has its work done by {who} out of the kernel's reach")));
     }
     if let Some((_, without)) = BUILD_DAEMONS.iter().find(|(daemon, _)| *daemon == name) {
         let is_without = !without.is_empty() && call.args.iter().any(|arg| arg.is(without));
         if !is_without {
             let remedy = if without.is_empty() { String::new() } else { format!("; `{name} {without}` does not") };
-            return reader.unconfinable(format!("`{name}` has its work done by a daemon that may run already{remedy}"));
+            return reader
+                .unconfinable(Elsewhere(format!("`{name}` has its work done by a daemon that may run already{remedy}")));
         }
     }
     if name == "rsync" && call.args.iter().filter_map(Arg::text).any(|text| !text.starts_with('-') && text.contains(':')) {
-        reader.unconfinable("`rsync` has its work done by another machine, which may be this one".to_owned());
+        reader.unconfinable(Elsewhere("`rsync` has its work done by another machine, which may be this one".to_owned()));
     }
 }
 
 /// Enters that a text names the socket of a daemon, where it does.
 pub(in crate::call::shell) fn note_sockets(reader: &mut Reader<'_>, text: &str) {
     if let Some(socket) = SOCKETS.iter().find(|socket| text.contains(**socket)) {
-        reader.unconfinable(format!("the command names `{socket}`, by which a daemon can be told to do something"));
+        reader.unconfinable(Elsewhere(format!("the command names `{socket}`, by which a daemon can be told to do something")));
     }
 }

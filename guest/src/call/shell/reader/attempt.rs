@@ -7,7 +7,7 @@ use super::Reader;
 use super::arg::Arg;
 use super::input::Input;
 use super::state::State;
-use crate::call::effect::{Persistence, Placement, Touch};
+use crate::call::effect::{Persistence, Placement, Touch, Unconfinable};
 
 /// What a program would do, not entered yet.
 pub(in crate::call::shell) struct Attempt {
@@ -17,7 +17,7 @@ pub(in crate::call::shell) struct Attempt {
     placements: Vec<Placement>,
     moved: BTreeSet<String>,
     programs: BTreeSet<String>,
-    unconfinable: Vec<String>,
+    unconfinable: Vec<Unconfinable>,
     persistence: Persistence,
 }
 

@@ -26,7 +26,7 @@ use self::input::Input;
 use self::state::{Dialect, State};
 use super::programs;
 use super::syntax::{self, Script};
-use crate::call::effect::{Deed, Footprint, Origin, Persistence, Placement, Touch};
+use crate::call::effect::{Deed, Footprint, Origin, Persistence, Placement, Touch, Unconfinable};
 use crate::call::path::Location;
 use crate::ports::{Facts, Kind, Listing, Question, Reach, Root, Workspace};
 
@@ -61,7 +61,7 @@ pub(super) struct Reader<'w> {
     /// How many scripts have been read.
     scripts: usize,
     programs: BTreeSet<String>,
-    unconfinable: Vec<String>,
+    unconfinable: Vec<Unconfinable>,
     /// How often something was run that no program has been named for yet.
     unnamed: usize,
     steps: u32,
@@ -188,7 +188,7 @@ impl<'w> Reader<'w> {
     }
 
     /// Says why the kernel cannot hold something to a scope, once.
-    pub(super) fn unconfinable(&mut self, why: String) {
+    pub(super) fn unconfinable(&mut self, why: Unconfinable) {
         if self.unconfinable.len() < MAX_UNKNOWNS && !self.unconfinable.contains(&why) {
             self.unconfinable.push(why);
         }

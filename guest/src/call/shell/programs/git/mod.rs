@@ -21,6 +21,7 @@ use super::super::reader::arg::{Arg, display};
 use super::super::reader::state::State;
 use super::command_of;
 use super::spec::{Call, Operands, Parsed, Program, Role};
+use crate::call::effect::Unconfinable;
 
 pub(super) const ROWS: &[Program] = &[Program {
     flags: "P",
@@ -122,7 +123,9 @@ fn run(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
 /// The reason for a command that changes files which are only known when it runs.
 fn change_anything(reader: &mut Reader<'_>, command: &str) {
     reader.unknown(format!("`{command}` may change any file of the workspace"));
-    reader.unconfinable(format!("`{command}` would stop half-way where it may not change a file"));
+    reader.unconfinable(Unconfinable::HalfWay(format!(
+        "`{command}` may change any file, and would stop half-way at the first one out of scope"
+    )));
 }
 
 /// `git -C FOLDER`.
