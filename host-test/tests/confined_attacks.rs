@@ -9,6 +9,7 @@
 mod confined;
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::fs;
 use std::io::{Read as _, Write as _};
 use std::os::linux::net::SocketAddrExt as _;
@@ -200,6 +201,48 @@ fn nobody_types_into_the_terminal() {
         eprintln!("this kernel lets nobody type into a terminal");
     }
     assert!(!run(&held));
+}
+
+/// What Node is told of every attack, and what it has the kernel hold it to, is what the native host is told: it runs commands confined by
+/// the same program, so none succeeds there either.
+#[test]
+fn node_rules_alike() {
+    let Some(node) = std::env::var_os("TOLLGATE_NODE").filter(|_| holds()) else { return };
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../npm-wrapper/dist/eval.js");
+    let native = answers(Command::new(env!("CARGO_BIN_EXE_tollgate")).arg("eval"));
+    let node = answers(Command::new(node).arg(script));
+    assert!(native.len() >= 1_000, "only {} answers", native.len());
+    for ((question, native), (_, node)) in native.iter().zip(&node) {
+        assert_eq!(native, node, "{question}");
+    }
+    assert_eq!(native.len(), node.len());
+}
+
+/// The answers of a host to every attack, and what it would grant each, in a workspace of its own.
+fn answers(host: &mut Command) -> Vec<(String, String)> {
+    let world = World::new("'src/auth/**'");
+    let (ws, home) = (world.ws(), world.home());
+    let mut lines = Vec::new();
+    for (number, (_, command)) in rows("attacks.jsonl").iter().enumerate() {
+        let call = format!("c{number}");
+        lines.push(json!({"op": "pre-tool", "session": "s", "call": call, "tool": "bash", "args": {"command": command}, "confinable": true}));
+        lines.push(json!({"op": "grants", "session": "s", "command": ["bash", "-c", command], "cwd": ws, "confinable": true}));
+    }
+    let lines: Vec<String> = lines.iter().map(Value::to_string).collect();
+    let mut child = host
+        .args([OsStr::new("--workspace"), ws.as_os_str(), OsStr::new("--home"), home.as_os_str()])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut input = child.stdin.take().unwrap();
+    let text = lines.join("\n");
+    let writer = std::thread::spawn(move || input.write_all(text.as_bytes()));
+    let output = child.wait_with_output().unwrap();
+    writer.join().unwrap().unwrap();
+    // Each has a folder of its own.
+    let told = String::from_utf8(output.stdout).unwrap().replace(world.top.to_str().unwrap(), "/top");
+    lines.into_iter().zip(told.lines().map(str::to_owned)).collect()
 }
 
 /// What `docs/threats.md` says is not covered really is not: else the page is wrong.
