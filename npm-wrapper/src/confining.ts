@@ -27,7 +27,10 @@ export function confinerOf(folders: readonly string[]): string | undefined {
 }
 
 function ask(folders: readonly string[]): string | undefined {
-  const native = folders.filter((folder) => path.isAbsolute(folder)).map((folder) => path.join(folder, NAME)).find(isNative);
+  const native = folders
+    .filter((folder) => path.isAbsolute(folder))
+    .map((folder) => path.join(folder, NAME))
+    .find(isNative);
   if (native === undefined) return undefined;
   const { status } = spawnSync(native, ['confine', '--check'], { stdio: 'ignore', timeout: MAX_MS, windowsHide: true });
   return status === 0 ? native : undefined;

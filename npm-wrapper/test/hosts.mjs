@@ -75,9 +75,17 @@ async function carryOutLine(program, line, folder, root, answers) {
   else if (line.untouched !== undefined) return { untouched: !fs.existsSync(path.join(root, '.tollgate')) };
   else if (line.within !== undefined) return { within: answers.every(isWithin) };
   else {
-    const payload = (line.raw ?? JSON.stringify(line.payload)).replaceAll('{root}', root).replaceAll('{bin}', path.join(folder, 'bin'));
+    const payload = (line.raw ?? JSON.stringify(line.payload))
+      .replaceAll('{root}', root)
+      .replaceAll('{bin}', path.join(folder, 'bin'));
     const words = ['hook', line.host ?? program, ...(line.event === undefined ? [] : ['--event', line.event])];
-    const { code, stdout, stderr } = await run(words, payload, root, home, line.confines === undefined ? {} : { PATH: path.join(folder, 'bin') });
+    const { code, stdout, stderr } = await run(
+      words,
+      payload,
+      root,
+      home,
+      line.confines === undefined ? {} : { PATH: path.join(folder, 'bin') },
+    );
     answers.push(stdout);
     return code === 0 ? { answer: kept(stdout, root, path.join(folder, 'bin')) } : { answer: `exit code ${code}: ${stderr}` };
   }

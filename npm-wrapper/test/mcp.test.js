@@ -125,7 +125,10 @@ test('what a trusted server says of its tools counts, and only what it says', as
   const folder = freshFolder();
   const settings = path.join(folder, 'home/.tollgate/config.json');
   for (const [file, text] of [
-    [path.join(folder, 'repo/.orchestration/active_intents.yaml'), "[{id: I, name: I, status: IN_PROGRESS, owned_scope: ['src/**']}]"],
+    [
+      path.join(folder, 'repo/.orchestration/active_intents.yaml'),
+      "[{id: I, name: I, status: IN_PROGRESS, owned_scope: ['src/**']}]",
+    ],
     [settings, JSON.stringify({ mcpServers: { graph: { command: 'x', trust: true } } })],
   ]) {
     fs.mkdirSync(path.dirname(file), { recursive: true });

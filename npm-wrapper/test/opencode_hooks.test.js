@@ -166,7 +166,12 @@ test('nothing is shown where all is well', async () => {
 const windows = [
   ['a version that cannot show anything', null],
   ['a run without a window', async () => Promise.reject(new Error('no window'))],
-  ['a client that throws', () => { throw new Error('no window'); }],
+  [
+    'a client that throws',
+    () => {
+      throw new Error('no window');
+    },
+  ],
 ];
 for (const [name, showToast] of windows) {
   test(`${name} keeps nobody from working`, async () => {
