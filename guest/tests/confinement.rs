@@ -96,7 +96,7 @@ fn rulings() {
         // What would stop half-way.
         ("git stash", "ask unknown_effects", "deny not_confinable"),
         ("git checkout main", "ask unknown_effects", "deny not_confinable"),
-        ("git pull", "ask unknown_effects", "ask unknown_effects"),
+        ("git pull", "ask unknown_effects", "deny not_confinable"),
         ("npm test && git commit -am x", "allow in_scope", "deny not_confinable"),
         ("mkdir build && cmake -B build", "allow in_scope", "deny not_confinable"),
     ] {
