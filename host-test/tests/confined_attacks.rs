@@ -209,8 +209,9 @@ fn nobody_types_into_the_terminal() {
 fn node_rules_alike() {
     let Some(node) = std::env::var_os("TOLLGATE_NODE").filter(|_| holds()) else { return };
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../npm-wrapper/dist/eval.js");
-    let native = answers(Command::new(env!("CARGO_BIN_EXE_tollgate")).arg("eval"));
-    let node = answers(Command::new(node).arg(script));
+    let world = World::new("'src/auth/**'");
+    let native = answers(Command::new(env!("CARGO_BIN_EXE_tollgate")).arg("eval"), &world, "native");
+    let node = answers(Command::new(node).arg(script), &world, "node");
     assert!(native.len() >= 1_000, "only {} answers", native.len());
     for ((question, native), (_, node)) in native.iter().zip(&node) {
         assert_eq!(native, node, "{question}");
@@ -218,13 +219,12 @@ fn node_rules_alike() {
     assert_eq!(native.len(), node.len());
 }
 
-/// The answers of a host to every attack, and what it would grant each, in a workspace of its own.
-fn answers(host: &mut Command) -> Vec<(String, String)> {
-    let world = World::new("'src/auth/**'");
+/// The answers of a host to every attack, and what it would grant each.
+fn answers(host: &mut Command, world: &World, name: &str) -> Vec<(String, String)> {
     let (ws, home) = (world.ws(), world.home());
     let mut lines = Vec::new();
     for (number, (_, command)) in rows("attacks.jsonl").iter().enumerate() {
-        let call = format!("c{number}");
+        let call = format!("{name}-{number}");
         lines.push(json!({"op": "pre-tool", "session": "s", "call": call, "tool": "bash", "args": {"command": command}, "confinable": true}));
         lines.push(json!({"op": "grants", "session": "s", "command": ["bash", "-c", command], "cwd": ws, "confinable": true}));
     }
@@ -240,8 +240,7 @@ fn answers(host: &mut Command) -> Vec<(String, String)> {
     let writer = std::thread::spawn(move || input.write_all(text.as_bytes()));
     let output = child.wait_with_output().unwrap();
     writer.join().unwrap().unwrap();
-    // Each has a folder of its own.
-    let told = String::from_utf8(output.stdout).unwrap().replace(world.top.to_str().unwrap(), "/top");
+    let told = String::from_utf8(output.stdout).unwrap();
     lines.into_iter().zip(told.lines().map(str::to_owned)).collect()
 }
 

@@ -104,7 +104,7 @@ fn without_trial_folders(text: &str) -> String {
 fn without_confinement(text: &str) -> String {
     let line = |line: &str| match serde_json::from_str::<serde_json::Value>(line) {
         Ok(mut judged) if judged.get("version").is_some() => {
-            judged.as_object_mut().unwrap().remove("confinement");
+            judged.as_object_mut().unwrap().shift_remove("confinement");
             judged.to_string()
         }
         _ => line.to_owned(),

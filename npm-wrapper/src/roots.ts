@@ -6,7 +6,7 @@ import { TollgateError } from './error.js';
 import { errnoOf, isRefusal } from './fault.js';
 import { below, slashed } from './path.js';
 import { makeState, PRIVATE_FOLDER, stateFolder, stateOf } from './state.js';
-import { type Walk, Walker } from './walk.js';
+import { type Folders, type Walk, Walker } from './walk.js';
 
 /** Of the home folder, only these are lent: the gate's own folders, and the settings in which agent programs keep what is allowed. */
 const LENT_OF_HOME = ['.tollgate', '.ollm', '.claude/settings.json', '.gemini/settings.json', '.codex/config.toml'];
@@ -32,8 +32,8 @@ export class Roots {
     this.state = new Walker(stateOf(this.project.folder, stateFolder(home, state)));
   }
 
-  walk(root: Root, asked: string): Walk {
-    return this[root].walk(asked);
+  walk(root: Root, asked: string, folders?: Folders): Walk {
+    return this[root].walk(asked, folders);
   }
 
   /** Makes the folder of a file that is about to be written. */

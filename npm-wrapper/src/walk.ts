@@ -20,6 +20,9 @@ export interface Walk {
   found: Found;
 }
 
+/** Folders that were seen while one list of questions is answered: many paths lead through the same few. */
+export type Folders = Set<string>;
+
 const nowhere: Walk = { real: undefined, entry: undefined, link: undefined, found: 'missing' };
 const linkText = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
@@ -33,7 +36,7 @@ export class Walker {
   }
 
   /** Walks a path name by name: links where they stand, `..` after the link before it, missing names as they are. */
-  walk(asked: string): Walk {
+  walk(asked: string, folders?: Folders): Walk {
     const path = slashed(asked);
     const start = this.#place;
     let anchor = anchorOf(path, start.anchor);
@@ -48,12 +51,12 @@ export class Walker {
     } else {
       ahead = namesOf(path, anchor).reverse();
     }
-    return follow(anchor ?? start.anchor, at, ahead);
+    return follow(anchor ?? start.anchor, at, ahead, folders);
   }
 }
 
 /** @param ahead the names still to walk, last one first */
-function follow(anchor: string, at: string[], ahead: string[]): Walk {
+function follow(anchor: string, at: string[], ahead: string[], folders?: Folders): Walk {
   let links = 0;
   let entry: string | undefined;
   let link: string | undefined;
@@ -73,6 +76,7 @@ function follow(anchor: string, at: string[], ahead: string[]): Walk {
     if (at.length > unseen) continue;
     const here = pathOf(anchor, at);
     const last = ahead.length === 0;
+    if (!last && folders?.has(here)) continue;
     const seen = last ? look(here) : glance(here);
     if (seen === 'missing' || seen === 'unreadable') {
       unseen = at.length;
@@ -92,10 +96,13 @@ function follow(anchor: string, at: string[], ahead: string[]): Walk {
         anchor = elsewhere;
       }
       ahead.push(...namesOf(target, elsewhere).reverse());
-    } else if (!last && !seen.isDirectory()) {
-      return nowhere;
     } else if (last) {
       found = seen as fs.BigIntStats;
+      if (seen.isDirectory()) folders?.add(here);
+    } else if (seen.isDirectory()) {
+      folders?.add(here);
+    } else {
+      return nowhere;
     }
   }
   const end = pathOf(anchor, at);

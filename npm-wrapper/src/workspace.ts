@@ -5,6 +5,7 @@ import { listingOf } from './listing.js';
 import type { LogSink } from './log.js';
 import type { Roots } from './roots.js';
 import { lookOf } from './stats.js';
+import type { Folders } from './walk.js';
 
 type Root = contract.Root;
 
@@ -29,8 +30,8 @@ export function workspaceImport(roots: Roots, log: LogSink): typeof contract {
     return lent(root, path, (real) => withFile(real, use));
   }
 
-  function factsOf({ root, path, digest }: contract.Question): contract.Facts {
-    const { real, entry, link, found } = roots.walk(root, path);
+  function factsOf({ root, path, digest }: contract.Question, folders: Folders): contract.Facts {
+    const { real, entry, link, found } = roots.walk(root, path, folders);
     const facts: contract.Facts = lookOf(found);
     if (real !== undefined) facts.realPath = roots.reported(real);
     if (entry !== undefined) facts.entryPath = roots.reported(entry);
@@ -46,7 +47,10 @@ export function workspaceImport(roots: Roots, log: LogSink): typeof contract {
   }
 
   return {
-    inspect: (questions) => questions.map(factsOf),
+    inspect: (questions) => {
+      const folders: Folders = new Set();
+      return questions.map((question) => factsOf(question, folders));
+    },
 
     read: (root, path, limitBytes) =>
       lentFile(root, path, (descriptor, size) => {
