@@ -32,6 +32,9 @@ export function makeWorkspace(name, files) {
   const top = fs.mkdtempSync(path.join(fs.realpathSync(os.tmpdir()), `tollgate-${name}-`));
   const [workspace, home, tmp] = ['workspace', 'home', 'tmp'].map((folder) => path.join(top, folder));
   for (const folder of [workspace, home, tmp]) fs.mkdirSync(folder);
+  // These sessions show what the reader says of a command, and what the gate does where the kernel does not hold it.
+  fs.mkdirSync(path.join(home, '.tollgate'));
+  fs.writeFileSync(path.join(home, '.tollgate/config.json'), '{ "confine": "off" }\n');
   write(workspace, files);
   const search = [path.dirname(process.env.TOLLGATE), process.env.PATH].join(path.delimiter);
   const env = { PATH: search, HOME: home, TMPDIR: tmp, TERM: 'dumb' };
