@@ -77,5 +77,5 @@ pub use error::Error;
 pub use files::{make_state_of, state_of};
 pub use gate::Tollgate;
 pub use lookups::{CallMcpTool, Function, Lookups};
-pub use programs::{MAX_PAYLOAD, fault_reply, locate, program_names, silence_of, wired_program_names};
+pub use programs::{MAX_PAYLOAD, fault_reply, governing_workspace, locate, program_names, silence_of, wired_program_names};
 pub use runtime::{DIGEST, Limits, Runtime, VERSION};

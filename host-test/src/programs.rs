@@ -45,8 +45,17 @@ pub fn locate(program: &str, event: Option<&str>, payload: &[u8]) -> Option<Path
         state: state_folder(None, None).ok().and_then(text),
         variables: place::variables(program).iter().filter_map(variable).collect(),
     };
-    let look = |path: &str| Path::new(path).canonicalize().ok().filter(|path| path.is_dir()).and_then(text);
-    place::locate(program, event, payload, &surroundings, &look).map(PathBuf::from)
+    place::locate(program, event, payload, &surroundings, &folder_at).map(PathBuf::from)
+}
+
+/// The workspace that governs a folder, by the same rule; none where nothing does.
+pub fn governing_workspace(folder: &Path) -> Option<PathBuf> {
+    place::governing([folder.to_str()?].into_iter(), None, &folder_at).map(PathBuf::from)
+}
+
+fn folder_at(path: &str) -> Option<String> {
+    let real = Path::new(path).canonicalize().ok().filter(|path| path.is_dir())?;
+    real.into_os_string().into_string().ok()
 }
 
 /// The answer to a payload where the gate of a workspace does not start at all: before a tool runs a person decides, unless the

@@ -11,8 +11,8 @@ use std::process::{Command, ExitCode};
 
 use clap::Args;
 use serde_json::{Map, Value};
-use tollgate::Tollgate;
 use tollgate::confine::{Capability, Grant, Kind, Plan, Prepared};
+use tollgate::{Tollgate, governing_workspace};
 
 use super::say;
 
@@ -140,7 +140,7 @@ fn decide(options: &Options) -> Result<Next, String> {
     let here = std::env::current_dir().map_err(|why| format!("the command does not run: the current folder is gone ({why})"))?;
     let workspace = match &options.workspace {
         Some(named) => named.clone(),
-        None => governed(&here).ok_or_else(|| {
+        None => governing_workspace(&here).ok_or_else(|| {
             let here = here.display();
             format!("the command does not run: neither `{here}` nor a folder above it has .orchestration/; name the workspace with --workspace DIR")
         })?,
@@ -212,13 +212,6 @@ fn ask(options: &Options, root: &Path, here: &Path) -> Result<Value, String> {
     // The operating system clears away what is left, faster than we would.
     std::mem::forget(gate);
     serde_json::from_slice(&answer).map_err(|fault| fault.to_string())
-}
-
-/// The nearest folder upwards that is governed. A repository in it does not end it: an agent that steps into a submodule is still at
-/// work in the workspace around it.
-pub(super) fn governed(here: &Path) -> Option<PathBuf> {
-    let here = here.canonicalize().ok()?;
-    here.ancestors().find(|folder| folder.join(".orchestration").is_dir()).map(Path::to_owned)
 }
 
 /// Becomes the command.

@@ -9,12 +9,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use tollgate::state_of;
+use tollgate::{governing_workspace, state_of};
 use tollgate_guest::confine::evidence::{self, key_of_command};
 use tollgate_guest::programs::shell_prefix::{AGENT, SESSION, VARIABLE, shell_call};
 use tollgate_guest::state;
 
-use super::confine::{Options, become_command, governed, plain, run_words};
+use super::confine::{Options, become_command, plain, run_words};
 
 /// The shell that commands run in, unless the user's own is one that Claude Code writes them for.
 const SHELL: &str = "bash";
@@ -39,7 +39,7 @@ pub(crate) fn run(given: &str) -> ExitCode {
     let session = env::var(SESSION).unwrap_or_default();
     let key = key_of_command(&call.command);
     let here = env::current_dir().ok();
-    let Some(root) = here.and_then(|here| governed(&here)).or_else(|| workspace_of(&session, &key)) else {
+    let Some(root) = here.and_then(|here| governing_workspace(&here)).or_else(|| workspace_of(&session, &key)) else {
         return become_command(plain(&words(shell, given)));
     };
     let options =

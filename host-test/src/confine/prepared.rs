@@ -5,8 +5,9 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
+use tollgate_guest::confine::evidence;
 
-use crate::files::{state_file, state_of};
+use crate::files::state_of;
 
 /// A longer record is not the gate's.
 const MAX_BYTES: u64 = 4 << 20;
@@ -24,8 +25,8 @@ impl Prepared {
     /// real path.
     pub fn of(root: &Path, home: Option<&Path>, state: Option<&Path>, call: (&str, &str), command: &[OsString]) -> Option<Self> {
         let state = state_of(root, home, state).ok()?;
-        let file = state_file("confined", &[call.0, call.1]);
-        let path = state.join(format!("{file}.json"));
+        let path = state.join(tollgate_guest::state::path(evidence::FOLDER, &[call.0, call.1]));
+        let mark = path.with_extension("held");
         if path.metadata().ok()?.len() > MAX_BYTES {
             return None;
         }
@@ -34,7 +35,7 @@ impl Prepared {
             kept.get("words")?.as_array()?.iter().map(|word| word.as_str().map(OsString::from)).collect::<Option<_>>()?;
         let is_same = !words.is_empty() && command.ends_with(&words) && command.len() <= words.len() + 1;
         let answer = kept.get_mut("answer")?.take();
-        is_same.then(|| Self { answer, mark: state.join(format!("{file}.held")) })
+        is_same.then_some(Self { answer, mark })
     }
 
     /// Tells the gate that the command runs confined. To be called before it is, because then the state is closed.

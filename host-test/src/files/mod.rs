@@ -23,7 +23,7 @@ use crate::bindings::tollgate::hooks::workspace::{Fault, Root};
 use crate::error::Error;
 pub(crate) use facts::hexed;
 pub(crate) use fault::FileError;
-pub(crate) use state::{State, file_of as state_file, folder as state_folder};
+pub(crate) use state::{State, folder as state_folder};
 use walk::Names;
 
 /// The folder in which the gate keeps what it knows of a workspace between calls; see [`Builder::state`](crate::Builder::state)

@@ -103,18 +103,6 @@ fn resolved(folder: &Path) -> io::Result<PathBuf> {
     Ok(folder)
 }
 
-/// Where in a workspace's state folder something stands that is known by a few words, which the gate hashes so that they never become
-/// a path.
-pub(crate) fn file_of(drawer: &str, words: &[&str]) -> String {
-    let mut digest = Sha256::new();
-    for word in words {
-        digest.update((word.len() as u64).to_le_bytes());
-        digest.update(word);
-    }
-    let hex: String = hexed(&digest.finalize()).chars().skip("sha256:".len()).take(DIGITS).collect();
-    format!("{drawer}/{hex}")
-}
-
 /// The folder that the state of all workspaces stands in.
 pub(crate) fn folder(home: Option<&Path>, state: Option<&Path>) -> Result<PathBuf, Error> {
     if let Some(state) = state {
