@@ -10,6 +10,7 @@ mod guard;
 mod late;
 mod left_behind;
 pub mod on_fault;
+mod own_programs;
 mod prompt;
 mod reconcile;
 mod scratch;
@@ -44,6 +45,7 @@ use crate::ports::{Facts, FileFault, Kind, Ports, Question};
 use crate::state;
 use late::Moment;
 use on_fault::OnFault;
+pub use confined::HostCommand;
 pub use settle::{Outcome, Settlement};
 
 /// So far back the changes for the prompt are looked for.
@@ -70,6 +72,8 @@ pub struct Gate {
     user: UserSettings,
     /// The program that runs commands confined, where this host can.
     confiner: Confiner,
+    /// Programs of hooks under way that run confined.
+    running: Vec<own_programs::Running>,
     /// Calls under way that could not be kept in the state.
     here: Vec<(String, Pending)>,
     /// What is to be said with the answer that is being made.
@@ -140,6 +144,7 @@ impl Gate {
             guarded: Guarded::default(),
             user: UserSettings::default(),
             confiner: Confiner::default(),
+            running: Vec::new(),
             here: Vec::new(),
             remarks: Vec::new(),
             owed: Vec::new(),
@@ -243,7 +248,9 @@ impl Gate {
             Err(skipped) => Plan { skipped: Some(skipped), ..Plan::default() },
             Ok(named) => {
                 let config = self.settings();
-                self.knowledge.plan(call, named, &config.augment, &self.ports)
+                let mut plan = self.knowledge.plan(call, named, &config.augment, &self.ports);
+                self.confine_servers(&mut plan, &call.session);
+                plan
             }
         }
     }

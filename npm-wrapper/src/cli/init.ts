@@ -83,7 +83,7 @@ function init(opened: Opened, values: Values): boolean {
   const { own, others } = receipts;
   const scope = values.scope ?? null;
   // This package's own script cannot confine.
-  const found = confinerOf(searchPath().split(path.delimiter));
+  const found = confinerOf(searchPath().split(path.delimiter), opened.root);
   const confiner = found === undefined ? null : slashed(found);
   const plan = planOf(opened, { ...question, do: 'plan', scope, run_as: command, confiner, receipt: own ?? null, others }, seen);
   for (const { message } of plan.problems) say(message);
