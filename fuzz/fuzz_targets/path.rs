@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use tollgate_guest::call::path::written;
+use tollgate_guest::effects::path::written;
 
 #[path = "../gate.rs"]
 mod gate;

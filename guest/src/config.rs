@@ -44,10 +44,10 @@ use serde_json::{Map, Value};
 use crate::augment::settings::Settings;
 use crate::glob::Glob;
 use crate::hooks::settings::{self, HookSettings};
+use crate::json::document;
 use crate::ports::{Facts, FileFault, Kind, Ports, Root};
 use crate::redact::Pattern;
 use crate::state;
-use crate::wiring::document;
 
 /// Where the settings stand.
 pub const PATH: &str = ".tollgate/config.json";

@@ -1,7 +1,7 @@
 //! What only a person may do, and who counts as one.
 //!
 //! Some commands change the gate itself, its approvals, its wiring or its ledger. An agent's shell command that gives one is
-//! denied by what it says ([`controls`](crate::call::effect::Footprint::controls)), but a command can be hidden from whoever
+//! denied by what it says ([`controls`](crate::effects::Footprint::controls)), but a command can be hidden from whoever
 //! reads it. So the command line asks here as well, whatever led to it:
 //!
 //! 1. Below an agent program nobody is a person. The host tells which processes stand above, and which variables are set.

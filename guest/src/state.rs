@@ -24,8 +24,8 @@
 
 mod own_program;
 
-use crate::call::path::Location;
 use crate::digest::Digest;
+use crate::effects::path::Location;
 use crate::ports::{Expectation, FileFault, Listing, Ports, Question, Reach, Root};
 
 pub use own_program::OwnProgram;

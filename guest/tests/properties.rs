@@ -9,7 +9,7 @@ use std::cell::{Cell, RefCell};
 use dice::check;
 use serde_json::{Value, json};
 use tollgate_guest::call::patch::{self, Dialect, unified};
-use tollgate_guest::call::path::{Location, places, written};
+use tollgate_guest::effects::path::{Location, places, written};
 use tollgate_guest::gate::Gate;
 use tollgate_guest::glob::Glob;
 use tollgate_guest::operations::perform;

@@ -15,8 +15,8 @@ use std::process::{Command, Stdio};
 use std::rc::Rc;
 
 use dice::{Dice, check};
-use tollgate_guest::call::effect::{Deed, Footprint};
 use tollgate_guest::call::shell::footprint;
+use tollgate_guest::effects::{Deed, Footprint};
 use tollgate_guest::ports::memory::Memory;
 use tollgate_guest::ports::{Question, Workspace};
 

@@ -9,9 +9,9 @@ use super::place::placed;
 use super::programs;
 use super::settings::{Kind, Settings, Source};
 use super::{Answer, Directions, Finding, Listed, Listing, Lookup, Plan, Program};
-use crate::call::{Reader, ToolCall};
 use crate::json::object;
 use crate::ports::{Level, Ports};
+use crate::tool_call::{Reader, ToolCall};
 
 /// More is not looked up for one call.
 const MOST_LOOKUPS: usize = 32;

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::block::behind;
-use crate::call::{Reader, ToolCall};
+use crate::tool_call::{Reader, ToolCall};
 
 /// Arguments that hold text, in the order in which they are tried.
 const FIELDS: [&str; 7] = ["command", "content", "prompt", "query", "message", "text", "input"];

@@ -8,10 +8,10 @@ use crate::call::{self, ToolCall};
 use crate::confine::evidence::{self, Evidence};
 use crate::confine::permit;
 use crate::confine::refusal::{advice, tells_of_refusal};
+use crate::inflight::pending::Pending;
 use crate::intents::file::{self, Governance};
 use crate::ledger::entry::{Entry, ScopeValidation};
 use crate::ledger::mutation::MutationClass;
-use crate::ledger::pending::Pending;
 use crate::programs;
 
 impl Gate {

@@ -8,19 +8,19 @@ use super::scratch::Scratch;
 use super::settle::{Remembered, join};
 use super::unrecorded::{may_change, named};
 use super::{Gate, bearings, ledger_questions};
-use crate::call::effect::{Effect, Extent, Footprint, Operation, Persistence};
-use crate::call::path::{Location, WorkspacePath};
 use crate::call::resolve::{self, Effects};
 use crate::call::{self, CallFault, ToolCall};
 use crate::config::confine::Capability;
 use crate::config::{self, Config, Policy};
+use crate::effects::path::{Location, WorkspacePath};
+use crate::effects::{Effect, Extent, Footprint, Operation, Persistence};
+use crate::inflight::late;
+use crate::inflight::rulings::{self, Past};
 use crate::intents::file::{self, Governance, Intents};
 use crate::intents::guarded::{self, Guarded};
 use crate::intents::intent::{Intent, IntentId};
 use crate::intents::scope::Reach;
 use crate::intents::selection;
-use crate::ledger::late;
-use crate::ledger::rulings::{self, Past};
 use crate::ports::{Ports, Question};
 use crate::ruling::{Code, Ruling, Verdict};
 use crate::servers::Standing;
@@ -139,7 +139,9 @@ impl Gate {
         if !found.unfamiliar {
             return Ok(found);
         }
-        match Standing::of(call, &self.ports) {
+        let asked = call::server_tool(call);
+        let standing = asked.map_or(Standing::Unknown, |asked| Standing::of(&asked, call.host.as_deref(), &self.ports));
+        match standing {
             Standing::Unknown => Ok(found),
             standing => call::footprint(call, standing, config, workspace),
         }

@@ -5,23 +5,23 @@ use std::cell::OnceCell;
 use super::check::Beside;
 use super::scratch::Scratch;
 use super::{Gate, bearings};
-use crate::call::effect::{Effect, Footprint, Operation, Unconfinable};
 use crate::call::{self, ShellCommand, ToolCall, shell};
 use crate::config::confine::{Capability, Confinement, Mode, user_question};
 use crate::config::{Config, Policy};
 use crate::confine::wrapping::{self, Wrapping};
 use crate::confine::{self, Answer, Context, Grants, Run, evidence, hindrance, is_reached};
+use crate::effects::{Effect, Footprint, Operation, Unconfinable};
+use crate::inflight::pending;
 use crate::intents::file::Governance;
 use crate::intents::guarded::{self, Guarded};
 use crate::intents::intent::Intent;
 use crate::intents::scope::Scope;
-use crate::ledger::pending;
+use crate::json::document::Document;
 use crate::ports::{Expectation, Ports, Root};
 use crate::programs::wiring::{Holds, Place};
 use crate::programs::{self, Program};
 use crate::ruling::{Code, Ruling};
 use crate::state;
-use crate::wiring::document::Document;
 use serde_json::Value;
 
 /// How the kernel would hold a command.

@@ -5,8 +5,8 @@
 
 use super::Gate;
 use crate::config::Config;
+use crate::inflight::pending::{self, Pending};
 use crate::ledger::entry::Entry;
-use crate::ledger::pending::{self, Pending};
 use crate::ledger::{self, map, writing};
 
 /// After so long.

@@ -13,12 +13,12 @@ use serde_json::Value;
 use super::late::Moment;
 use super::settle::join;
 use super::{Gate, bearings};
-use crate::call::effect::Persistence;
 use crate::confine::Confiner;
+use crate::effects::Persistence;
 use crate::engine::{Input, Order, Turn};
+use crate::inflight::late;
+use crate::inflight::pending::{self, Over};
 use crate::intents::file::Governance;
-use crate::ledger::late;
-use crate::ledger::pending::{self, Over};
 
 /// What the gate itself has to say about an event, until the answer to it goes out.
 pub(super) struct Owed {

@@ -10,16 +10,16 @@ use std::collections::BTreeSet;
 use super::Gate;
 use super::reconcile::{is_in_scope, operation_between};
 use super::settle::{Outcome, Work, short};
-use crate::call::effect::{Extent, Persistence};
-use crate::call::path::Location;
 use crate::call::{ToolCall, leaves_end_untold};
+use crate::effects::path::Location;
+use crate::effects::{Extent, Persistence};
+use crate::inflight::late::{self, Ongoing, Watch};
+use crate::inflight::pending::{self, Caller, Pending, snapshot_of};
+use crate::inflight::snapshot::{Ignored, Look, Snapshot, SnapshotFault};
 use crate::intents::guarded;
 use crate::intents::scope::Scope;
 use crate::ledger::entry::{Entry, FileChange, Late, ScopeValidation};
-use crate::ledger::late::{self, Ongoing, Watch};
 use crate::ledger::mutation::MutationClass;
-use crate::ledger::pending::{self, Caller, Pending, snapshot_of};
-use crate::ledger::snapshot::{Ignored, Look, Snapshot, SnapshotFault};
 use crate::ports::Timestamp;
 
 /// One comparison enters no more than this.

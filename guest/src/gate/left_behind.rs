@@ -8,13 +8,13 @@
 use super::Gate;
 use super::late::differs;
 use super::settle::{Outcome, Settlement, hashed, leased};
-use crate::call::effect::Persistence;
 use crate::call::{ToolCall, leaves_end_untold};
 use crate::digest::Digest;
+use crate::effects::Persistence;
+use crate::inflight::pending::{self, Over, Pending, snapshot_of};
+use crate::inflight::snapshot::{Ignored, Snapshot};
 use crate::ledger::entry::{Entry, ScopeValidation};
 use crate::ledger::mutation::MutationClass;
-use crate::ledger::pending::{self, Over, Pending, snapshot_of};
-use crate::ledger::snapshot::{Ignored, Snapshot};
 use crate::ports::{Kind, Question, Timestamp};
 
 /// What an entry says about a call of which nobody told how it ended.

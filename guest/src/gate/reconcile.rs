@@ -9,19 +9,19 @@ use std::collections::BTreeSet;
 
 use super::Gate;
 use super::settle::{Work, claimed, short};
-use crate::call::effect::{Extent, Operation};
-use crate::call::path::Location;
 use crate::digest::Digest;
+use crate::effects::path::Location;
+use crate::effects::{Extent, Operation};
+use crate::inflight::git_index::GitIndex;
+use crate::inflight::lease;
+use crate::inflight::pending::{OpenEnded, snapshot_of};
+use crate::inflight::snapshot::{Ignored, Look, Snapshot};
 use crate::intents::intent::Intent;
-use crate::intents::lease;
 use crate::intents::scope::{Reach, Scope};
 use crate::ledger::entry::{Entry, FileChange, ScopeValidation};
-use crate::ledger::git_index::GitIndex;
 use crate::ledger::images;
 use crate::ledger::mutation::MutationClass;
-use crate::ledger::pending::{OpenEnded, snapshot_of};
 use crate::ledger::reading::{self, Filter};
-use crate::ledger::snapshot::{Ignored, Look, Snapshot};
 
 /// One program enters no more than this.
 const MOST_ENTRIES: usize = 1_000;

@@ -5,9 +5,9 @@
 
 use std::collections::BTreeSet;
 
-use crate::call::effect::{Effect, Extent, Operation};
-use crate::call::path::{Location, temporary_entry};
 use crate::confine::temporary;
+use crate::effects::path::{Location, temporary_entry};
+use crate::effects::{Effect, Extent, Operation};
 use crate::ports::{Expectation, Ports};
 use crate::state;
 

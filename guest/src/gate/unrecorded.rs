@@ -6,16 +6,16 @@
 use super::entering::{Entered, Unentered};
 use super::settle::{Outcome, Settlement, claimed, hashed, join, told as redacted};
 use super::{Gate, bearings, ledger_questions};
-use crate::call::effect::{Deed, Effect, Extent, Footprint, Operation};
-use crate::call::path::WorkspacePath;
 use crate::call::{CallFault, ToolCall, resolve};
+use crate::effects::path::WorkspacePath;
+use crate::effects::{Deed, Effect, Extent, Footprint, Operation};
+use crate::inflight::late;
+use crate::inflight::pending::{Change, Pending};
+use crate::inflight::rulings::{self, Denial, Named, Past, Unheard};
 use crate::intents::file::Governance;
 use crate::intents::intent::IntentId;
 use crate::ledger::entry::{Entry, FileChange, ScopeValidation};
-use crate::ledger::late;
 use crate::ledger::mutation::MutationClass;
-use crate::ledger::pending::{Change, Pending};
-use crate::ledger::rulings::{self, Denial, Named, Past, Unheard};
 use crate::ports::{Facts, Kind, Question};
 
 /// Entries for one call.

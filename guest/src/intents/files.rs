@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::intent::Intent;
 use super::scope::Reach;
-use crate::call::path::Location;
+use crate::effects::path::Location;
 use crate::ports::{self, Kind, Question, Root, Workspace};
 
 /// How many files are worth telling.

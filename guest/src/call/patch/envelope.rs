@@ -5,7 +5,7 @@
 //! and finds the envelope anywhere in the text, which also strips here-documents.
 
 use super::{Change, Changes, PatchFault, shown};
-use crate::call::effect::Deed;
+use crate::effects::Deed;
 use crate::programs::Dialect;
 
 pub(super) const BEGIN: &str = "*** Begin Patch";

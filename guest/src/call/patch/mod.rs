@@ -17,7 +17,7 @@ pub mod unified;
 
 use std::collections::BTreeSet;
 
-use super::effect::Deed;
+use crate::effects::Deed;
 pub use crate::programs::Dialect;
 pub use targets::{Strip, every_target};
 

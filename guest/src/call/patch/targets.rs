@@ -8,7 +8,7 @@
 use super::quoted::{before_date, unquote};
 use super::unified::{Hunk, git_names};
 use super::{Change, Changes, PatchFault, shown};
-use crate::call::effect::Deed;
+use crate::effects::Deed;
 
 /// How many leading folders a program takes off the names in a patch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

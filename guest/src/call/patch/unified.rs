@@ -6,7 +6,7 @@
 
 use super::quoted::{header_name, unquote};
 use super::{Change, Changes, PatchFault, shown};
-use crate::call::effect::Deed;
+use crate::effects::Deed;
 
 /// What a diff says.
 #[derive(Debug, Default, PartialEq, Eq)]

@@ -15,9 +15,9 @@ mod trees;
 
 use std::collections::BTreeSet;
 
-use super::effect::{Deed, Effect, Extent, Footprint, Operation, Touch};
-use super::path::{Location, WorkspacePath, below_home, temporary_entry};
 use super::{CallFault, ToolCall};
+use crate::effects::path::{Location, WorkspacePath, below_home, temporary_entry};
+use crate::effects::{Deed, Effect, Extent, Footprint, Operation, Touch};
 use crate::ports::{Facts, Kind, Question, Root, Workspace};
 use trees::{MAX_JUDGED, MAX_SEARCHED, Trees};
 

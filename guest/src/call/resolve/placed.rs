@@ -6,8 +6,8 @@ use std::collections::{HashMap, HashSet};
 use super::search::Shared;
 use super::trees::{MAX_SEARCHED, is_at_or_below};
 use super::{Resolving, question_at};
-use crate::call::effect::{Deed, Extent, Footprint, Origin, Placement};
-use crate::call::path::Location;
+use crate::effects::path::Location;
+use crate::effects::{Deed, Extent, Footprint, Origin, Placement};
 use crate::ports::{Facts, Kind, Question};
 
 /// Links that one call puts in place.

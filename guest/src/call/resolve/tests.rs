@@ -1,7 +1,7 @@
 //! Footprints as any reader of calls may bring them, in a world in memory.
 
 use super::*;
-use crate::call::effect::Origin;
+use crate::effects::Origin;
 use crate::intents::scope::{Reach, Scope};
 use crate::ports::memory::Memory;
 use crate::ports::{FileFault, Listing, Tail};

@@ -4,10 +4,10 @@ use std::cell::RefCell;
 
 use serde_json::{Map, Value};
 
-use super::super::effect::{Deed, Footprint};
-use super::super::path::{join, keeps, written};
 use super::super::{CallFault, patch, shell};
 use super::{Meaning, powershell, unfamiliar, verbs};
+use crate::effects::path::{join, keeps, written};
+use crate::effects::{Deed, Footprint};
 use crate::programs::{Act, Kind, Tool};
 
 /// In how many folders a command is judged that several arguments would run elsewhere.

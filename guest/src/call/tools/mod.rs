@@ -22,10 +22,10 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
-use super::effect::{Deed, Footprint, Persistence, Touch};
-use super::path::{places, written};
 use super::{CallFault, ToolCall};
 use crate::config::{Config, ToolEffect, ToolRule};
+use crate::effects::path::{places, written};
+use crate::effects::{Deed, Footprint, Persistence, Touch};
 use crate::json;
 use crate::ports::Workspace;
 use crate::programs::permissions::ServerTool;

@@ -3,11 +3,11 @@
 use serde_json::{Map, Value};
 
 use super::super::CallFault;
-use super::super::effect::{Deed, Touch};
 use super::super::patch::{self, Change, unified};
-use super::super::path::{places, written};
 use super::arguments::{self, Keys, plain};
 use super::{Meaning, unfamiliar};
+use crate::effects::path::{places, written};
+use crate::effects::{Deed, Touch};
 use crate::programs::{self, Dialect, Kind, Tool};
 
 impl Meaning<'_> {

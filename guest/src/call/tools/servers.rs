@@ -4,14 +4,14 @@
 use serde_json::{Map, Value};
 
 use super::super::CallFault;
-use super::super::effect::Deed;
-use super::super::path::{join, places};
 use super::arguments::{self, Keys, Named};
 use super::commands::RUNNER;
 use super::unfamiliar::{self, is_folder, is_plain_word, is_suspect};
 use super::verbs::{self, Verb};
 use super::words::words;
 use super::{MAX_DEPTH, Meaning, queries};
+use crate::effects::Deed;
+use crate::effects::path::{join, places};
 use crate::servers::Standing;
 
 /// The last words of names whose values are looked up, filtered by or counted, and nothing else.

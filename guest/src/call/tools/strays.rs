@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use super::super::CallFault;
-use super::super::path::written;
 use super::{MAX_DEPTH, Meaning, arguments, unfamiliar};
+use crate::effects::path::written;
 use crate::programs::{Act, Kind, Tool};
 
 impl Meaning<'_> {

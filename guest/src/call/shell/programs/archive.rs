@@ -5,9 +5,9 @@
 
 use super::place::{replace, suffixed};
 use super::{Call, Operands, Parsed, Program, Role, enter};
-use crate::call::effect::Deed;
 use crate::call::shell::reader::Reader;
 use crate::call::shell::reader::arg::Arg;
+use crate::effects::Deed;
 
 const FILES: Operands = Operands::All(Role::Read);
 

@@ -5,10 +5,10 @@
 
 use super::pattern::{take_pattern, take_until};
 use super::{Call, Operands, Parsed, Program, Role};
-use crate::call::effect::Deed;
 use crate::call::shell::reader::Reader;
 use crate::call::shell::reader::arg::{Arg, display};
 use crate::call::shell::reader::state::Dialect;
+use crate::effects::Deed;
 
 pub(super) const ROWS: &[Program] = &[
     // Not listed: `-f`, whose program is not at hand, and `-i`, which loads one.

@@ -5,7 +5,7 @@ use super::super::reader::Reader;
 use super::super::reader::arg::Arg;
 use super::enter;
 use super::spec::{Call, Operands, Parsed, Program, Role};
-use crate::call::effect::Deed;
+use crate::effects::Deed;
 
 const RUN: Role = Role::Path(Deed::Execute);
 const TREE: Role = Role::Path(Deed::WriteTree);

@@ -5,7 +5,7 @@ use super::super::reader::arg::Arg;
 use super::command_of;
 use super::network::copy_to_last;
 use super::spec::{Call, Mode, Operands, Parsed, Program, Role};
-use crate::call::effect::Deed;
+use crate::effects::Deed;
 
 const RUN: Role = Role::Path(Deed::Execute);
 const TREE: Role = Role::Path(Deed::WriteTree);

@@ -2,9 +2,9 @@
 
 use super::place::{replace, stripped, suffixed};
 use super::{Call, Operands, Parsed, Program, Role};
-use crate::call::effect::Deed;
 use crate::call::shell::reader::Reader;
 use crate::call::shell::reader::arg::Arg;
+use crate::effects::Deed;
 
 const LONG: &[&str] = &[
     "stdout",

@@ -4,9 +4,9 @@
 
 use super::place::{Nature, base_name, below, is_folder, may_hold_working_directory, nature, parent, replace};
 use super::{Call, Mode, Operands, Parsed, Program, Role};
-use crate::call::effect::{Deed, Origin};
 use crate::call::shell::reader::Reader;
 use crate::call::shell::reader::arg::Arg;
+use crate::effects::{Deed, Origin};
 
 /// Where sources go: an option that names a folder, entered by the rule.
 const TARGET: [(&str, Role); 2] = [("t", Role::Text), ("target-directory", Role::Text)];

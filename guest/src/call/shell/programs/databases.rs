@@ -5,7 +5,7 @@ use super::super::reader::arg::Arg;
 use super::super::reader::input::Input;
 use super::background::read_as_it_runs;
 use super::spec::{Call, Operands, Parsed, Program, Role};
-use crate::call::effect::Deed;
+use crate::effects::Deed;
 
 const TREE: Role = Role::Path(Deed::WriteTree);
 const WRITE: Role = Role::Path(Deed::Write);

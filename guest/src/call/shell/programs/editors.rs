@@ -1,8 +1,8 @@
 //! Editors: they write the files that are named, and whatever else is typed into them.
 
 use super::{Call, Parsed, Program};
-use crate::call::effect::Deed;
 use crate::call::shell::reader::Reader;
+use crate::effects::Deed;
 
 pub(super) const ROWS: &[Program] = &[Program::raw(
     &[

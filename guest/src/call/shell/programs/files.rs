@@ -2,9 +2,9 @@
 
 use super::place::{below, may_hold_working_directory, parent};
 use super::{Call, Mode, Operands, Parsed, Program, Role};
-use crate::call::effect::Deed;
 use crate::call::shell::reader::arg::Arg;
 use crate::call::shell::reader::{Reader, lexical};
+use crate::effects::Deed;
 
 const WRITE: Role = Role::Path(Deed::Write);
 

@@ -3,9 +3,9 @@
 //! What is found is only known when it runs, but not where: below the folders at which the search begins.
 
 use super::{Call, Parsed, Program};
-use crate::call::effect::Deed;
 use crate::call::shell::reader::arg::Arg;
 use crate::call::shell::reader::{Reader, lexical};
+use crate::effects::Deed;
 use crate::ports::Kind;
 
 pub(super) const ROWS: &[Program] = &[Program::raw(&["find", "gfind"], search)];

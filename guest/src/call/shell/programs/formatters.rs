@@ -6,7 +6,7 @@ use super::super::reader::Reader;
 use super::super::reader::arg::Arg;
 use super::command_of;
 use super::spec::{Call, Mode, Operands, Parsed, Program, Role};
-use crate::call::effect::Deed;
+use crate::effects::Deed;
 
 const REWRITE: Operands = Operands::All(Role::Rewrite);
 const LOOK: Operands = Operands::All(Role::Text);

@@ -7,7 +7,7 @@ use super::super::reader::script::Language;
 use super::background::read_as_it_runs;
 use super::spec::{Call, Operands, Parsed, Program, Role};
 use super::tollgate::{govern, is_script_of_tollgate};
-use crate::call::effect::{Deed, Persistence};
+use crate::effects::{Deed, Persistence};
 
 const VERSION: &[&str] = &["--version", "-V", "-v", "--help", "-h"];
 

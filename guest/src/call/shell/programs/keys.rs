@@ -3,7 +3,7 @@
 use super::super::reader::Reader;
 use super::place::suffixed;
 use super::spec::{Call, Operands, Parsed, Program, Role};
-use crate::call::effect::Deed;
+use crate::effects::Deed;
 
 const TREE: Role = Role::Path(Deed::WriteTree);
 const WRITE: Role = Role::Path(Deed::Write);

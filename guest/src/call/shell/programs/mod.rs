@@ -53,7 +53,7 @@ use super::reader::input::Input;
 use super::reader::script::Language;
 use super::reader::state::{Dialect, State};
 use super::reader::{Reader, lexical};
-use crate::call::effect::Deed;
+use crate::effects::Deed;
 use crate::ports::Kind;
 
 /// All rows, in the order in which a reader of the code would look for them.

@@ -3,7 +3,7 @@
 use super::super::reader::Reader;
 use super::super::reader::arg::Arg;
 use super::spec::{Call, Operands, Parsed, Program, Role};
-use crate::call::effect::Deed;
+use crate::effects::Deed;
 use crate::ports::Kind;
 
 const WRITE: Role = Role::Path(Deed::Write);

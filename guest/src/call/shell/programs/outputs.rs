@@ -2,9 +2,9 @@
 
 use super::place::{parent, suffixed};
 use super::{Call, Operands, Parsed, Program, Role};
-use crate::call::effect::Deed;
 use crate::call::shell::reader::Reader;
 use crate::call::shell::reader::arg::Arg;
+use crate::effects::Deed;
 use crate::ports::Kind;
 
 const WRITE: Role = Role::Path(Deed::Write);

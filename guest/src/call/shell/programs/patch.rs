@@ -1,11 +1,11 @@
 //! Patches given to a program: every file that any reading of them could change.
 
 use super::{Call, Operands, Parsed, Program, Role};
-use crate::call::effect::Deed;
 use crate::call::patch::{self, Dialect, Strip, targets};
 use crate::call::shell::reader::Reader;
 use crate::call::shell::reader::arg::Arg;
 use crate::call::shell::reader::input::Input;
+use crate::effects::Deed;
 
 pub(super) const ROWS: &[Program] = &[
     Program {

@@ -1,10 +1,10 @@
 //! Paths made from arguments: the folder of one, a name below one, and what stands there.
 
 use super::Call;
-use crate::call::effect::Deed;
 use crate::call::shell::reader::arg::Arg;
 use crate::call::shell::reader::state::State;
 use crate::call::shell::reader::{Reader, is_below, lexical};
+use crate::effects::Deed;
 use crate::ports::Kind;
 
 /// What is known about a thing that is copied or moved.

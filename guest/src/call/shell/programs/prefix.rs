@@ -4,10 +4,10 @@ use std::rc::Rc;
 
 use super::environment::{is_harmless, may_influence, names_an_output};
 use super::{Call, Operands, Parsed, Program, Role};
-use crate::call::effect::Deed;
 use crate::call::shell::reader::Reader;
 use crate::call::shell::reader::arg::Arg;
 use crate::call::shell::reader::state::Dialect;
+use crate::effects::Deed;
 
 const fn prefix(names: &'static [&'static str]) -> Program {
     Program {

@@ -5,7 +5,7 @@ use super::super::reader::arg::Arg;
 use super::super::reader::state::{Dialect, State};
 use super::spec::{Call, Parsed, Program, Role};
 use super::tollgate::{behind_name, control, govern, is_script_of_tollgate, is_tollgate};
-use crate::call::effect::Deed;
+use crate::effects::Deed;
 
 const RUN: Role = Role::Path(Deed::Execute);
 const TREE: Role = Role::Path(Deed::WriteTree);

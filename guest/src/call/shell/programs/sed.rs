@@ -3,9 +3,9 @@
 use super::pattern::{take_pattern, take_until};
 use super::place::{Nature, nature, suffixed};
 use super::{Call, Operands, Parsed, Program, Role};
-use crate::call::effect::Deed;
 use crate::call::shell::reader::Reader;
 use crate::call::shell::reader::arg::{Arg, display};
+use crate::effects::Deed;
 use crate::ports::Kind;
 
 pub(super) const ROWS: &[Program] = &[

@@ -8,7 +8,7 @@ use super::super::reader::state::Dialect;
 use super::background::read_as_it_runs;
 use super::interpreters::run_file;
 use super::spec::{Call, Operands, Parsed, Program};
-use crate::call::effect::{Deed, Persistence};
+use crate::effects::{Deed, Persistence};
 
 pub(super) const ROWS: &[Program] = &[
     Program {

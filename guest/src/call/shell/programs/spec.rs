@@ -11,7 +11,7 @@ use super::super::reader::Reader;
 use super::super::reader::arg::Arg;
 use super::super::reader::input::Input;
 use super::super::reader::state::State;
-use crate::call::effect::Deed;
+use crate::effects::Deed;
 
 /// What a program does with one argument or with the value of one option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

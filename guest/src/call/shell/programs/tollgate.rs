@@ -8,7 +8,7 @@ use super::super::reader::Reader;
 use super::super::reader::arg::{Arg, display};
 use super::super::reader::state::State;
 use super::spec::{Call, Operands, Program};
-use crate::call::effect::Deed;
+use crate::effects::Deed;
 use crate::ports::{Kind, Question};
 use crate::state::OwnProgram;
 

@@ -7,7 +7,7 @@ use super::Reader;
 use super::arg::Arg;
 use super::input::Input;
 use super::state::State;
-use crate::call::effect::{Persistence, Placement, Touch, Unconfinable};
+use crate::effects::{Persistence, Placement, Touch, Unconfinable};
 
 /// What a program would do, not entered yet.
 pub(in crate::call::shell) struct Attempt {

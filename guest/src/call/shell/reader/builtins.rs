@@ -6,7 +6,7 @@ use super::script::Language;
 use super::state::{State, Value};
 use super::walk::Ways;
 use super::{Reader, lexical, test};
-use crate::call::effect::Deed;
+use crate::effects::Deed;
 use crate::ports::Kind;
 
 /// Builtins of Bash, dash and zsh whose effects are not followed.

@@ -6,7 +6,7 @@ use super::arg::Arg;
 use super::input::Input;
 use super::state::{State, Value};
 use super::walk::Ways;
-use crate::call::effect::Deed;
+use crate::effects::Deed;
 
 impl Reader<'_> {
     pub(super) fn simple(&mut self, simple: &Simple, mut state: State, input: &Input) -> Ways {

@@ -26,8 +26,8 @@ use self::input::Input;
 use self::state::{Dialect, State};
 use super::programs;
 use super::syntax::{self, Script};
-use crate::call::effect::{Deed, Footprint, Origin, Persistence, Placement, Touch, Unconfinable};
-use crate::call::path::Location;
+use crate::effects::path::Location;
+use crate::effects::{Deed, Footprint, Origin, Persistence, Placement, Touch, Unconfinable};
 use crate::ports::{Facts, Kind, Listing, Question, Reach, Root, Workspace};
 
 /// A command that touches more is not judged path by path.

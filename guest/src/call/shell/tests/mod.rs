@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use super::{footprint, footprint_of_words};
-use crate::call::effect::{Deed, Footprint};
+use crate::effects::{Deed, Footprint};
 use crate::ports::memory::Memory;
 
 /// The workspace that the rows speak of.

@@ -2,7 +2,7 @@
 
 use super::super::spec::{Mode, Operands, Program, Role};
 use super::rules;
-use crate::call::effect::Deed;
+use crate::effects::Deed;
 
 pub(super) const ROWS: &[Program] = &[
     // The repository alone; its hooks may do more.

@@ -2,7 +2,7 @@
 
 use super::super::spec::{Operands, Program, Role};
 use super::rules;
-use crate::call::effect::Deed;
+use crate::effects::Deed;
 
 /// What `log`, `diff`, `show` and their relatives take: options of revisions and of diffs are read by the same code in git.
 /// Not listed: `--output`, `--ext-diff`, `--textconv`, `--show-signature`.

@@ -8,8 +8,8 @@ use super::super::below;
 use super::super::patch::{enter_targets, strip};
 use super::super::spec::{Call, Parsed};
 use super::change_anything;
-use crate::call::effect::Deed;
 use crate::call::patch::Strip;
+use crate::effects::Deed;
 use crate::ports::Kind;
 
 /// The repository changes, and its hooks may run.

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use super::pending::Caller;
 use super::snapshot::Snapshot;
-use crate::call::effect::Persistence;
 use crate::digest::Digest;
+use crate::effects::Persistence;
 use crate::intents::intent::IntentId;
 use crate::json;
 use crate::ports::{Expectation, Facts, FileFault, Kind, Ports, Question, Timestamp};

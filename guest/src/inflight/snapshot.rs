@@ -4,10 +4,10 @@
 //! before, so the first one takes time and the others do not. What programs make in folders that git ignores is nobody's
 //! work and is left out, and so are git's own files, except those that make git run something.
 
-use super::{ARCHIVE, PATH as LEDGER, map};
 use crate::digest::Digest;
 use crate::glob::Glob;
 use crate::intents::control::Control;
+use crate::ledger::{ARCHIVE, PATH as LEDGER, map};
 use crate::ports::{Expectation, FileFault, Kind, Listing, Ports, Question, Reach, Root};
 use crate::state;
 

@@ -6,13 +6,13 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::call::ToolCall;
-use crate::call::effect::{Operation, Persistence};
 use crate::digest::Digest;
+use crate::effects::{Operation, Persistence};
 use crate::intents::intent::IntentId;
 use crate::json;
 use crate::ports::{Expectation, FileFault, Ports, Timestamp};
 use crate::state;
+use crate::tool_call::ToolCall;
 
 /// A change that a call under way was allowed to make.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,12 +1,14 @@
 //! What a call does, before and after the host has looked at the paths.
 
+pub mod path;
+
 use std::collections::BTreeSet;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::path::{Location, WorkspacePath};
 use crate::digest::Digest;
+use path::{Location, WorkspacePath};
 
 /// What is done to a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
