@@ -2,7 +2,7 @@
 
 use super::Gate;
 use super::confined::evidence_key;
-use super::settle::{Outcome, Work, claimed};
+use super::settle::{Outcome, Work, claimed_class};
 use super::unrecorded::Ground;
 use crate::call::{self, ToolCall};
 use crate::confine::evidence::{self, Evidence};
@@ -56,7 +56,7 @@ impl Gate {
             work.call.tool
         );
         self.ports.warn(&why);
-        let class = claimed(work.call).unwrap_or(MutationClass::IntentEvolution);
+        let class = claimed_class(work.call).unwrap_or(MutationClass::IntentEvolution);
         let entry = Entry {
             scope_validation: ScopeValidation::Fail,
             success: work.outcome.is_success(),
@@ -89,7 +89,7 @@ impl Gate {
             None => self.selected(&call.session, intents),
         };
         Some(match intent {
-            Some(intent) => advice(&call.tool, &intent.to_string(), &file::few(intent.owned_scope.patterns())),
+            Some(intent) => advice(&call.tool, &intent.to_string(), &file::join_first(intent.owned_scope.patterns())),
             None => format!(
                 "`{}` ran confined, and no intent is active, so it could change nothing of the workspace; call select_active_intent first, with one of: {}",
                 call.tool,

@@ -4,7 +4,7 @@ use std::cell::OnceCell;
 
 use super::check::Beside;
 use super::scratch::Scratch;
-use super::{Gate, bearings};
+use super::{Gate, governance_questions};
 use crate::call::{self, ShellCommand, ToolCall, shell};
 use crate::config::confine::{Capability, Confinement, Mode, user_question};
 use crate::config::{Config, Policy};
@@ -220,7 +220,7 @@ impl Gate {
         capability: Capability,
         why: Option<&str>,
     ) -> Answer {
-        let facts = self.look(&bearings());
+        let facts = self.look(&governance_questions());
         let governance = self.governance_by(&facts);
         if let Some(file) = facts.get(2) {
             self.config.refresh(file, &self.ports);

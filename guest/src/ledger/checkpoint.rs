@@ -80,7 +80,7 @@ impl Checkpoint {
 
     /// The one that is kept, with the text that it is kept as.
     fn read(ports: &Ports) -> Option<(Self, Vec<u8>)> {
-        let text = match state::read(KEPT, state::MOST_BYTES, ports) {
+        let text = match state::read(KEPT, state::MAX_BYTES, ports) {
             Ok(text) => text,
             Err(FileFault::Missing) => return None,
             Err(fault) => {
@@ -213,7 +213,7 @@ fn accept(gone: &Checkpoint, text: &[u8], what: &str, ports: &Ports) -> Option<S
     if !claim(ports) {
         return None;
     }
-    let told = match state::read(KEPT, state::MOST_BYTES, ports) {
+    let told = match state::read(KEPT, state::MAX_BYTES, ports) {
         // Somebody else was done with it just before.
         Ok(kept) if kept != text => None,
         _ => Some(enter(gone.complaint(what), ports)),
@@ -228,7 +228,7 @@ fn claim(ports: &Ports) -> bool {
     let take = |expected| state::replace(CLAIM, now.to_string().as_bytes(), expected, ports);
     let taken = match take(Expectation::Absent) {
         Err(FileFault::Exists) => {
-            let found = state::read(CLAIM, state::MOST_BYTES, ports).unwrap_or_default();
+            let found = state::read(CLAIM, state::MAX_BYTES, ports).unwrap_or_default();
             let since = std::str::from_utf8(&found).ok().and_then(|text| text.parse::<u64>().ok());
             // One that was left behind belongs to somebody who was killed at it.
             if since.is_some_and(|since| now.abs_diff(since) < CLAIM_MS) {

@@ -225,7 +225,7 @@ impl Entry {
 
 /// A random UUID, version 4.
 pub fn new_id(ports: &Ports) -> String {
-    let mut bytes = ports.random.sixteen();
+    let mut bytes = ports.random.random_bytes();
     let [_, _, _, _, _, _, version, _, variant, ..] = &mut bytes;
     *version = *version & 0x0f | 0x40;
     *variant = *variant & 0x3f | 0x80;

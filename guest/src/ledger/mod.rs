@@ -37,7 +37,7 @@ pub const LARGE: u64 = 10_000_000;
 
 /// Work on a whole ledger, which takes longer than one call.
 #[derive(Default)]
-pub struct Errands {
+pub struct LedgerJobs {
     /// See [`verify`].
     pub verification: Option<verify::Verification>,
     /// See [`map`].
