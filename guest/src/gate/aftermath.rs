@@ -2,7 +2,7 @@
 
 use super::Gate;
 use super::confined::evidence_key;
-use super::settle::{Outcome, Work, claimed_class};
+use super::settle::{Outcome, Work};
 use super::unrecorded::Ground;
 use crate::call::{self, ToolCall};
 use crate::confine::evidence::{self, Evidence};
@@ -11,7 +11,6 @@ use crate::confine::refusal::{advice, tells_of_refusal};
 use crate::inflight::pending::Pending;
 use crate::intents::file::{self, Governance};
 use crate::ledger::entry::{Entry, ScopeValidation};
-use crate::ledger::mutation::MutationClass;
 use crate::programs;
 
 impl Gate {
@@ -56,14 +55,7 @@ impl Gate {
             work.call.tool
         );
         self.ports.warn(&why);
-        let class = claimed_class(work.call).unwrap_or(MutationClass::IntentEvolution);
-        let entry = Entry {
-            scope_validation: ScopeValidation::Fail,
-            success: work.outcome.is_success(),
-            error: Some(why.clone()),
-            ..self.entry(work.call, Some(&work.pending.intent), work.now, None, class)
-        };
-        Some((entry, why))
+        Some((self.failure_entry(work, &why), why))
     }
 
     /// What to tell a model whose confined command seems to have been kept from something.

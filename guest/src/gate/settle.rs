@@ -16,7 +16,7 @@ use crate::inflight::rulings::{self, Past};
 use crate::inflight::seen;
 use crate::intents::guarded;
 use crate::intents::intent::{Intent, IntentId};
-use crate::ledger::entry::{self, Concurrent, Entry, FileChange, ScopeValidation};
+use crate::ledger::entry::{Concurrent, Entry, FileChange, ScopeValidation};
 use crate::ledger::line_ranges::{self, LineRange};
 use crate::ledger::mutation::MutationClass;
 use crate::ledger::reading::{self, Filter};
@@ -350,25 +350,23 @@ impl Gate {
         mutation_class: MutationClass,
     ) -> Entry {
         Entry {
-            id: entry::new_id(&self.ports),
-            timestamp: now.to_string(),
             intent_id: intent.cloned(),
-            session_id: truncate(&call.session),
             agent: call.agent.as_deref().map(truncate),
             host: call.host.as_deref().map(truncate),
-            tool_name: truncate(&call.tool),
-            mutation_class,
             content_hash: file.as_ref().and_then(|file| file.post_hash),
             file,
-            scope_validation: ScopeValidation::Pass,
-            success: true,
-            error: None,
-            concurrent: None,
-            late: None,
-            reverts: None,
-            person: None,
-            saw: None,
-            follows: None,
+            ..Entry::new(&truncate(&call.session), &truncate(&call.tool), mutation_class, now, &self.ports)
+        }
+    }
+
+    /// The entry of a call about which something is wrong that concerns no file.
+    pub(super) fn failure_entry(&self, work: &Work<'_>, why: &str) -> Entry {
+        let class = claimed_class(work.call).unwrap_or(MutationClass::IntentEvolution);
+        Entry {
+            scope_validation: ScopeValidation::Fail,
+            success: work.outcome.is_success(),
+            error: Some(why.to_owned()),
+            ..self.entry(work.call, Some(&work.pending.intent), work.now, None, class)
         }
     }
 }
