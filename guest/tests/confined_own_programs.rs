@@ -175,11 +175,13 @@ fn a_host_that_confines_by_itself_needs_no_program() {
 #[test]
 fn servers_are_held_to_no_scope() {
     for (confines, strict) in [(true, false), (false, false), (false, true)] {
-        let config = json!({"strict": strict, "augment": {"sources": [{"name": "graph", "mcp": {"server": "graph", "tool": "about"}}]}});
+        let config =
+            json!({"strict": strict, "augment": {"sources": [{"name": "graph", "mcp": {"server": "graph", "tool": "about"}}]}});
         let mut place = Place::new(confines, &config, &json!([]));
         let servers = json!({"mcpServers": {"graph": {"command": "node", "args": ["/opt/graph.js"], "confine": true}}});
         place.world.write_home(".tollgate/config.json", servers.to_string());
-        let line = json!({"op": "plan-lookups", "session": "s", "call": "c", "tool": "bash", "args": {"command": "echo [[auth]]"}});
+        let line =
+            json!({"op": "plan-lookups", "session": "s", "call": "c", "tool": "bash", "args": {"command": "echo [[auth]]"}});
         for _ in 0..2 {
             let plan = place.ask(&line);
             let argv = &plan["lookups"][0]["request"]["mcp"]["start"]["argv"];

@@ -17,7 +17,8 @@ use crate::ports::Expectation;
 use crate::state;
 
 /// Why a program cannot be confined, and what to do about it.
-const CANNOT: &str = "nothing here can confine it; install the native `tollgate` on the search path, on a system that `docs/confinement.md` lists";
+const CANNOT: &str =
+    "nothing here can confine it; install the native `tollgate` on the search path, on a system that `docs/confinement.md` lists";
 
 /// A program to start.
 struct OwnProgram<'a> {
@@ -132,7 +133,9 @@ impl Gate {
         let config = self.settings();
         let Some(confiner) = self.confiner.command(&self.ports).map(str::to_owned) else {
             if config.strict {
-                return Start::Refused(format!("{title} does not run: it is to run confined, the settings are strict, and {CANNOT}"));
+                return Start::Refused(format!(
+                    "{title} does not run: it is to run confined, the settings are strict, and {CANNOT}"
+                ));
             }
             if self.is_told(session.unwrap_or_default(), &program.owner) {
                 self.ports.warn(&format!("{title} runs unconfined: {CANNOT}"));
@@ -153,9 +156,9 @@ impl Gate {
         let words = argv.iter().enumerate().map(word).collect();
         match evidence::prepare(&key, words, &answer, self.ports.clock.now(), &self.ports) {
             Ok(()) => Start::Confined(Launcher::new(&confiner, &self.confiner.workspace, self.state_folder(), &program.run)),
-            Err(fault) => {
-                Start::Refused(format!("{title} does not run: it is to run confined, and what it may change cannot be kept: {fault}"))
-            }
+            Err(fault) => Start::Refused(format!(
+                "{title} does not run: it is to run confined, and what it may change cannot be kept: {fault}"
+            )),
         }
     }
 
