@@ -11,27 +11,34 @@ const MAX_MS = 2_000;
 
 const NAME = process.platform === 'win32' ? 'tollgate.exe' : 'tollgate';
 
-/** Whether programs can confine commands, by their paths. The answer does not change. */
-const able = new Map<string, boolean>();
+/** The native program, or why there is none that can confine commands. */
+export interface Confiner {
+  program?: string;
+  why?: string;
+}
+
+/** Why programs cannot confine commands, by their paths; none where they can. The answer does not change. */
+const known = new Map<string, string | undefined>();
 
 /**
  * The native program that confines commands: Node itself cannot restrict a process. None where it is in none of these folders, lies in the
  * workspace, or the system does not let it.
  */
-export function confinerOf(folders: readonly string[], workspace: string): string | undefined {
-  const native = folders
+export function findConfiner(folders: readonly string[], workspace: string): Confiner {
+  const program = folders
     .filter((folder) => path.isAbsolute(folder))
     .map((folder) => path.join(folder, NAME))
     .find((file) => isNative(file) && !liesIn(file, workspace));
-  return native !== undefined && isAble(native) ? native : undefined;
+  if (program === undefined) return {};
+  if (!known.has(program)) known.set(program, check(program));
+  const why = known.get(program);
+  return why === undefined ? { program } : { why };
 }
 
-function isAble(program: string): boolean {
-  const known = able.get(program);
-  if (known !== undefined) return known;
-  const { status } = spawnSync(program, ['confine', '--check'], { stdio: 'ignore', timeout: MAX_MS, windowsHide: true });
-  able.set(program, status === 0);
-  return status === 0;
+function check(program: string): string | undefined {
+  const said = spawnSync(program, ['confine', '--check'], { encoding: 'utf8', timeout: MAX_MS, windowsHide: true });
+  if (said.status === 0) return undefined;
+  return said.stdout?.trim().replace(/^commands cannot be confined: /, '') || `\`${program} confine --check\` fails`;
 }
 
 function liesIn(file: string, workspace: string): boolean {

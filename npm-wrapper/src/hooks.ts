@@ -2,7 +2,7 @@ import * as os from 'node:os';
 import * as path from 'node:path';
 import type { Command, Ending, Input, Order } from '../generated/interfaces/tollgate-hooks-engine.js';
 import type { ProgramAnswer } from './calls.js';
-import { confinerOf } from './confining.js';
+import { findConfiner } from './confining.js';
 import { type ErrorCode, TollgateError } from './error.js';
 import type { Guest } from './guest.js';
 import type { HookAnswer, HookApproval, HookRecord, HooksOptions } from './hook_types.js';
@@ -169,7 +169,7 @@ export class Hooks {
       searchPath: folders.map(slashed),
       temporary: slashed(os.tmpdir()),
       runsPrompts: this.#options.runPrompt !== undefined,
-      confines: confinerOf(folders, this.#roots.project.folder) !== undefined,
+      confines: findConfiner(folders, this.#roots.project.folder).program !== undefined,
     };
     this.#inputs.unshift({ tag: 'machine', val: machine });
     this.#drive();

@@ -10,7 +10,7 @@ use super::Act::{Executes, Inert, Opaque, PowerShell, Reads, Shell, Writes};
 use super::Kind::{Command, Flag, List, Number, Path, Paths, ReadPath, Text, WrittenPath};
 use super::payload::{self, SNAKE};
 use super::permissions::{self, Permissions, ServerTool};
-use super::wiring::{Canary, Form, Holds, Place, Reach, Settings, ShellPrefix, Timeout};
+use super::wiring::{Canary, Form, Holds, Place, Reach, Settings, ShellCanary, ShellPrefix, Timeout};
 use super::{Dialect, Ending, Event, Limit, Moment, Program, Speech, Tool, Wiring, hook_specific, shell_prefix};
 
 pub(super) static PROGRAM: Program = Program {
@@ -61,7 +61,7 @@ pub(super) static PROGRAM: Program = Program {
         sandboxes: false,
         servers: Some(Place::Workspace(".mcp.json")),
         note: None,
-        canary: Canary::Command { payload: canary, denial: hook_specific::DENIAL },
+        canary: Canary::Command { payload: canary, denial: hook_specific::DENIAL, shell: Some(SHELL_CANARY) },
     }),
     controls: &[
         Place::Workspace(".claude/settings.json"),
@@ -120,6 +120,11 @@ fn ending(event: &str, payload: &Map<String, Value>) -> Ending {
 fn canary(root: &str, file: &str) -> Value {
     hook_specific::canary(root, "PreToolUse", "Write", &json!({"file_path": file, "content": "canary"}))
 }
+
+const SHELL_CANARY: ShellCanary = ShellCanary {
+    payload: |root, command| hook_specific::canary(root, "PreToolUse", "Bash", &json!({"command": command})),
+    rewritten: None,
+};
 
 static TOOLS: &[Tool] = &[
     Tool { names: &["Write"], act: Writes, args: &[("file_path", Path), ("content", Text)] },

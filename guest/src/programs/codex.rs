@@ -11,7 +11,7 @@ use super::Act::{Executes, Inert, Opaque, Patches, Reads, Shell as RunsShell, Ty
 use super::Kind::{Command, Flag, Folder, List, Number, Patch, Path, ReadPath, Shell, Text, Typed, Words, WrittenPath};
 use super::payload::{self, SNAKE};
 use super::permissions::{self, Permissions};
-use super::wiring::{Canary, Form, Holds, Place, Reach, Settings, Timeout, Trust};
+use super::wiring::{Canary, Form, Holds, Place, Reach, Settings, ShellCanary, Timeout, Trust};
 use super::{Dialect, Ending, Limit, Moment, Program, Speech, Tool, Wiring, hook_specific};
 
 pub(super) static PROGRAM: Program = Program {
@@ -53,7 +53,7 @@ pub(super) static PROGRAM: Program = Program {
             "it runs hooks only once you trust them: open `/hooks` in Codex and trust those of Tollgate; \
              for its tools, run `codex mcp add tollgate -- tollgate mcp-serve`",
         ),
-        canary: Canary::Command { payload: canary, denial: hook_specific::DENIAL },
+        canary: Canary::Command { payload: canary, denial: hook_specific::DENIAL, shell: Some(SHELL_CANARY) },
     }),
     controls: &[Place::Workspace(".codex"), Place::Home(".codex")],
     processes: &["codex"],
@@ -98,6 +98,11 @@ fn canary(root: &str, _: &str) -> Value {
     let patch = json!({"command": "*** Begin Patch\n*** Add File: canary.txt\n+canary\n*** End Patch\n"});
     hook_specific::canary(root, "PreToolUse", "apply_patch", &patch)
 }
+
+const SHELL_CANARY: ShellCanary = ShellCanary {
+    payload: |root, command| hook_specific::canary(root, "PreToolUse", "Bash", &json!({"command": command})),
+    rewritten: Some("/hookSpecificOutput/updatedInput/command"),
+};
 
 static TOOLS: &[Tool] = &[
     // `command` is what hooks are shown, `input` what the model sends.

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use super::Act::{Edits, Executes, Inert, MakesFolders, Opaque, Patches, PowerShell, Reads, Shell, Types, Writes};
 use super::Kind::{Command, Flag, Function, List, Number, Patch, Path, Paths, Text, Typed};
 use super::payload::{self, Spelling};
-use super::wiring::{Canary, Form, Holds, Place, Reach, Settings, Timeout, Trust};
+use super::wiring::{Canary, Form, Holds, Place, Reach, Settings, ShellCanary, Timeout, Trust};
 use super::{Answer, Dialect, Ending, Event, Kind, Limit, Moment, Program, Speech, Tool, Wiring, hook_specific};
 
 pub(super) static PROGRAM: Program = Program {
@@ -53,7 +53,7 @@ pub(super) static PROGRAM: Program = Program {
         sandboxes: false,
         servers: None,
         note: Some("for Tollgate's tools, add the MCP server `tollgate mcp-serve` with `/mcp add`"),
-        canary: Canary::Command { payload: canary, denial: ("/permissionDecision", "deny") },
+        canary: Canary::Command { payload: canary, denial: ("/permissionDecision", "deny"), shell: Some(SHELL_CANARY) },
     }),
     controls: &[Place::Workspace(".github/hooks"), Place::Home(".copilot/hooks"), Place::Home(".copilot/config.json")],
     processes: &["copilot"],
@@ -159,6 +159,13 @@ fn canary(root: &str, file: &str) -> Value {
     json!({"sessionId": "tollgate-doctor", "timestamp": 0, "cwd": root, "toolName": "create",
            "toolArgs": {"path": file, "file_text": "canary"}})
 }
+
+const SHELL_CANARY: ShellCanary = ShellCanary {
+    payload: |root, command| {
+        json!({"sessionId": "tollgate-doctor", "timestamp": 0, "cwd": root, "toolName": "bash", "toolArgs": {"command": command}})
+    },
+    rewritten: Some("/modifiedArgs/command"),
+};
 
 /// A command in a session of the command line's own shells.
 const SESSION: &[(&str, Kind)] = &[

@@ -49,7 +49,7 @@ pub(super) static PROGRAM: Program = Program {
         sandboxes: false,
         servers: Some(Place::Workspace(".cursor/mcp.json")),
         note: None,
-        canary: Canary::Command { payload: canary, denial: ("/permission", "deny") },
+        canary: Canary::Command { payload: canary, denial: ("/permission", "deny"), shell: None },
     }),
     controls: &[
         Place::Workspace(".cursor/hooks.json"),

@@ -10,7 +10,7 @@ use super::Act::{Executes, Inert, Reads, Shell, Writes};
 use super::Kind::{Command, Flag, Folder, List, Number, Path, ReadPath, Text, WrittenPath};
 use super::payload::{self, SNAKE, Spelling};
 use super::permissions::{self, Permissions, ServerTool};
-use super::wiring::{Canary, Form, Holds, Place, Reach, Settings, Timeout, Trust};
+use super::wiring::{Canary, Form, Holds, Place, Reach, Settings, ShellCanary, Timeout, Trust};
 use super::{Answer, Dialect, Ending, Event, Limit, Moment, Program, Speech, Tool, Wiring, hook_specific};
 
 pub(super) static PROGRAM: Program = Program {
@@ -54,7 +54,7 @@ pub(super) static PROGRAM: Program = Program {
         sandboxes: false,
         servers: Some(Place::Workspace(".gemini/settings.json")),
         note: None,
-        canary: Canary::Command { payload: canary, denial: ("/decision", "deny") },
+        canary: Canary::Command { payload: canary, denial: ("/decision", "deny"), shell: Some(SHELL_CANARY) },
     }),
     controls: &[
         Place::Workspace(".gemini/settings.json"),
@@ -123,6 +123,11 @@ fn ending(_: &str, payload: &Map<String, Value>) -> Ending {
 fn canary(root: &str, file: &str) -> Value {
     hook_specific::canary(root, "BeforeTool", "write_file", &json!({"file_path": file, "content": "canary"}))
 }
+
+const SHELL_CANARY: ShellCanary = ShellCanary {
+    payload: |root, command| hook_specific::canary(root, "BeforeTool", "run_shell_command", &json!({"command": command})),
+    rewritten: Some("/hookSpecificOutput/tool_input/command"),
+};
 
 static TOOLS: &[Tool] = &[
     Tool {

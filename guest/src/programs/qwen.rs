@@ -61,7 +61,7 @@ pub(super) static PROGRAM: Program = Program {
         sandboxes: false,
         servers: Some(Place::Workspace(".qwen/settings.json")),
         note: None,
-        canary: Canary::Command { payload: canary, denial: hook_specific::DENIAL },
+        canary: Canary::Command { payload: canary, denial: hook_specific::DENIAL, shell: None },
     }),
     controls: &[
         Place::Workspace(".qwen/settings.json"),
