@@ -42,11 +42,11 @@ use crate::ledger::LedgerJobs;
 use crate::ledger::entry::Entry;
 use crate::ledger::reading::{self, Filter};
 use crate::ledger::{self, checkpoint};
-use crate::ports::{Facts, FileFault, Kind, Ports, Question};
+use crate::ports::{Facts, FileFault, FileKind, Ports, Question};
 use crate::state;
-use late::Moment;
+use late::ComparisonTime;
 use on_fault::OnFault;
-pub use settle::{Outcome, Settlement};
+pub use settle::{CallOutcome, Settlement};
 
 /// So far back the changes for the prompt are looked for.
 const RECENT_BYTES: u64 = 1 << 20;
@@ -169,7 +169,7 @@ impl Gate {
         // A session begins here, and there is a moment to clear away what others left.
         self.settle_left_behind(Over::Nothing, now);
         if self.look(&[watch::question()]).first().is_some_and(watch::is_open) {
-            self.compare_late(Moment::Call);
+            self.compare_late(ComparisonTime::Call);
         }
         lease::sweep(now, &self.ports);
         evidence::sweep(now, &self.ports);
@@ -345,10 +345,10 @@ impl Gate {
         let [kept, ledger] = facts else { return None };
         if !governed {
             self.compared = None;
-            return if kept.kind == Kind::Missing { None } else { checkpoint::forget(&self.ports) };
+            return if kept.kind == FileKind::Missing { None } else { checkpoint::forget(&self.ports) };
         }
         let stamps = (kept.stamp, ledger.stamp);
-        if kept.kind != Kind::Missing && self.compared == Some(stamps) {
+        if kept.kind != FileKind::Missing && self.compared == Some(stamps) {
             return None;
         }
         self.compared = Some(stamps);

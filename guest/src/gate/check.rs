@@ -2,7 +2,7 @@
 
 use super::confined::Hold;
 use super::guard::is_open_ended;
-use super::late::Moment;
+use super::late::ComparisonTime;
 use super::on_fault::OnFault;
 use super::scratch::Scratch;
 use super::settle::{Remembered, join};
@@ -65,7 +65,7 @@ impl Gate {
             }
         }
         if facts.get(whose).is_some_and(late::is_open) {
-            self.compare_late(Moment::Call);
+            self.compare_late(ComparisonTime::Call);
         }
         let may_change = footprint.as_ref().is_some_and(|footprint| footprint.as_ref().is_ok_and(may_change));
         if may_change || capability != Capability::None {

@@ -10,7 +10,7 @@
 
 use serde_json::Value;
 
-use super::late::Moment;
+use super::late::ComparisonTime;
 use super::settle::join;
 use super::{Gate, governance_questions};
 use crate::confine::Confiner;
@@ -60,8 +60,8 @@ impl Gate {
     pub fn hear(&mut self, event: &str, session: Option<&str>) -> Option<String> {
         let session = session?;
         let moment = match event {
-            "before_agent" => Moment::Call,
-            "after_agent" | "session_start" | "session_end" => Moment::Turn,
+            "before_agent" => ComparisonTime::Call,
+            "after_agent" | "session_start" | "session_end" => ComparisonTime::Turn,
             _ => return None,
         };
         let mut questions = governance_questions().to_vec();
