@@ -105,13 +105,7 @@ impl Gate {
         let Some(before) = Snapshot::kept(&snapshot_of(key), &self.ports) else {
             let tool = &work.call.tool;
             let why = format!("what changed while `{tool}` ran is not seen: the snapshot from before is gone");
-            let class = claimed_class(work.call).unwrap_or(MutationClass::IntentEvolution);
-            let entry = Entry {
-                scope_validation: ScopeValidation::Fail,
-                success: work.outcome.is_success(),
-                error: Some(why.clone()),
-                ..self.entry(work.call, Some(&work.pending.intent), work.now, None, class)
-            };
+            let entry = self.failure_entry(work, &why);
             let seen = unseen(format!("{why}; it is entered as FAIL; look at the workspace yourself"));
             return Reconciled { entries: vec![entry], ..seen };
         };

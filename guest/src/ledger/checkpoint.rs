@@ -12,7 +12,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::chain::{self, End};
-use super::entry::{self, Entry, ScopeValidation};
+use super::entry::{Entry, ScopeValidation};
 use super::mutation::MutationClass;
 use super::{ARCHIVE, PATH, archive, writing};
 use crate::digest::Digest;
@@ -246,26 +246,12 @@ fn claim(ports: &Ports) -> bool {
 fn enter(complaint: String, ports: &Ports) -> String {
     let said = format!("{complaint}; from now on it counts as it stands, so have a person look at it");
     ports.warn(&said);
+    let class = MutationClass::of(Operation::Modify, PATH, None);
     let entry = Entry {
-        id: entry::new_id(ports),
-        timestamp: ports.clock.now().to_string(),
-        intent_id: None,
-        session_id: SESSION.to_owned(),
-        agent: None,
-        host: None,
-        tool_name: TOOL.to_owned(),
-        mutation_class: MutationClass::of(Operation::Modify, PATH, None),
-        file: None,
-        content_hash: None,
         scope_validation: ScopeValidation::Fail,
         success: false,
         error: Some(complaint),
-        concurrent: None,
-        late: None,
-        reverts: None,
-        person: None,
-        saw: None,
-        follows: None,
+        ..Entry::new(SESSION, TOOL, class, ports.clock.now(), ports)
     };
     // Where it cannot be entered, the checkpoint stays, and the next one who looks tries again.
     if let Ok(Some(tail)) = writing::enter_unchecked(&[entry], &mut Vec::new(), ports) {
