@@ -67,7 +67,8 @@ function keepingMarks(glue) {
 
 /** The glue encodes every string into an array of its own first, which takes a tenth of a call: most strings are short and ASCII. */
 function encodingInPlace(glue) {
-  const plain = /let buf = utf8Encoder\.encode\(s\);\s*let ptr = realloc\(0, 0, 1, buf\.length\);\s*new Uint8Array\(memory\.buffer\)/;
+  const plain =
+    /let buf = utf8Encoder\.encode\(s\);\s*let ptr = realloc\(0, 0, 1, buf\.length\);\s*new Uint8Array\(memory\.buffer\)/;
   const patched = glue.replace(
     plain,
     `const { length } = s;
