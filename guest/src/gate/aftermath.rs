@@ -47,7 +47,10 @@ impl Gate {
         let wiring = work.call.host.as_deref().and_then(programs::named).and_then(|program| program.wiring.as_ref());
         let is_told = !wiring.is_some_and(|wiring| wiring.sandboxes);
         let is_meant = work.pending.confined && work.pending.open_ended.is_some() && is_told;
-        if !is_meant || matches!(work.outcome, CallOutcome::Refused(_) | CallOutcome::Unknown) || self.evidence(work.call).is_some() {
+        if !is_meant
+            || matches!(work.outcome, CallOutcome::Refused(_) | CallOutcome::Unknown)
+            || self.evidence(work.call).is_some()
+        {
             return None;
         }
         let why = format!(

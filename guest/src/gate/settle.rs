@@ -11,10 +11,9 @@ use crate::call::ToolCall;
 use crate::config;
 use crate::digest::Digest;
 use crate::effects::{Effect, Operation, Persistence};
-use crate::inflight::pending::{self, CallOrigin, AllowedChange, Over, Pending};
+use crate::inflight::pending::{self, AllowedChange, CallOrigin, Over, Pending};
 use crate::inflight::rulings::{self, Past};
 use crate::inflight::seen;
-use crate::intents::guarded;
 use crate::intents::intent::{Intent, IntentId};
 use crate::ledger::entry::{Concurrent, Entry, FileChange, ScopeValidation};
 use crate::ledger::line_ranges::{self, LineRange};
@@ -196,7 +195,7 @@ impl Gate {
         let mut entries = self.entries(&work, facts.get(1..).unwrap_or_default());
         let mut seen = Reconciled::default();
         if let (Some(open), false) = (&pending.open_ended, matches!(outcome, CallOutcome::Refused(_))) {
-            self.guarded.refresh(&self.look(&guarded::questions()), &self.ports);
+            self.guarded.look_up(&self.ports);
             seen = self.reconcile(&work, &key, open);
             entries.append(&mut seen.entries);
         }

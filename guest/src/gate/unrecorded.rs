@@ -11,7 +11,7 @@ use crate::effects::path::WorkspacePath;
 use crate::effects::{Access, Effect, Extent, Footprint, Operation};
 use crate::inflight::late;
 use crate::inflight::pending::{AllowedChange, Pending};
-use crate::inflight::rulings::{self, DeniedCall, CallKey, Past, Unheard};
+use crate::inflight::rulings::{self, CallKey, DeniedCall, Past, Unheard};
 use crate::intents::file::Governance;
 use crate::intents::intent::IntentId;
 use crate::ledger::entry::{Entry, FileChange, ScopeValidation};
