@@ -45,7 +45,7 @@ use crate::augment::settings::Settings;
 use crate::glob::Glob;
 use crate::hooks::settings::{self, HookSettings};
 use crate::json::document;
-use crate::ports::{Facts, FileFault, Kind, Ports, Root};
+use crate::ports::{Facts, FileFault, FileKind, Ports, Root};
 use crate::redact::Pattern;
 use crate::state;
 
@@ -283,7 +283,7 @@ impl Cache {
 
     /// Takes in what the host saw of the file, and says whether the settings were read anew.
     pub fn refresh(&mut self, file: &Facts, ports: &Ports) -> bool {
-        let stamp = if file.kind == Kind::Missing { 0 } else { file.stamp };
+        let stamp = if file.kind == FileKind::Missing { 0 } else { file.stamp };
         if self.stamp == stamp {
             return false;
         }

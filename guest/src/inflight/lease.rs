@@ -30,7 +30,7 @@ pub struct Lease {
 
 /// Why a lease could not be had.
 #[derive(Debug)]
-pub enum Denial {
+pub enum LeaseDenial {
     /// Another session has it.
     Held(Lease),
     /// It could not be written.
@@ -50,7 +50,7 @@ impl Lease {
     }
 
     /// Takes it.
-    pub fn take(&self, now: Timestamp, ports: &Ports) -> Result<(), Denial> {
+    pub fn take(&self, now: Timestamp, ports: &Ports) -> Result<(), LeaseDenial> {
         let at = at(&self.path);
         let text = json::line(self);
         let mut expected = Expectation::Absent;
@@ -59,18 +59,18 @@ impl Lease {
             match state::replace(&at, text.as_bytes(), expected, ports) {
                 Ok(()) => return Ok(()),
                 Err(FileFault::Exists | FileFault::Changed) => {}
-                Err(fault) => return Err(Denial::Fault(fault)),
+                Err(fault) => return Err(LeaseDenial::Fault(fault)),
             }
             expected = match state::read(&at, state::MAX_BYTES, ports) {
                 Ok(found) => match json::parse::<Self>(&found) {
-                    Ok(lease) if lease.session != self.session && lease.holds(now) => return Err(Denial::Held(lease)),
+                    Ok(lease) if lease.session != self.session && lease.holds(now) => return Err(LeaseDenial::Held(lease)),
                     _ => Expectation::Digest(Digest::of(&found)),
                 },
                 Err(FileFault::Missing) => Expectation::Absent,
-                Err(fault) => return Err(Denial::Fault(fault)),
+                Err(fault) => return Err(LeaseDenial::Fault(fault)),
             };
         }
-        Err(Denial::Fault(FileFault::Busy))
+        Err(LeaseDenial::Fault(FileFault::Busy))
     }
 
     /// Whether it still counts. One that ends later than any lease can was made by a clock that has since been set back.
@@ -125,12 +125,12 @@ mod tests {
         let take = |session: &str, now: u64| lease(session, now).take(Timestamp(now), &ports);
         assert!(take("one", 1_000).is_ok());
         assert!(take("one", 2_000).is_ok(), "a session does not hold itself up");
-        assert!(matches!(take("two", 3_000), Err(Denial::Held(held)) if held.session == "one"));
-        assert!(matches!(take("two", 62_000), Err(Denial::Held(_))));
+        assert!(matches!(take("two", 3_000), Err(LeaseDenial::Held(held)) if held.session == "one"));
+        assert!(matches!(take("two", 62_000), Err(LeaseDenial::Held(_))));
         assert!(take("two", 62_001).is_ok(), "a minute after the last write it has died");
-        assert!(matches!(take("one", 62_002), Err(Denial::Held(_))));
+        assert!(matches!(take("one", 62_002), Err(LeaseDenial::Held(_))));
         give_back("src/a", "one", "c", &ports);
-        assert!(matches!(take("one", 62_003), Err(Denial::Held(_))), "nobody gives back what is not theirs");
+        assert!(matches!(take("one", 62_003), Err(LeaseDenial::Held(_))), "nobody gives back what is not theirs");
         give_back("src/a", "two", "c", &ports);
         assert!(take("one", 62_004).is_ok());
         assert!(take("two", 1).is_ok(), "a clock that was set back does not lock anybody out");

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use super::diagnosis::{Diagnosis, Severity};
 use super::intent::{Intent, IntentId};
 use super::reading::{self, Reading};
-use crate::ports::{Facts, FileFault, Kind, Ports, Root};
+use crate::ports::{Facts, FileFault, FileKind, Ports, Root};
 use crate::state;
 
 /// Where the intents stand.
@@ -85,10 +85,10 @@ pub struct Cache {
 impl Cache {
     /// The governance, given what the host saw of `.orchestration/` and of the file.
     pub fn governance(&mut self, folder: &Facts, file: &Facts, ports: &Ports) -> Governance {
-        if folder.kind == Kind::Unreadable {
+        if folder.kind == FileKind::Unreadable {
             return Governance::Inaccessible("`.orchestration` cannot be looked at: access denied".to_owned());
         }
-        if folder.kind != Kind::Directory {
+        if folder.kind != FileKind::Directory {
             return Governance::None;
         }
         if self.stamp != Some(file.stamp) {

@@ -10,7 +10,7 @@ use super::diagnosis::{Diagnosis, Severity};
 use super::field::{FIELDS, nearest};
 use super::intent::{Intent, IntentId, Status};
 use super::scope::Scope;
-use crate::yaml::{self, Fields, Kind, Mark, Node};
+use crate::yaml::{self, MapFields, Mark, Node, NodeKind};
 
 #[cfg(test)]
 mod tests;
@@ -42,7 +42,7 @@ pub(super) struct Reading {
 
 /// A field of an intent.
 #[derive(Clone, Copy)]
-struct Field<'d> {
+struct IntentField<'d> {
     name: &'static str,
     key: Mark,
     value: Node<'d>,
@@ -58,12 +58,12 @@ pub(super) fn read(text: &[u8]) -> Reading {
         reading.refuse(fault.mark, &fault.message);
     }
     match root.kind() {
-        Kind::List(items) => items.for_each(|item| reading.entry(item)),
-        Kind::Map(fields) => reading.top(root.mark(), fields, is_whole),
-        Kind::Text(_) if is_whole => {
+        NodeKind::List(items) => items.for_each(|item| reading.entry(item)),
+        NodeKind::Map(fields) => reading.top(root.mark(), fields, is_whole),
+        NodeKind::Text(_) if is_whole => {
             reading.refuse(root.mark(), "this is text; write `active_intents:` and a list of intents below it");
         }
-        Kind::Text(_) | Kind::Null => {}
+        NodeKind::Text(_) | NodeKind::Null => {}
     }
     if reading.refused.is_none() {
         reading.check_all();
@@ -114,7 +114,7 @@ impl Reading {
     }
 
     /// A document that is a map. Where it is not whole, what is missing may still come.
-    fn top(&mut self, mark: Mark, fields: Fields<'_>, is_whole: bool) {
+    fn top(&mut self, mark: Mark, fields: MapFields<'_>, is_whole: bool) {
         let mut has_list = false;
         let mut similar: Option<(Mark, &str)> = None;
         for (key, value) in fields {
@@ -128,9 +128,9 @@ impl Reading {
             }
             has_list = true;
             match value.kind() {
-                Kind::List(items) => items.for_each(|item| self.entry(item)),
-                Kind::Null => {}
-                Kind::Text(_) | Kind::Map(_) => {
+                NodeKind::List(items) => items.for_each(|item| self.entry(item)),
+                NodeKind::Null => {}
+                NodeKind::Text(_) | NodeKind::Map(_) => {
                     let found = describe(value);
                     self.refuse(value.mark(), &format!("`{name}:` is {found}; write a list, each intent after a `- `"));
                 }
@@ -149,7 +149,7 @@ impl Reading {
         if !entry.is_whole() {
             return;
         }
-        let Kind::Map(fields) = entry.kind() else {
+        let NodeKind::Map(fields) = entry.kind() else {
             let found = describe(entry);
             let message = format!("an intent is {found}; write `id:`, `name:` and `status:`, each with its value");
             return self.refuse(entry.mark(), &message);
@@ -163,16 +163,16 @@ impl Reading {
         let id = self.id(id, entry.mark());
         let status = self.status(status, &whose, entry.mark());
         let name = match self.text(name) {
-            Written::Text(name) => Some(name.to_owned()),
-            Written::Absent => {
+            FieldText::Text(name) => Some(name.to_owned()),
+            FieldText::Absent => {
                 self.refuse(entry.mark(), &format!("{whose} has no `name`; give it a few words"));
                 None
             }
-            Written::Empty(key) => {
+            FieldText::Empty(key) => {
                 self.warn(key, &format!("{whose} has an empty `name`; give it a few words"));
                 Some(String::new())
             }
-            Written::Wrong => None,
+            FieldText::Wrong => None,
         };
         let description = self.text(description).some();
         let [created_at, updated_at] = [created_at, updated_at].map(|field| self.date(field));
@@ -202,7 +202,7 @@ impl Reading {
     }
 
     /// The known fields, in the order of [`FIELDS`].
-    fn known<'d>(&mut self, fields: Fields<'d>) -> [Option<Field<'d>>; FIELDS.len()] {
+    fn known<'d>(&mut self, fields: MapFields<'d>) -> [Option<IntentField<'d>>; FIELDS.len()] {
         let mut known = [None; FIELDS.len()];
         let mut unknown = BTreeSet::new();
         for (key, value) in fields {
@@ -215,7 +215,7 @@ impl Reading {
             let field = FIELDS.into_iter().zip(&mut known).find(|(known, _)| *known == name);
             match field {
                 Some((_, Some(_))) => self.refuse(mark, &twice()),
-                Some((name, field)) => *field = Some(Field { name, key: mark, value }),
+                Some((name, field)) => *field = Some(IntentField { name, key: mark, value }),
                 None if !unknown.insert(name) => self.error(mark, &twice()),
                 None => {
                     let hint = match nearest(name, &FIELDS) {
@@ -230,10 +230,10 @@ impl Reading {
     }
 
     /// The id, if it can be one and is the first of its kind.
-    fn id(&mut self, field: Option<Field<'_>>, entry: Mark) -> Option<IntentId> {
+    fn id(&mut self, field: Option<IntentField<'_>>, entry: Mark) -> Option<IntentId> {
         let (id, mark) = match (self.text(field), field) {
-            (Written::Text(id), Some(field)) => (id, field.value.mark()),
-            (Written::Wrong, _) => return None,
+            (FieldText::Text(id), Some(field)) => (id, field.value.mark()),
+            (FieldText::Wrong, _) => return None,
             _ => {
                 let mark = field.map_or(entry, |field| field.key);
                 self.refuse(mark, "the intent has no `id`; give it one, such as `id: INT-001`");
@@ -250,13 +250,13 @@ impl Reading {
         Some(id)
     }
 
-    fn status(&mut self, field: Option<Field<'_>>, whose: &str, entry: Mark) -> Option<Status> {
+    fn status(&mut self, field: Option<IntentField<'_>>, whose: &str, entry: Mark) -> Option<Status> {
         let (mark, message) = match (self.text(field), field) {
-            (Written::Text(status), Some(field)) => match Status::named(status) {
+            (FieldText::Text(status), Some(field)) => match Status::named(status) {
                 Some(status) => return Some(status),
                 None => (field.value.mark(), format!("`{status}` is not a status; use one of {}", statuses())),
             },
-            (Written::Wrong, _) => return None,
+            (FieldText::Wrong, _) => return None,
             (_, field) => {
                 let mark = field.map_or(entry, |field| field.key);
                 (mark, format!("{whose} has no `status`; use one of {}", statuses()))
@@ -266,21 +266,21 @@ impl Reading {
         None
     }
 
-    fn text<'d>(&mut self, field: Option<Field<'d>>) -> Written<'d> {
-        let Some(Field { name, key, value }) = field else { return Written::Absent };
+    fn text<'d>(&mut self, field: Option<IntentField<'d>>) -> FieldText<'d> {
+        let Some(IntentField { name, key, value }) = field else { return FieldText::Absent };
         match value.kind() {
-            Kind::Text(text) => Written::Text(text),
-            Kind::Null => Written::Empty(key),
-            Kind::List(_) | Kind::Map(_) => {
+            NodeKind::Text(text) => FieldText::Text(text),
+            NodeKind::Null => FieldText::Empty(key),
+            NodeKind::List(_) | NodeKind::Map(_) => {
                 self.refuse(value.mark(), &format!("`{name}` is {}; write text", describe(value)));
-                Written::Wrong
+                FieldText::Wrong
             }
         }
     }
 
-    fn date(&mut self, field: Option<Field<'_>>) -> Option<String> {
+    fn date(&mut self, field: Option<IntentField<'_>>) -> Option<String> {
         let date = self.text(field).some()?;
-        if let Some(Field { name, value, .. }) = field
+        if let Some(IntentField { name, value, .. }) = field
             && !is_date(&date)
         {
             let example = "write one such as 2026-01-31T12:00:00Z";
@@ -290,16 +290,16 @@ impl Reading {
     }
 
     /// The items that are text; none where something else than a list is written.
-    fn list<'d>(&mut self, field: Option<Field<'d>>) -> Option<Vec<Node<'d>>> {
-        let Some(Field { name, value, .. }) = field else { return Some(Vec::new()) };
+    fn list<'d>(&mut self, field: Option<IntentField<'d>>) -> Option<Vec<Node<'d>>> {
+        let Some(IntentField { name, value, .. }) = field else { return Some(Vec::new()) };
         let mut texts = Vec::new();
         match value.kind() {
-            Kind::List(items) => {
+            NodeKind::List(items) => {
                 for item in items {
                     match item.kind() {
-                        Kind::Text(_) => texts.push(item),
-                        Kind::Null => self.warn(item.mark(), &format!("an item of `{name}` is empty; remove it")),
-                        Kind::List(_) | Kind::Map(_) => {
+                        NodeKind::Text(_) => texts.push(item),
+                        NodeKind::Null => self.warn(item.mark(), &format!("an item of `{name}` is empty; remove it")),
+                        NodeKind::List(_) | NodeKind::Map(_) => {
                             let found = describe(item);
                             let message = format!("an item of `{name}` is {found}; write text, in quotes where it holds a `:`");
                             self.refuse(item.mark(), &message);
@@ -307,8 +307,8 @@ impl Reading {
                     }
                 }
             }
-            Kind::Null => {}
-            Kind::Text(_) | Kind::Map(_) => {
+            NodeKind::Null => {}
+            NodeKind::Text(_) | NodeKind::Map(_) => {
                 let found = describe(value);
                 self.refuse(value.mark(), &format!("`{name}` is {found}; write a list, each item after a `- `"));
                 return None;
@@ -342,7 +342,7 @@ impl Reading {
 }
 
 /// What stands where text belongs.
-enum Written<'d> {
+enum FieldText<'d> {
     /// Not even the key.
     Absent,
     /// The key, and nothing behind it.
@@ -352,7 +352,7 @@ enum Written<'d> {
     Text(&'d str),
 }
 
-impl Written<'_> {
+impl FieldText<'_> {
     fn some(self) -> Option<String> {
         if let Self::Text(text) = self { Some(text.to_owned()) } else { None }
     }
@@ -360,10 +360,10 @@ impl Written<'_> {
 
 fn describe(node: Node<'_>) -> &'static str {
     match node.kind() {
-        Kind::Null => "empty",
-        Kind::Text(_) => "text",
-        Kind::List(_) => "a list",
-        Kind::Map(_) => "a map",
+        NodeKind::Null => "empty",
+        NodeKind::Text(_) => "text",
+        NodeKind::List(_) => "a list",
+        NodeKind::Map(_) => "a map",
     }
 }
 

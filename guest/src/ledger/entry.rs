@@ -6,7 +6,7 @@ use super::line_ranges::LineRange;
 use super::mutation::MutationClass;
 use crate::digest::Digest;
 use crate::intents::intent::IntentId;
-use crate::ports::Ports;
+use crate::ports::{Ports, Timestamp};
 
 /// Whether the change was within the intent's scope.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -122,6 +122,31 @@ pub struct Entry {
 }
 
 impl Entry {
+    /// An entry about no file, in scope and successful, for the caller to fill in further.
+    pub fn new(session: &str, tool: &str, mutation_class: MutationClass, now: Timestamp, ports: &Ports) -> Self {
+        Self {
+            id: new_id(ports),
+            timestamp: now.to_string(),
+            intent_id: None,
+            session_id: session.to_owned(),
+            agent: None,
+            host: None,
+            tool_name: tool.to_owned(),
+            mutation_class,
+            file: None,
+            content_hash: None,
+            scope_validation: ScopeValidation::Pass,
+            success: true,
+            error: None,
+            concurrent: None,
+            late: None,
+            reverts: None,
+            person: None,
+            saw: None,
+            follows: None,
+        }
+    }
+
     /// On one line, for people and models.
     pub fn summary(&self) -> String {
         let what = match &self.person {

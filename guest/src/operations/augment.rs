@@ -14,7 +14,7 @@
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::{Call, Fault, checked, read};
+use super::{CallFields, OperationFault, checked, read};
 use crate::augment::{Finding, LOOKUP_MS, Lookup, Plan, TOTAL_MS};
 use crate::call::ToolCall;
 use crate::gate::Gate;
@@ -22,7 +22,7 @@ use crate::gate::Gate;
 /// Notes in one answer, where nobody says how many.
 const LIMIT: u64 = 100;
 
-pub(super) fn answer(gate: &mut Gate, op: &str, mut fields: Map<String, Value>) -> Result<Value, Fault> {
+pub(super) fn answer(gate: &mut Gate, op: &str, mut fields: Map<String, Value>) -> Result<Value, OperationFault> {
     if op == "concepts" {
         checked(op, &[], &fields)?;
         return Ok(concepts(gate, &fields));
@@ -37,7 +37,7 @@ pub(super) fn answer(gate: &mut Gate, op: &str, mut fields: Map<String, Value>) 
             _ => json!({"text": gate.augment_text(session, prompt, &read_findings(op, &findings)?)}),
         });
     }
-    let call: ToolCall = read::<Call>(op, &["session", "tool"], fields)?.into();
+    let call: ToolCall = read::<CallFields>(op, &["session", "tool"], fields)?.into();
     if op == "plan-lookups" {
         return Ok(plan(gate.plan_lookups(&call)));
     }
@@ -62,9 +62,9 @@ fn plan(plan: Plan) -> Value {
     json!({"concepts": plan.concepts, "lookups": lookups, "total_ms": TOTAL_MS, "skipped": plan.skipped})
 }
 
-fn read_findings(op: &str, findings: &Value) -> Result<Vec<Finding>, Fault> {
+fn read_findings(op: &str, findings: &Value) -> Result<Vec<Finding>, OperationFault> {
     let expected = "a list of {concept, source, answer}";
-    let invalid = || Fault::InvalidField { op: op.to_owned(), field: "findings", expected };
+    let invalid = || OperationFault::InvalidField { op: op.to_owned(), field: "findings", expected };
     match findings {
         Value::Null => Ok(Vec::new()),
         findings => Vec::deserialize(findings).map_err(|_| invalid()),

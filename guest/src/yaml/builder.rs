@@ -2,9 +2,9 @@
 
 use granit_parser::{Event, Parser, ScalarStyle, Tag, options};
 
-use super::fault::Fault;
+use super::fault::YamlFault;
 use super::mark::Mark;
-use super::tree::{Content, Document, Extent, Slot};
+use super::tree::{Content, Slot, Span, Tree};
 
 /// At most this many lists and maps inside each other, those that aliases stand for included.
 pub const MAX_DEPTH: usize = 64;
@@ -17,19 +17,19 @@ pub const MAX_SIZE: usize = 32 << 20;
 const VALUE_SIZE: usize = 64;
 
 /// Reads a document.
-pub fn parse(bytes: &[u8]) -> Document<'_> {
+pub fn parse(bytes: &[u8]) -> Tree<'_> {
     let text = match std::str::from_utf8(bytes) {
         Ok(text) => text,
-        Err(fault) => return Document::new(Vec::new(), Some(Fault::not_utf8(bytes, fault.valid_up_to()))),
+        Err(fault) => return Tree::new(Vec::new(), Some(YamlFault::not_utf8(bytes, fault.valid_up_to()))),
     };
-    let mut builder = Builder::default();
+    let mut builder = TreeBuilder::default();
     let fault = builder.read(text).err();
     builder.close_all();
-    Document::new(builder.slots, fault)
+    Tree::new(builder.slots, fault)
 }
 
 #[derive(Default)]
-struct Builder<'t> {
+struct TreeBuilder<'t> {
     slots: Vec<Slot<'t>>,
     /// The lists and maps that are not yet at their end, from the outside in.
     open: Vec<Open>,
@@ -57,18 +57,18 @@ struct Anchor {
     height: Option<usize>,
 }
 
-impl<'t> Builder<'t> {
-    fn read(&mut self, text: &'t str) -> Result<(), Fault> {
+impl<'t> TreeBuilder<'t> {
+    fn read(&mut self, text: &'t str) -> Result<(), YamlFault> {
         let options = options! { flow_nesting_limit: MAX_DEPTH, block_nesting_limit: MAX_DEPTH };
         let mut documents = 0;
         for event in Parser::new_from_str_with_options(text, options) {
-            let (event, span) = event.map_err(|fault| Fault::from(&fault))?;
+            let (event, span) = event.map_err(|fault| YamlFault::from(&fault))?;
             let mark = Mark::from(&span.start);
             match event {
                 Event::DocumentStart(..) => {
                     documents += 1;
                     if documents > 1 {
-                        return Err(Fault::second_document(mark));
+                        return Err(YamlFault::second_document(mark));
                     }
                 }
                 Event::Scalar(text, style, anchor, tag) => {
@@ -90,19 +90,19 @@ impl<'t> Builder<'t> {
         Ok(())
     }
 
-    fn push(&mut self, mark: Mark, content: Content<'t>, size: usize) -> Result<u32, Fault> {
+    fn push(&mut self, mark: Mark, content: Content<'t>, size: usize) -> Result<u32, YamlFault> {
         self.size = self.size.saturating_add(size).saturating_add(VALUE_SIZE);
-        let slot = u32::try_from(self.slots.len()).ok().filter(|_| self.size <= MAX_SIZE).ok_or(Fault::too_large(mark))?;
+        let slot = u32::try_from(self.slots.len()).ok().filter(|_| self.size <= MAX_SIZE).ok_or(YamlFault::too_large(mark))?;
         self.slots.push(Slot { mark, content });
         Ok(slot)
     }
 
-    fn begin(&mut self, mark: Mark, content: fn(Extent) -> Content<'t>, has_anchor: bool) -> Result<(), Fault> {
+    fn begin(&mut self, mark: Mark, content: fn(Span) -> Content<'t>, has_anchor: bool) -> Result<(), YamlFault> {
         if self.open.len() == MAX_DEPTH {
-            return Err(Fault::too_deep(mark));
+            return Err(YamlFault::too_deep(mark));
         }
         let size_before = self.size;
-        let slot = self.push(mark, content(Extent { end: 0, is_whole: false }), 0)?;
+        let slot = self.push(mark, content(Span { end: 0, is_whole: false }), 0)?;
         let anchor = has_anchor.then_some(self.anchors.len());
         if has_anchor {
             self.anchors.push(Anchor { slot, size: 0, height: None });
@@ -118,7 +118,7 @@ impl<'t> Builder<'t> {
         if let Some(Content::List(extent) | Content::Map(extent)) =
             self.slots.get_mut(open.slot as usize).map(|slot| &mut slot.content)
         {
-            *extent = Extent { end, is_whole };
+            *extent = Span { end, is_whole };
         }
         let height = open.height + 1;
         if let Some(anchor) = open.anchor.and_then(|anchor| self.anchors.get_mut(anchor)) {
@@ -140,12 +140,12 @@ impl<'t> Builder<'t> {
         }
     }
 
-    fn alias(&mut self, mark: Mark, anchor: usize) -> Result<(), Fault> {
+    fn alias(&mut self, mark: Mark, anchor: usize) -> Result<(), YamlFault> {
         let target = anchor.checked_sub(1).and_then(|anchor| self.anchors.get(anchor));
-        let Some(Anchor { slot, size, height: Some(height) }) = target else { return Err(Fault::alias_in_itself(mark)) };
+        let Some(Anchor { slot, size, height: Some(height) }) = target else { return Err(YamlFault::alias_in_itself(mark)) };
         let (slot, size, height) = (*slot, *size, *height);
         if self.open.len() + height > MAX_DEPTH {
-            return Err(Fault::too_deep(mark));
+            return Err(YamlFault::too_deep(mark));
         }
         self.stands_in_open(height);
         self.push(mark, Content::Alias(slot), size).map(drop)

@@ -6,14 +6,14 @@ use super::mark::Mark;
 
 /// What is wrong with a document, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fault {
+pub struct YamlFault {
     /// Where.
     pub mark: Mark,
     /// What is wrong, and what to do about it.
     pub message: String,
 }
 
-impl Fault {
+impl YamlFault {
     fn new(mark: Mark, message: &str) -> Self {
         Self { mark, message: message.to_owned() }
     }
@@ -43,7 +43,7 @@ impl Fault {
     }
 }
 
-impl From<&ScanError> for Fault {
+impl From<&ScanError> for YamlFault {
     fn from(fault: &ScanError) -> Self {
         let mark = Mark::from(fault.marker());
         let why = match fault.kind() {

@@ -1,7 +1,7 @@
 //! YAML as a tree in which every value has its line and column.
 //!
 //! [`parse`] never fails outright: a document that cannot be read to its end is kept up to there, together with the
-//! [`Fault`] that ended it. Whatever the text, the work is linear in its length, and the tree that comes out is bounded: at
+//! [`YamlFault`] that ended it. Whatever the text, the work is linear in its length, and the tree that comes out is bounded: at
 //! most [`MAX_DEPTH`] lists and maps inside each other, and at most [`MAX_SIZE`] with all its aliases written out. So
 //! walking the tree is bounded as well.
 //!
@@ -20,6 +20,6 @@ mod tree;
 mod tests;
 
 pub use builder::{MAX_DEPTH, MAX_SIZE, parse};
-pub use fault::Fault;
+pub use fault::YamlFault;
 pub use mark::Mark;
-pub use tree::{Document, Fields, Items, Kind, Node};
+pub use tree::{ListItems, MapFields, Node, NodeKind, Tree};

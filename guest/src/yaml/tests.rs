@@ -9,10 +9,10 @@ fn shown(node: Node<'_>) -> String {
     let Mark { line, column } = node.mark();
     let end = |closing: &str| if node.is_whole() { closing.to_owned() } else { "…".to_owned() };
     let shown = match node.kind() {
-        Kind::Null => "~".to_owned(),
-        Kind::Text(text) => format!("{text:?}"),
-        Kind::List(items) => format!("[{}{}", items.map(shown).collect::<Vec<_>>().join(", "), end("]")),
-        Kind::Map(fields) => {
+        NodeKind::Null => "~".to_owned(),
+        NodeKind::Text(text) => format!("{text:?}"),
+        NodeKind::List(items) => format!("[{}{}", items.map(shown).collect::<Vec<_>>().join(", "), end("]")),
+        NodeKind::Map(fields) => {
             let fields: Vec<_> = fields.map(|(key, value)| format!("{}: {}", shown(key), shown(value))).collect();
             format!("{{{}{}", fields.join(", "), end("}"))
         }
@@ -135,9 +135,9 @@ fn depth_is_bounded() {
 /// How many values a tree has when it is walked.
 fn walked(node: Node<'_>) -> usize {
     1 + match node.kind() {
-        Kind::Null | Kind::Text(_) => 0,
-        Kind::List(items) => items.map(walked).sum(),
-        Kind::Map(fields) => fields.map(|(key, value)| walked(key) + walked(value)).sum::<usize>(),
+        NodeKind::Null | NodeKind::Text(_) => 0,
+        NodeKind::List(items) => items.map(walked).sum(),
+        NodeKind::Map(fields) => fields.map(|(key, value)| walked(key) + walked(value)).sum::<usize>(),
     }
 }
 
@@ -202,12 +202,12 @@ proptest! {
         while let Some(node) = open.pop() {
             prop_assert!(node.mark().line <= end.line + 1, "{:?} {:?}", text, node.mark());
             // A list without an indentation of its own begins behind its first dash.
-            prop_assert!(node.mark() >= last || matches!(node.kind(), Kind::Null), "{:?} {:?} {:?}", text, node.mark(), last);
+            prop_assert!(node.mark() >= last || matches!(node.kind(), NodeKind::Null), "{:?} {:?} {:?}", text, node.mark(), last);
             last = last.max(node.mark());
             let mut inner = match node.kind() {
-                Kind::Null | Kind::Text(_) => Vec::new(),
-                Kind::List(items) => items.collect(),
-                Kind::Map(fields) => fields.flat_map(|(key, value)| [key, value]).collect(),
+                NodeKind::Null | NodeKind::Text(_) => Vec::new(),
+                NodeKind::List(items) => items.collect(),
+                NodeKind::Map(fields) => fields.flat_map(|(key, value)| [key, value]).collect(),
             };
             inner.reverse();
             open.extend(inner);

@@ -5,15 +5,15 @@
 
 use std::borrow::Cow;
 
-use super::fault::Fault;
+use super::fault::YamlFault;
 use super::mark::Mark;
 
 /// A document, or as much of it as can be read.
 #[derive(Debug)]
-pub struct Document<'t> {
+pub struct Tree<'t> {
     /// At least one.
     slots: Vec<Slot<'t>>,
-    fault: Option<Fault>,
+    fault: Option<YamlFault>,
 }
 
 /// One value and its position.
@@ -27,15 +27,15 @@ pub(super) struct Slot<'t> {
 pub(super) enum Content<'t> {
     Null,
     Text(Cow<'t, str>),
-    List(Extent),
-    Map(Extent),
+    List(Span),
+    Map(Span),
     /// The slot that it stands for, which comes before this one and is no alias itself.
     Alias(u32),
 }
 
 /// How far the slots of a list or a map go.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Extent {
+pub(super) struct Span {
     /// The first slot that is not in it.
     pub(super) end: u32,
     /// Not so where the document's fault cut it short.
@@ -53,20 +53,20 @@ pub struct Node<'d> {
 
 /// What a value is.
 #[derive(Debug, Clone)]
-pub enum Kind<'d> {
+pub enum NodeKind<'d> {
     /// Nothing, `~` or `null`.
     Null,
     /// A scalar. Numbers and truth values are text as well.
     Text(&'d str),
     /// A list.
-    List(Items<'d>),
+    List(ListItems<'d>),
     /// A map.
-    Map(Fields<'d>),
+    Map(MapFields<'d>),
 }
 
 /// The items of a list.
 #[derive(Debug, Clone)]
-pub struct Items<'d> {
+pub struct ListItems<'d> {
     /// The next one.
     next: Node<'d>,
     end: u32,
@@ -74,10 +74,10 @@ pub struct Items<'d> {
 
 /// The keys of a map with their values, in the order of the text; the same key may come twice.
 #[derive(Debug, Clone)]
-pub struct Fields<'d>(Items<'d>);
+pub struct MapFields<'d>(ListItems<'d>);
 
-impl<'t> Document<'t> {
-    pub(super) fn new(mut slots: Vec<Slot<'t>>, fault: Option<Fault>) -> Self {
+impl<'t> Tree<'t> {
+    pub(super) fn new(mut slots: Vec<Slot<'t>>, fault: Option<YamlFault>) -> Self {
         if slots.is_empty() {
             slots.push(Slot { mark: Mark::START, content: Content::Null });
         }
@@ -90,7 +90,7 @@ impl<'t> Document<'t> {
     }
 
     /// Why it could not be read to its end.
-    pub fn fault(&self) -> Option<&Fault> {
+    pub fn fault(&self) -> Option<&YamlFault> {
         self.fault.as_ref()
     }
 }
@@ -102,21 +102,21 @@ impl<'d> Node<'d> {
     }
 
     /// What it is.
-    pub fn kind(self) -> Kind<'d> {
+    pub fn kind(self) -> NodeKind<'d> {
         let node = self.resolve();
-        let items = |extent: &Extent| Items { next: Node { at: node.at + 1, ..node }, end: extent.end };
+        let items = |extent: &Span| ListItems { next: Node { at: node.at + 1, ..node }, end: extent.end };
         match node.slot().map(|slot| &slot.content) {
-            Some(Content::Text(text)) => Kind::Text(text),
-            Some(Content::List(extent)) => Kind::List(items(extent)),
-            Some(Content::Map(extent)) => Kind::Map(Fields(items(extent))),
-            Some(Content::Null | Content::Alias(_)) | None => Kind::Null,
+            Some(Content::Text(text)) => NodeKind::Text(text),
+            Some(Content::List(extent)) => NodeKind::List(items(extent)),
+            Some(Content::Map(extent)) => NodeKind::Map(MapFields(items(extent))),
+            Some(Content::Null | Content::Alias(_)) | None => NodeKind::Null,
         }
     }
 
     /// The text, if it is one.
     pub fn text(self) -> Option<&'d str> {
         match self.kind() {
-            Kind::Text(text) => Some(text),
+            NodeKind::Text(text) => Some(text),
             _ => None,
         }
     }
@@ -150,7 +150,7 @@ impl<'d> Node<'d> {
     }
 }
 
-impl<'d> Iterator for Items<'d> {
+impl<'d> Iterator for ListItems<'d> {
     type Item = Node<'d>;
 
     fn next(&mut self) -> Option<Node<'d>> {
@@ -163,7 +163,7 @@ impl<'d> Iterator for Items<'d> {
     }
 }
 
-impl<'d> Iterator for Fields<'d> {
+impl<'d> Iterator for MapFields<'d> {
     type Item = (Node<'d>, Node<'d>);
 
     fn next(&mut self) -> Option<(Node<'d>, Node<'d>)> {
