@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use serde::Deserialize;
+
 use super::Gate;
 use super::guard::MAX_LEASES;
 use super::left_behind::{UNKNOWN, explains};
@@ -393,7 +395,7 @@ pub(super) fn digest_question(path: &str) -> Question {
 
 /// What the agent says its change is, where it says something we know.
 pub(super) fn claimed_class(call: &ToolCall) -> Option<MutationClass> {
-    MutationClass::named(call.args.get("mutation_class")?.as_str()?)
+    MutationClass::deserialize(call.args.get("mutation_class")?).ok()
 }
 
 /// Text from outside, without secrets.
