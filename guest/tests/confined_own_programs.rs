@@ -7,7 +7,7 @@ use std::rc::Rc;
 use serde_json::{Value, json};
 use tollgate_guest::confine::evidence::Key;
 use tollgate_guest::confine::wrapping::{Launched, launched};
-use tollgate_guest::engine::{Command, Ending, Input, Machine, Order};
+use tollgate_guest::engine::{Command, Input, Machine, Order, RunEnding};
 use tollgate_guest::gate::Gate;
 use tollgate_guest::operations::perform;
 use tollgate_guest::ports::memory::{Memory, STATE};
@@ -114,7 +114,7 @@ fn a_hook_is_held_to_the_scope_of_its_session() {
         let temporary = prepared["answer"]["env"]["TMPDIR"].as_str().unwrap();
         assert!(!temporary.ends_with(&tollgate_guest::confine::temporary::name("s")), "{temporary}");
         let run = run.to_owned();
-        place.step(Input::Ended { command: id, ending: Ending::Canceled });
+        place.step(Input::Ended { command: id, ending: RunEnding::Canceled });
         assert_eq!(place.prepared(&run), None, "nothing is left behind");
     }
 }

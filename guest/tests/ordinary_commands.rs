@@ -87,7 +87,35 @@ fn ordinary_commands_run_without_a_question() {
 
 /// Commands that are asked about or denied though the kernel holds them, each with the good reason for it. The reason is not a false
 /// alarm's: the command really does what its intent does not own, or has it done where the kernel does not hold.
-const WITH_REASON: &[(&str, &str)] = &[];
+const WITH_REASON: &[(&str, &str)] = &[
+    ("./gradlew test", BUILD_DAEMON),
+    ("gradle test", BUILD_DAEMON),
+    ("dotnet build", BUILD_DAEMON),
+    ("dotnet test --no-build", BUILD_DAEMON),
+    ("git checkout main", ANY_FILE),
+    ("git switch main", ANY_FILE),
+    ("git stash", ANY_FILE),
+    ("git stash pop", ANY_FILE),
+    ("git pull --rebase", ANY_FILE),
+    ("git merge main", ANY_FILE),
+    ("git rebase main", ANY_FILE),
+    ("git cherry-pick abc1234", ANY_FILE),
+    ("git checkout feature/login-lock", ANY_FILE),
+    ("git checkout -b fix/audit origin/main", ANY_FILE),
+    ("git switch -", ANY_FILE),
+    ("docker compose up -d", CONTAINER),
+    ("docker compose down", CONTAINER),
+    ("docker build -t auth:dev .", CONTAINER),
+    ("docker exec api ls /app", CONTAINER),
+    ("docker-compose up -d db", CONTAINER),
+    ("docker run --rm \\\n  -p 5432:5432 \\\n  -e POSTGRES_PASSWORD=dev \\\n  postgres:16", CONTAINER),
+    ("rm -rf /tmp/scratch", "it stands in a folder that everybody shares, and the session has not made it"),
+];
+
+const BUILD_DAEMON: &str =
+    "a daemon that runs already does the work, and the kernel does not hold it; the message names the option without one";
+const ANY_FILE: &str = "it changes files that the intent does not own, and would stop half-way at the first of them";
+const CONTAINER: &str = "a container engine does the work, and the kernel does not hold it";
 
 #[test]
 fn confined_ordinary_commands_run_without_a_question() {
@@ -96,7 +124,10 @@ fn confined_ordinary_commands_run_without_a_question() {
     println!("{} of {} ordinary commands are asked about or denied, confined:", alarms.len(), commands.len());
     alarms.iter().for_each(|(command, ruling)| println!("{command}\n    {ruling}"));
     for (command, reason) in WITH_REASON {
-        assert!(alarms.iter().any(|(alarm, _)| alarm == command), "`{command}` is no alarm any more ({reason}); take it off the list");
+        assert!(
+            alarms.iter().any(|(alarm, _)| alarm == command),
+            "`{command}` is no alarm any more ({reason}); take it off the list"
+        );
     }
     let listed = |command: &str| WITH_REASON.iter().any(|(listed, _)| *listed == command);
     let without: Vec<_> = alarms.iter().filter(|(command, _)| !listed(command)).collect();

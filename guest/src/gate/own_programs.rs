@@ -10,8 +10,7 @@ use crate::call::shell;
 use crate::config::confine::Capability;
 use crate::confine::evidence::{self, Key};
 use crate::confine::wrapping::Launcher;
-use crate::engine::{Command, Ending, Input, Order};
-use crate::intents::guarded;
+use crate::engine::{Command, Input, Order, RunEnding};
 use crate::intents::scope::Scope;
 use crate::ports::Expectation;
 use crate::state;
@@ -85,7 +84,7 @@ impl Gate {
                 Ok(command)
             }
             Start::Plain => Ok(command),
-            Start::Refused(why) => Err(Input::Ended { command: command.id, ending: Ending::Failed(why) }),
+            Start::Refused(why) => Err(Input::Ended { command: command.id, ending: RunEnding::Failed(why) }),
         }
     }
 
@@ -143,7 +142,7 @@ impl Gate {
             return Start::Plain;
         };
         let intent = session.and_then(|session| self.current(session)).filter(|intent| intent.status.is_open());
-        self.guarded.refresh(&self.look(&guarded::questions()), &self.ports);
+        self.guarded.look_up(&self.ports);
         let footprint = shell::footprint_of_words(argv, "", &*self.ports.workspace);
         let settings = self.confinement(&config);
         let key = Key::of_program(&program.run);

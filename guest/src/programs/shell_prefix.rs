@@ -104,7 +104,8 @@ mod tests {
     use super::*;
 
     fn given(quoted: &str) -> String {
-        super::given(quoted, "/tmp/claude-1267-cwd").replace("/dev/null 2", "/home/u/.claude/shell-snapshots/snapshot-bash-1-x.sh 2")
+        super::given(quoted, "/tmp/claude-1267-cwd")
+            .replace("/dev/null 2", "/home/u/.claude/shell-snapshots/snapshot-bash-1-x.sh 2")
     }
 
     #[test]

@@ -7,14 +7,14 @@
 use serde_json::json;
 
 use super::layout::{Layout, join};
-use super::seen::{Content, Seen};
-use super::trial::{Outcome, Trial};
+use super::seen::{Seen, SeenContent};
+use super::trial::{Trial, TrialOutcome};
 use crate::confine::is_confiner_name;
 use crate::confine::wrapping::quote;
 use crate::json;
 use crate::json::document::Document;
 use crate::programs::wiring::{Canary, Holds, ShellCanary};
-use crate::programs::{Program, Wiring, shell_prefix};
+use crate::programs::{AgentProgram, Wiring, shell_prefix};
 
 /// The trial of `tollgate confine` itself.
 const KERNEL: &str = "kernel";
@@ -87,7 +87,7 @@ fn command(id: &str) -> String {
 }
 
 /// What the files of a trial prove.
-fn proof(id: &str, trial_folder: &str, outcome: &Outcome) -> Confinement {
+fn proof(id: &str, trial_folder: &str, outcome: &TrialOutcome) -> Confinement {
     let [own, other] = files(id, trial_folder);
     if let Some(fault) = &outcome.fault {
         Confinement::Fails(fault.clone())
@@ -111,7 +111,7 @@ pub fn kernel_trial(confiner: &Confiner, trial_folder: &str) -> Option<Trial> {
 }
 
 /// Whether `tollgate confine` holds commands.
-pub fn of_kernel(confiner: &Confiner, trial_folder: &str, outcomes: &[Outcome]) -> Confinement {
+pub fn of_kernel(confiner: &Confiner, trial_folder: &str, outcomes: &[TrialOutcome]) -> Confinement {
     match (&confiner.program, outcomes.iter().find(|outcome| outcome.id == KERNEL)) {
         (None, _) => Confinement::Unconfined(confiner.reason()),
         (Some(_), None) => Confinement::Fails("it was not tried".to_owned()),
@@ -122,7 +122,7 @@ pub fn of_kernel(confiner: &Confiner, trial_folder: &str, outcomes: &[Outcome]) 
 /// The trials of one program.
 pub struct ProgramTrials<'a> {
     /// The program.
-    pub program: &'static Program,
+    pub program: &'static AgentProgram,
     /// Its wiring.
     pub wiring: &'static Wiring,
     /// The workspace for trials.
@@ -161,7 +161,7 @@ impl ProgramTrials<'_> {
         let mut named = Vec::new();
         for settings in self.wiring.settings.iter().filter(|settings| settings.holds == Holds::Hooks) {
             let Some(path) = self.layout.path(settings.place) else { continue };
-            let Content::Text(text) = self.seen.file(&path) else { continue };
+            let SeenContent::Text(text) = self.seen.file(&path) else { continue };
             let Ok(document) = Document::parse(text) else { continue };
             named.extend(document.value().pointer(&pointer).map(|value| value.as_str().unwrap_or_default().to_owned()));
         }
@@ -169,7 +169,7 @@ impl ProgramTrials<'_> {
     }
 
     /// What to run next, given how its hook is run for a payload (`hook`) and what came of earlier trials.
-    pub fn next(&self, hook: &Trial, outcomes: &[Outcome]) -> Option<Trial> {
+    pub fn next(&self, hook: &Trial, outcomes: &[TrialOutcome]) -> Option<Trial> {
         let of = |id: &str| outcomes.iter().find(|outcome| outcome.id == id);
         match (of(&self.asking_id()), of(&self.running_id())) {
             (None, _) => self.asking(hook),
@@ -196,7 +196,7 @@ impl ProgramTrials<'_> {
     }
 
     /// Runs what the hook gave, as the program would.
-    fn running(&self, hook: &Trial, asked: &Outcome) -> Option<Trial> {
+    fn running(&self, hook: &Trial, asked: &TrialOutcome) -> Option<Trial> {
         let exist = files(self.id(), self.trial_folder).into();
         let trial = Trial { id: self.running_id(), folder: self.trial_folder.to_owned(), exist, ..Trial::default() };
         if let Some(rewritten) = self.rewritten(asked) {
@@ -212,7 +212,7 @@ impl ProgramTrials<'_> {
     }
 
     /// The command that the hook gave instead.
-    fn rewritten(&self, asked: &Outcome) -> Option<String> {
+    fn rewritten(&self, asked: &TrialOutcome) -> Option<String> {
         let pointer = match self.shell()? {
             Shell::Payload(shell) => shell.rewritten?,
             Shell::Script => "/command",
@@ -223,7 +223,7 @@ impl ProgramTrials<'_> {
     }
 
     /// Whether the program's commands are held.
-    pub fn judge(&self, confiner: &Confiner, outcomes: &[Outcome]) -> Confinement {
+    pub fn judge(&self, confiner: &Confiner, outcomes: &[TrialOutcome]) -> Confinement {
         let of = |id: &str| outcomes.iter().find(|outcome| outcome.id == id);
         if self.shell().is_none() {
             return Confinement::Unconfined(format!("{} takes no other command than the model's", self.program.title));
@@ -236,8 +236,10 @@ impl ProgramTrials<'_> {
         } else if let Some(prefix) = self.wiring.shell_prefix.as_ref().filter(|_| self.prefix().is_none()) {
             format!("`env.{}` of its settings does not name the native `tollgate`; `tollgate init` sets it", prefix.variable)
         } else {
-            let said = of(&self.asking_id()).map(Outcome::complaint).unwrap_or_default();
-            format!("its hook gives no other command{said}; is `tollgate` on the search path, and `confine` in the settings not `off`?")
+            let said = of(&self.asking_id()).map(TrialOutcome::complaint).unwrap_or_default();
+            format!(
+                "its hook gives no other command{said}; is `tollgate` on the search path, and `confine` in the settings not `off`?"
+            )
         })
     }
 }

@@ -15,7 +15,7 @@ use tollgate::confine::{Capability, Grant, Kind, Plan, Prepared};
 use tollgate::{Tollgate, governing_workspace};
 use tollgate_guest::confine::evidence::Key;
 
-use super::say;
+use crate::cli::say;
 
 /// The command was not run.
 const NOT_RUN: u8 = 126;

@@ -218,7 +218,10 @@ fn the_commands_of_each_program_are_tried_as_it_runs_them() {
         };
         let takes_none = matches!(host, "cursor" | "qwen");
         let (judged, held, ran) = found(&confiner, true);
-        assert_eq!((&judged["ok"], &held["state"]), (&json!(true), &json!("live")), "{judged}");
+        assert_eq!(
+            (&held["state"], &judged["confinement"]),
+            (&json!("live"), &json!("commands are held to their scope by the kernel"))
+        );
         assert_eq!(held["commands"], if takes_none { "unconfined" } else { "confined" }, "{held}");
         let run = ran.iter().find(|trial| trial["id"] == format!("{host}/run"));
         match host {
@@ -254,14 +257,14 @@ fn commands_that_are_not_wrapped_are_told() {
     machine.init(json!({"programs": ["gemini"]}));
     // The hook answers that a person has to be asked: the settings say `off`, or it runs another version.
     let machine = trusted(machine);
-    let judged = machine.judge(&confiner, |trial| {
-        if trial["id"] == "gemini/confine" { denied() } else { working(trial, true) }
-    });
+    let judged = machine.judge(&confiner, |trial| if trial["id"] == "gemini/confine" { denied() } else { working(trial, true) });
     let found = &judged["hosts"][0];
     assert_eq!((&judged["ok"], &found["commands"]), (&json!(true), &json!("unconfined")), "{judged}");
     assert!(found["confinement"].as_str().unwrap().contains("gives no other command"), "{found}");
     // Settings that name no program, or another one.
-    for (settings, said) in [("{}", "does not name"), (r#"{"env": {"CLAUDE_CODE_SHELL_PREFIX": "/usr/bin/time"}}"#, "does not name")] {
+    for (settings, said) in
+        [("{}", "does not name"), (r#"{"env": {"CLAUDE_CODE_SHELL_PREFIX": "/usr/bin/time"}}"#, "does not name")]
+    {
         let mut machine = Machine::new();
         machine.init(json!({"programs": ["claude-code"]}));
         let machine = machine.with("/w/.claude/settings.local.json", settings);
