@@ -2,6 +2,17 @@
 
 use crate::effects::path::Location;
 use crate::ports::{FileKind, Ports, Question, Root};
+use crate::programs::PROGRAMS;
+
+/// Tollgate's own folders there.
+const OWN: [&str; 2] = [".tollgate", ".ollm"];
+
+/// What of the home folder a host lends, and no more: Tollgate's own folders, and the settings in which agent programs keep what is
+/// allowed.
+pub fn lent() -> impl Iterator<Item = &'static str> {
+    let settings = PROGRAMS.iter().filter_map(|program| Some(program.permissions?.file));
+    OWN.into_iter().chain(settings)
+}
 
 /// The user's own settings of Tollgate.
 pub const SETTINGS: &str = ".tollgate/config.json";
@@ -24,6 +35,12 @@ pub fn read(path: &str, ports: &Ports) -> Option<Vec<u8>> {
 mod tests {
     use super::*;
     use crate::ports::memory::{HOME, Memory};
+
+    #[test]
+    fn little_is_lent() {
+        let lent: Vec<&str> = lent().collect();
+        assert_eq!(lent, [".tollgate", ".ollm", ".claude/settings.json", ".codex/config.toml", ".gemini/settings.json"]);
+    }
 
     #[test]
     fn what_stands_in_the_workspace_is_nobodys() {

@@ -16,6 +16,7 @@ use crate::builder::Builder;
 use crate::call::ToolCall;
 use crate::error::Error;
 use crate::files::Files;
+use crate::hooks;
 use crate::imports::{Imports, World};
 use crate::lookups::Lookups;
 use crate::runtime::Runtime;
@@ -29,6 +30,8 @@ pub struct Tollgate {
     instance: Option<Instance>,
     /// How many instances there have been.
     started: u64,
+    /// The last one of them that was told about this machine.
+    introduced: Option<u64>,
 }
 
 struct Instance {
@@ -44,7 +47,14 @@ impl Tollgate {
 
     pub(crate) fn new(runtime: Runtime, files: Files, world: World) -> Self {
         let (files, limits) = (Arc::new(files), limits(runtime.limits().memory_bytes));
-        Self { runtime, idle: Some(Imports::new(Arc::clone(&files), world, limits)), files, instance: None, started: 0 }
+        Self {
+            runtime,
+            idle: Some(Imports::new(Arc::clone(&files), world, limits)),
+            files,
+            instance: None,
+            started: 0,
+            introduced: None,
+        }
     }
 
     /// The workspace, for what is run in it.
@@ -76,6 +86,11 @@ impl Tollgate {
 
     /// What to look up before [`augment`](Self::augment).
     pub fn plan_lookups(&mut self, call: &ToolCall) -> Result<Plan, Error> {
+        // How servers are started depends on what this machine can do. Nobody listens here to what hooks wait for.
+        if self.introduced.is_none() || self.introduced != self.alive() {
+            let machine = hooks::machine(self.files.workspace(), false);
+            self.step(0, &[machine])?;
+        }
         let call = call.contract();
         self.run(|plugin, store| plugin.tollgate_hooks_augment().call_plan_lookups(store, &call))
     }
@@ -128,7 +143,11 @@ impl Tollgate {
 
     /// Takes in what happened and says what to do about it, at a monotonic time of the caller's choosing.
     pub fn step(&mut self, now_ms: u64, inputs: &[Input]) -> Result<Turn, Error> {
-        self.run(|plugin, store| plugin.tollgate_hooks_engine().call_step(store, now_ms, inputs))
+        let turn = self.run(|plugin, store| plugin.tollgate_hooks_engine().call_step(store, now_ms, inputs))?;
+        if inputs.iter().any(|input| matches!(input, Input::Machine(_))) {
+            self.introduced = self.alive();
+        }
+        Ok(turn)
     }
 
     /// Rules on, settles or hears of what an agent program's own payload tells. Where that takes time, [`Hooks::respond`]

@@ -55,7 +55,7 @@ fn main() -> ExitCode {
     if let Some(options) = commands::agent_event::Options::plain(&words) {
         return commands::agent_event::run(&options);
     }
-    if let Some(options) = commands::confine::Options::plain(std::env::args_os()) {
+    if let Some(options) = commands::confine::Options::alone(std::env::args_os()) {
         return commands::confine::run(&options);
     }
     let is_command = |word: &str| Cli::command().find_subcommand(word).is_some();

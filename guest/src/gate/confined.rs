@@ -219,7 +219,8 @@ impl Gate {
     pub(crate) fn has_shell_prefix(&self, program: &AgentProgram) -> bool {
         const MAX_BYTES: u64 = 1 << 20;
         let Some(wiring) = &program.wiring else { return false };
-        let Some(prefix) = &wiring.shell_prefix else { return false };
+        // Where nothing confines, settings need not be read.
+        let Some(prefix) = wiring.shell_prefix.as_ref().filter(|_| self.confiner.can()) else { return false };
         let pointer = format!("/env/{}", prefix.variable);
         let named = wiring.settings.iter().filter(|settings| settings.holds == Holds::Hooks).filter_map(|settings| {
             let (root, path) = match settings.place {

@@ -137,7 +137,12 @@ impl Hooks {
         for input in inputs {
             self.take_in(input, ports);
         }
-        if self.registry.take_changed() {
+        // Whoever introduces itself anew listens to nothing yet.
+        let is_introduced = inputs.iter().any(|input| matches!(input, Input::Machine(_)));
+        if is_introduced {
+            self.listening.clear();
+        }
+        if self.registry.take_changed() || is_introduced {
             self.listen();
         }
         for (event, left, asker, by_hand) in std::mem::take(&mut self.inbox) {

@@ -9,6 +9,7 @@
 //! | `post-tool` `{…, success, error?, output?}` | `{"entries":[…]}` and, where the agent should be told something, `notice`; where changes are to be taken back, `restore` with the ids of their entries |
 //! | `context` `{session, if_new?, again?}` or `{intent}` | `{"text":…}`; with `if_new`, empty where the session has been told, unless `again` |
 //! | `event` `{event, session, data}` | `{continue, system_message, data}`, or `{"waiting":N}` where hooks run first: then a step brings the answer |
+//! | `lent-files` | `{"home":[…]}`: what of the home folder a host lends, to be asked before anything else |
 //! | `step` `{now_ms, inputs}` | `{commands, next_deadline_ms}`: `engine.step` as JSON, see [`crate::engine`] |
 //!
 //! `confine.rs` has those behind `tollgate confine`, `augment.rs` those behind `tollgate augment` and `tollgate concepts`, `hooks.rs` those behind `tollgate hooks`, `intents.rs` those behind `tollgate intents`,
@@ -112,6 +113,7 @@ const OPS: &[&str] = &[
     "grants",
     "wrap",
     "context",
+    "lent-files",
     "own-tools",
     "own-tool",
     "plan-lookups",
@@ -260,6 +262,7 @@ fn answer(gate: &mut Gate, op: &str, fields: Map<String, Value>) -> Result<Value
             }
             Ok(answer)
         }
+        "lent-files" => Ok(json!({"home": crate::home::lent().collect::<Vec<_>>()})),
         "context" => {
             let text = if let Some(Value::String(intent)) = fields.get("intent") {
                 gate.context_of(intent, CONTEXT_CHARS)?

@@ -2,7 +2,7 @@
 //! need not be started again.
 
 use std::ffi::OsString;
-use std::io::{self, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
@@ -42,6 +42,7 @@ impl Prepared {
 
     /// Tells the gate that the command runs confined. To be called before it is, because then the state is closed.
     pub fn mark(&self) -> io::Result<()> {
-        std::fs::File::create(&self.mark)?.write_all(b"held")
+        // The name says it. Neither emptied nor written to: a file system may write to the disk at once what replaces something.
+        std::fs::OpenOptions::new().write(true).create(true).truncate(false).open(&self.mark).map(drop)
     }
 }

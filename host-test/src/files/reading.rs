@@ -4,13 +4,11 @@ use std::io::{Read as _, Seek as _, SeekFrom};
 use std::sync::Arc;
 
 use cap_std::fs::{Dir, File};
+use tollgate_guest::home;
 
 use super::walk::{Look, Names, joined};
 use super::{FileError, Files};
 use crate::bindings::tollgate::hooks::workspace::{Fault, Root, Tail};
-
-/// Of the home folder, only these are lent: the gate's own folders, and the settings in which agent programs keep what is allowed.
-const LENT_OF_HOME: &[&str] = &[".tollgate", ".ollm", ".claude/settings.json", ".gemini/settings.json", ".codex/config.toml"];
 
 impl Files {
     /// A whole file, if it is no longer than the limit.
@@ -57,11 +55,11 @@ impl Files {
     /// The handle and the path below it through which a place may be read.
     pub(super) fn readable<'a>(&self, root: Root, real: &'a Names) -> Result<(Arc<Dir>, &'a [String]), FileError> {
         let below = real.below(self.real(root).ok_or(Fault::Missing)?).ok_or(Fault::Denied)?;
-        let is_lent = |lent: &&str| {
+        let is_lent = |lent: &str| {
             let mut names = below.iter();
             lent.split('/').all(|name| names.next().is_some_and(|below| below == name))
         };
-        if root == Root::Home && !LENT_OF_HOME.iter().any(is_lent) {
+        if root == Root::Home && !home::lent().any(is_lent) {
             return Err(Fault::Denied.into());
         }
         Ok((self.dir(root)?, below))
@@ -77,20 +75,4 @@ fn take(file: &mut File, limit_bytes: u64, expected_bytes: u64) -> Result<Vec<u8
     let mut bytes = Vec::with_capacity(usize::try_from(room).unwrap_or_default());
     file.take(limit_bytes).read_to_end(&mut bytes)?;
     Ok(bytes)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::LENT_OF_HOME;
-
-    /// What else would be lent is of no use to the gate, and so none of its business.
-    #[test]
-    fn the_settings_that_the_records_name_are_lent() {
-        let named = tollgate_guest::programs::PROGRAMS.iter().filter_map(|program| Some(program.permissions?.file));
-        let mut expected: Vec<&str> = [".tollgate", ".ollm"].into_iter().chain(named).collect();
-        let mut lent = LENT_OF_HOME.to_vec();
-        expected.sort_unstable();
-        lent.sort_unstable();
-        assert_eq!(lent, expected);
-    }
 }

@@ -30,6 +30,7 @@ mod script;
 
 use std::borrow::BorrowMut;
 use std::collections::{HashMap, HashSet};
+use std::path::Path;
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
@@ -270,7 +271,8 @@ impl<G: BorrowMut<Tollgate>> Hooks<G> {
         let alive = self.gate.borrow_mut().alive();
         if self.greeted.is_none() || self.greeted != alive {
             self.forget();
-            inputs.insert(0, self.machine());
+            let machine = machine(self.gate.borrow_mut().files().workspace(), self.options.prompt.is_some());
+            inputs.insert(0, machine);
         }
         let now = self.now();
         let turn = self.gate.borrow_mut().step(now, &inputs).inspect_err(|_| self.forget())?;
@@ -334,19 +336,6 @@ impl<G: BorrowMut<Tollgate>> Hooks<G> {
         }
     }
 
-    /// What this machine is. A relative folder in the search path means another folder to everybody who reads it.
-    fn machine(&mut self) -> Input {
-        let path = std::env::var_os("PATH").unwrap_or_default();
-        let folders = std::env::split_paths(&path).filter(|folder| folder.is_absolute());
-        Input::Machine(Machine {
-            workspace: self.gate.borrow_mut().files().workspace().to_string_lossy().into_owned(),
-            search_path: folders.filter_map(|folder| folder.into_os_string().into_string().ok()).collect(),
-            temporary: Some(std::env::temp_dir().to_string_lossy().into_owned()),
-            runs_prompts: self.options.prompt.is_some(),
-            confines: !Capability::of_this_system().is_none(),
-        })
-    }
-
     fn now(&self) -> u64 {
         u64::try_from(self.start.elapsed().as_millis()).unwrap_or(u64::MAX)
     }
@@ -379,6 +368,19 @@ impl<G: BorrowMut<Tollgate>> Drop for Hooks<G> {
             }
         }
     }
+}
+
+/// What this machine is. A relative folder in the search path means another folder to everybody who reads it.
+pub(crate) fn machine(workspace: &Path, runs_prompts: bool) -> Input {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let folders = std::env::split_paths(&path).filter(|folder| folder.is_absolute());
+    Input::Machine(Machine {
+        workspace: workspace.to_string_lossy().into_owned(),
+        search_path: folders.filter_map(|folder| folder.into_os_string().into_string().ok()).collect(),
+        temporary: Some(std::env::temp_dir().to_string_lossy().into_owned()),
+        runs_prompts,
+        confines: !Capability::of_this_system().is_none(),
+    })
 }
 
 /// The event that is waited for, where an answer says so.

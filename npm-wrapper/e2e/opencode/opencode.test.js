@@ -6,7 +6,7 @@ import { describe, test } from 'node:test';
 import { assertRecorded, record } from '../recorder.mjs';
 import { assertListed } from '../tools.mjs';
 import { assertTold, spoken } from '../turns.mjs';
-import { FILES, NOTE, brief, ledger, write } from '../workspace.mjs';
+import { ESCAPING, FILES, NOTE, STOPPED, WORKING, assertFiles, brief, ledger, unconfined, write } from '../workspace.mjs';
 import { resultsIn, systemOf } from '../chat.mjs';
 import { installed, mcpServer, play, wrapper } from './session.mjs';
 
@@ -67,7 +67,7 @@ describe('OpenCode', { concurrency: 2 }, () => {
             [...bash('cd src && sed -i s/pay/x/ billing/pay.ts'), OUT],
             [...bash('echo x | tee src/auth/ok.ts src/billing/pay.ts'), OUT],
             [...bash('rm src/auth/login.ts'), /^The user has specified a rule which prevents/],
-            [...bash('eval "$UNSEEN"'), /a person has to decide/],
+            [...bash(ESCAPING), STOPPED],
           ],
           [
             [
@@ -90,7 +90,8 @@ describe('OpenCode', { concurrency: 2 }, () => {
               /^Wrote file[^]*Five attempts a minute/,
             ],
           ],
-          [[...bash('sh build.sh'), /src\/billing\/made\.ts/]],
+          [[...bash(WORKING), /^ONE\ntwo/]],
+          [[...bash('sh build.sh'), STOPPED]],
           'All done.',
         ];
         return [{ when: 'Please do the work', turns: spoken(turns) }];
@@ -116,7 +117,13 @@ describe('OpenCode', { concurrency: 2 }, () => {
       [],
     );
     assert.equal(fs.readFileSync(at(workspace, 'src/billing/pay.ts'), 'utf8'), 'pay\n');
-    assert.ok(!fs.existsSync(at(workspace, 'src/auth/ok.ts')));
+    assertFiles(workspace, {
+      'src/auth/ok.ts': null,
+      // The kernel stopped these, and let the other be.
+      'src/billing/hidden.ts': null,
+      'src/billing/made.ts': null,
+      'src/auth/copy.ts': 'ONE\ntwo\n',
+    });
     assertRecorded(played, {
       program: 'opencode',
       prompt: 'Please do the work',
@@ -130,8 +137,27 @@ describe('OpenCode', { concurrency: 2 }, () => {
       'bash src/auth/note.txt true PASS',
       'edit src/auth/login.ts false PASS',
       'write src/auth/limits.ts true PASS',
-      'bash src/billing/made.ts true FAIL',
+      'bash src/auth/copy.ts true PASS',
     ]);
+  });
+
+  test('where commands run unconfined, the model is told what the reader says', async (t) => {
+    const turns = [
+      [[...SELECT, /^The active intent is INT-001/]],
+      [[...bash(ESCAPING), /a person has to decide/]],
+      [[...bash('rm src/auth/login.ts'), /^The user has specified a rule which prevents/]],
+      [[...bash('sh build.sh'), /src\/billing\/made\.ts/]],
+      'All done.',
+    ];
+    const played = await play({
+      files: { ...FILES, '.opencode/plugin/tollgate.js': fs.readFileSync(path.join(wrapper, 'dist/opencode.bundle.js')) },
+      prepare: unconfined,
+      scripts: [{ when: 'Please do the work', turns: spoken(turns) }],
+    });
+    t.after(played.discard);
+    assertTold(resultsIn(lastOf(played.requests, 'Please do the work')), turns);
+    assertFiles(played.workspace, { 'src/billing/hidden.ts': null, 'src/billing/made.ts': 'made\n' });
+    assert.deepEqual(ledger(played).map(brief), ['bash src/billing/made.ts true FAIL']);
   });
 
   test('patches, MCP tools and a sub-agent, with the plugin as a package', async (t) => {

@@ -2,6 +2,7 @@ import { TollgateError } from './error.js';
 import { Guest } from '../component/guest.js';
 import { importsOf } from '../component/imports.js';
 import type { HooksOptions } from './hook_types.js';
+import { fromBytes, textBytes } from '../component/json.js';
 import { type LogSink, sink } from '../component/log.js';
 import type { LookupOptions } from './types.js';
 import { Roots } from '../files/roots.js';
@@ -51,6 +52,9 @@ export const version: string = TOLLGATE_VERSION;
 /** `sha256:` and hex of the component inside. The same bytes run in every host. */
 export const digest: string = TOLLGATE_DIGEST;
 
+/** What of the home folder the gate needs. */
+const LENT_FILES = textBytes('{"op":"lent-files"}');
+
 /** The gate of a workspace. */
 export function createTollgate(options: TollgateOptions): Tollgate {
   const { workspace, home, state, clock = Date.now, random = systemRandom } = options ?? {};
@@ -59,6 +63,9 @@ export function createTollgate(options: TollgateOptions): Tollgate {
   }
   const roots = new Roots(workspace, home, state);
   const log: LogSink = sink(options.log);
-  const guest = new Guest(importsOf(roots, log, clock, random));
+  const guest = new Guest(importsOf(roots, log, clock, random), ({ operations }) => {
+    const { home: lent } = fromBytes(operations.perform(LENT_FILES)) as { home?: string[] };
+    roots.lendOfHome(lent ?? []);
+  });
   return new Tollgate({ guest, roots, log, hooks: options.hooks, lookups: options.lookups });
 }

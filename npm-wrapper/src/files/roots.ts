@@ -8,9 +8,6 @@ import { below, slashed } from './path.js';
 import { makeState, PRIVATE_FOLDER, stateFolder, stateOf } from './state.js';
 import { type Folders, type Walk, Walker } from './walk.js';
 
-/** Of the home folder, only these are lent: the gate's own folders, and the settings in which agent programs keep what is allowed. */
-const LENT_OF_HOME = ['.tollgate', '.ollm', '.claude/settings.json', '.gemini/settings.json', '.codex/config.toml'];
-
 /** The gate's own folders, where it may write. */
 const WRITABLE_OF_PROJECT = ['.orchestration', '.tollgate'];
 const WRITABLE_OF_HOME = ['.tollgate'];
@@ -21,6 +18,8 @@ export class Roots {
   readonly home: Walker;
   /** What is kept of the workspace between calls. The folder is made when something is first kept in it. */
   readonly state: Walker;
+  /** What of the home folder is lent, by the word of the gate. */
+  #lentOfHome: readonly string[] = [];
 
   /**
    * Opens them. The workspace has to exist; a home folder that does not is an empty one. `state` is the folder that the state of
@@ -42,6 +41,11 @@ export class Roots {
     fs.mkdirSync(folder, root === 'state' ? { recursive: true, mode: PRIVATE_FOLDER } : { recursive: true });
   }
 
+  /** Lends these of the home folder, and no more. */
+  lendOfHome(paths: readonly string[]): void {
+    this.#lentOfHome = paths;
+  }
+
   /** Whether an absolute path lies in the workspace. */
   inProject(real: string): boolean {
     return below(this.project.folder, real) !== undefined;
@@ -50,7 +54,7 @@ export class Roots {
   /** Whether the content at an absolute path is lent to a question about that root. */
   lends(root: Root, real: string): boolean {
     if (root === 'state') return below(this.state.folder, real) !== undefined;
-    return root === 'project' ? this.inProject(real) : liesIn(this.home.folder, LENT_OF_HOME, real);
+    return root === 'project' ? this.inProject(real) : liesIn(this.home.folder, this.#lentOfHome, real);
   }
 
   /**
