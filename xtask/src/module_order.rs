@@ -6,11 +6,11 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result, ensure};
 
-use crate::house::house;
+use crate::repository::root;
 
 /// Checks every source file of the guest, tests aside, against the table of modules in `guest/src/lib.rs`.
 pub(crate) fn check() -> Result<()> {
-    let sources = house().join("guest/src");
+    let sources = root().join("guest/src");
     let lib = fs::read_to_string(sources.join("lib.rs")).context("reading guest/src/lib.rs")?;
     let order = order(&lib);
     let mut faults = missing(&lib, &order);
@@ -96,7 +96,8 @@ mod tests {
 
     #[test]
     fn comments_and_tests_do_not_count() {
-        let text = "use crate::call::Call;\n// crate::gate\nfn f() { crate::glob::g() }\n#[cfg(test)]\nmod tests {\nuse crate::gate;\n}";
+        let text =
+            "use crate::call::Call;\n// crate::gate\nfn f() { crate::glob::g() }\n#[cfg(test)]\nmod tests {\nuse crate::gate;\n}";
         assert_eq!(used_modules(text), ["call", "glob"]);
     }
 }

@@ -137,7 +137,8 @@ enum Next {
 
 /// Asks the gate what becomes of the command.
 fn decide(options: &Options) -> Result<Next, String> {
-    let here = std::env::current_dir().map_err(|why| format!("the command does not run: the current folder is gone ({why})"))?;
+    let here = std::env::current_dir()
+        .map_err(|why| format!("the command does not run: the current folder no longer exists ({why})"))?;
     let workspace = match &options.workspace {
         Some(named) => named.clone(),
         None => governing_workspace(&here).ok_or_else(|| {

@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use tollgate::{governing_workspace, state_of};
+use tollgate::{governing_workspace, state_folder};
 use tollgate_guest::confine::evidence::{self, key_of_command};
 use tollgate_guest::programs::shell_prefix::{AGENT, SESSION, VARIABLE, shell_call};
 use tollgate_guest::state;
@@ -51,7 +51,7 @@ pub(crate) fn run(given: &str) -> ExitCode {
 fn workspace_of(session: &str, key: &str) -> Option<PathBuf> {
     /// More workspaces are not looked at.
     const MAX_WORKSPACES: usize = 1_000;
-    let states = state_of(Path::new("/"), None, None).ok()?.parent()?.to_owned();
+    let states = state_folder(Path::new("/"), None, None).ok()?.parent()?.to_owned();
     let file = state::path(evidence::FOLDER, &[session, key]);
     let states = fs::read_dir(states).ok()?.filter_map(Result::ok).take(MAX_WORKSPACES);
     let state = states.map(|entry| entry.path()).find(|state| state.join(&file).is_file())?;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use tollgate_guest::confine::evidence;
 
-use crate::files::state_of;
+use crate::files::state_folder;
 
 /// A longer record is not the gate's.
 const MAX_BYTES: u64 = 4 << 20;
@@ -24,7 +24,7 @@ impl Prepared {
     /// What was said about a call with this command; none where nothing was, or it was about another command. `root` is the workspace's
     /// real path.
     pub fn of(root: &Path, home: Option<&Path>, state: Option<&Path>, call: (&str, &str), command: &[OsString]) -> Option<Self> {
-        let state = state_of(root, home, state).ok()?;
+        let state = state_folder(root, home, state).ok()?;
         let path = state.join(tollgate_guest::state::path(evidence::FOLDER, &[call.0, call.1]));
         let mark = path.with_extension("held");
         if path.metadata().ok()?.len() > MAX_BYTES {

@@ -17,7 +17,9 @@ pub(super) fn wrap(command: Command) -> CommandWrap {
 
 /// The same for a command that is awaited.
 pub(crate) fn in_tokio(command: Command) -> process_wrap::tokio::CommandWrap {
-    let mut command = process_wrap::tokio::CommandWrap::from(tokio::process::Command::from(command));
+    let mut command = tokio::process::Command::from(command);
+    command.kill_on_drop(true);
+    let mut command = process_wrap::tokio::CommandWrap::from(command);
     #[cfg(unix)]
     command.wrap(process_wrap::tokio::ProcessGroup::leader());
     #[cfg(windows)]
