@@ -18,6 +18,8 @@ use process_wrap::std::ChildWrapper;
 pub(crate) use tree::in_tokio as wrap_tokio;
 use tree::{has_exited, poll_interval, wrap};
 
+use crate::confine::Plan;
+
 /// The default limit for each output stream; the rest is discarded.
 pub(crate) const MAX_OUTPUT: usize = 1 << 20;
 
@@ -42,6 +44,8 @@ pub(crate) struct Program<'a> {
     pub(crate) set: &'a [(&'a str, &'a str)],
     /// The limit for each output stream.
     pub(crate) output_bytes: usize,
+    /// What it may change, if it is confined.
+    pub(crate) plan: Option<&'a Plan>,
 }
 
 /// How a run ended.
@@ -213,29 +217,45 @@ pub(crate) fn command<S: AsRef<str>>(argv: &[String], inherit: &[S], folder: &Pa
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "no program is given"));
     };
     let mut command = Command::new(program);
-    command.args(arguments).current_dir(folder).env_clear();
-    command.envs(inherit.iter().filter_map(|name| Some((name.as_ref(), std::env::var_os(name.as_ref())?))));
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.args(arguments);
+    surround(&mut command, inherit, folder);
     Ok(command)
 }
 
+/// Sets the pipes, the working directory and the environment of a command.
+pub(crate) fn surround<S: AsRef<str>>(command: &mut Command, inherit: &[S], folder: &Path) {
+    command.current_dir(folder).env_clear();
+    command.envs(inherit.iter().filter_map(|name| Some((name.as_ref(), std::env::var_os(name.as_ref())?))));
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+}
+
 fn start(program: &Program<'_>) -> Result<Box<dyn ChildWrapper>, Ending> {
-    let mut command = command(program.argv, program.inherit, program.folder).map_err(Ending::Failed)?;
+    let started = match program.plan {
+        None => command(program.argv, program.inherit, program.folder).and_then(|command| spawn(command, program)),
+        Some(plan) => plan.start(program.argv, |mut command, temporary| {
+            surround(&mut command, program.inherit, program.folder);
+            command.envs(temporary.map(|folder| ("TMPDIR", folder)));
+            spawn(command, program)
+        }),
+    };
+    started.map_err(|fault| match fault.kind() {
+        io::ErrorKind::NotFound => not_found(program.argv.first().map_or("", String::as_str), program.folder),
+        _ => Ending::Failed(fault),
+    })
+}
+
+fn spawn(mut command: Command, program: &Program<'_>) -> io::Result<Box<dyn ChildWrapper>> {
     command.envs(program.set.iter().copied());
     let mut command = wrap(command);
     let mut retries = 0;
     loop {
         match command.spawn() {
-            Ok(child) => return Ok(child),
             // A process that another thread is starting inherits the open file until it executes its own program.
             Err(fault) if fault.kind() == io::ErrorKind::ExecutableFileBusy && retries < MAX_BUSY_RETRIES => {
                 retries += 1;
                 thread::sleep(Duration::from_millis(2));
             }
-            Err(fault) if fault.kind() == io::ErrorKind::NotFound => {
-                return Err(not_found(program.argv.first().map_or("", String::as_str), program.folder));
-            }
-            Err(fault) => return Err(Ending::Failed(fault)),
+            started => return started,
         }
     }
 }
@@ -298,7 +318,7 @@ mod tests {
     use super::*;
 
     fn program<'a>(argv: &'a [String], input: &'a [u8], folder: &'a Path) -> Program<'a> {
-        Program { argv, input, folder, inherit: &["PATH"], set: &[("GIVEN", "yes")], output_bytes: 5_000 }
+        Program { argv, input, folder, inherit: &["PATH"], set: &[("GIVEN", "yes")], output_bytes: 5_000, plan: None }
     }
 
     fn sh(script: &str, input: &[u8], millis: u64) -> Ending {

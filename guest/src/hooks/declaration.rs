@@ -6,7 +6,7 @@ use super::bundle;
 use super::event;
 use super::settings::{LEAST_TIMEOUT_MS, MAX_TIMEOUT_MS, patterns};
 use crate::glob::Glob;
-use crate::json::place::Step;
+use crate::json::place::PathStep;
 use crate::redact::Pattern;
 
 /// The only version of the format so far.
@@ -50,6 +50,8 @@ pub struct Hook {
     pub secrets: Vec<Pattern>,
     /// The files that its script needs, where it names them.
     pub files: Option<Vec<bundle::Pattern>>,
+    /// Whether the kernel holds its program to what the session's intent owns.
+    pub confine: bool,
     /// The declaration as it was written.
     pub written: Value,
 }
@@ -113,7 +115,7 @@ impl Retry {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
     /// Where it stands.
-    pub path: Vec<Step>,
+    pub path: Vec<PathStep>,
     /// What is wrong, and the remedy.
     pub message: String,
 }
@@ -165,8 +167,8 @@ pub fn read(document: &Value) -> Result<Vec<Hook>, Vec<Fault>> {
         Some(list) => {
             let mut known: std::collections::HashMap<String, usize> = std::collections::HashMap::new();
             for (at, written) in list.iter().enumerate() {
-                reader.path = if document.is_array() { Vec::new() } else { vec![Step::Key("hooks".to_owned())] };
-                reader.path.push(Step::At(at));
+                reader.path = if document.is_array() { Vec::new() } else { vec![PathStep::Key("hooks".to_owned())] };
+                reader.path.push(PathStep::At(at));
                 if let Some(hook) = reader.hook(written) {
                     if known.insert(hook.id.clone(), at).is_some() {
                         reader.fault_at("id", &format!("`{}` is declared twice; give each hook an id of its own", hook.id));
@@ -189,7 +191,7 @@ pub fn read_one(written: &Value) -> Result<Hook, Vec<Fault>> {
 
 struct Reader {
     faults: Vec<Fault>,
-    path: Vec<Step>,
+    path: Vec<PathStep>,
     patterns_size: usize,
     globs_size: usize,
 }
@@ -204,7 +206,7 @@ impl Reader {
     }
 
     fn fault_at(&mut self, key: &str, message: &str) {
-        self.path.push(Step::Key(key.to_owned()));
+        self.path.push(PathStep::Key(key.to_owned()));
         self.fault(message);
         self.path.pop();
     }
@@ -212,7 +214,7 @@ impl Reader {
     /// Looks at every member, and hands back the list of hooks if this is the document.
     fn within<'v>(&mut self, fields: &'v Map<String, Value>, look: impl Fn(&mut Self, &str, &Value)) -> Option<&'v Vec<Value>> {
         for (key, value) in fields {
-            self.path.push(Step::Key(key.clone()));
+            self.path.push(PathStep::Key(key.clone()));
             look(self, key, value);
             self.path.pop();
         }
@@ -258,8 +260,12 @@ impl Reader {
             repo_root: self.text(fields, "repoRoot").map(str::to_owned),
             secrets: Vec::new(),
             files: self.files(fields),
+            confine: self.flag(fields, "confine", false),
             written: written.clone(),
         };
+        if hook.confine && !matches!(hook.action, Action::Command { .. }) {
+            self.fault_at("confine", "belongs to a `command`");
+        }
         match patterns(fields.get("secretPatterns").unwrap_or(&Value::Null)) {
             Ok(patterns) => {
                 self.patterns_size += patterns.iter().map(Pattern::size).sum::<usize>();
@@ -343,7 +349,7 @@ impl Reader {
             self.fault_at("retry", "must be an object such as {\"count\": 2}");
             return retry;
         };
-        self.path.push(Step::Key("retry".to_owned()));
+        self.path.push(PathStep::Key("retry".to_owned()));
         retry.count = self.number(fields, "count", 0..=100).unwrap_or(0);
         retry.backoff_ms = self.number(fields, "backoffMs", 0..=MAX_TIMEOUT_MS).unwrap_or(retry.backoff_ms);
         retry.jitter = self.flag(fields, "jitter", false);
@@ -442,6 +448,7 @@ const KEYS: &[&str] = &[
     "shell",
     "component",
     "files",
+    "confine",
     "enabled",
     "concurrency",
     "timeoutMs",
@@ -508,6 +515,8 @@ mod tests {
             (with("files", json!(["a["])), "$.hooks[1].files `a[` is not a pattern"),
             (with("files", json!(vec!["a"; 33])), "$.hooks[1].files must be a list of at most 32"),
             (json!([{"id": "a", "trigger": "t", "prompt": "p", "files": []}]), "$[0].files belongs to a `command`"),
+            (with("confine", json!("yes")), "$.hooks[1].confine must be true or false"),
+            (json!([{"id": "a", "trigger": "t", "prompt": "p", "confine": true}]), "$[0].confine belongs to a `command`"),
             (with("timoutMs", json!(1)), "$.hooks[1].timoutMs is not known"),
         ] {
             let found = faults(&document);

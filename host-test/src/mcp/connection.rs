@@ -12,12 +12,14 @@ use rmcp::service::ClientInitializeError;
 use rmcp::{Peer, RoleClient, ServiceError, ServiceExt as _};
 use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncReadExt as _};
+use tokio::runtime::Handle;
 use tokio::sync::{oneshot, watch};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 use super::ToolLists;
 use crate::bindings::exports::tollgate::hooks::augment::{Answer, Program};
+use crate::confine::Launch;
 use crate::process;
 
 /// Give up if a server is not ready after this time. A package may have to be downloaded first.
@@ -46,9 +48,19 @@ impl Start {
     }
 
     fn spawn(&self) -> io::Result<Box<dyn ChildWrapper>> {
-        let mut command = process::command(&self.argv, &self.inherit, &self.folder)?;
-        command.envs(self.env.iter().map(|(name, value)| (name, value)));
-        process::wrap_tokio(command).spawn()
+        let spawn = |mut command: std::process::Command| {
+            command.envs(self.env.iter().map(|(name, value)| (name, value)));
+            process::wrap_tokio(command).spawn()
+        };
+        let Launch { argv, plan } = Launch::read(self.argv.clone()).map_err(io::Error::other)?;
+        let Some(plan) = plan else { return spawn(process::command(&argv, &self.inherit, &self.folder)?) };
+        let runtime = Handle::current();
+        plan.start(&argv, |mut command, temporary| {
+            let _entered = runtime.enter();
+            process::surround(&mut command, &self.inherit, &self.folder);
+            command.envs(temporary.map(|folder| ("TMPDIR", folder)));
+            spawn(command)
+        })
     }
 }
 

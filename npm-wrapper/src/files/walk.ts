@@ -26,21 +26,60 @@ export type Folders = Set<string>;
 const nowhere: Walk = { real: undefined, entry: undefined, link: undefined, found: 'missing' };
 const linkText = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
+/** A path that is not plain: it contains an empty name, `.` or `..`, or an invalid character. */
+const NOT_PLAIN = /(?:^|\/)\.{0,2}(?:\/|$)|\0/;
+
 /** Resolves paths like the operating system does, relative to a folder whose own path contains no links. */
 export class Walker {
-  readonly #linkInto: Place;
+  readonly #place: Place;
+  readonly #top: string;
+  /** Folders that need not be looked up again, if there are any. */
+  readonly #known: Folders | undefined;
 
-  /** @param folder a canonical absolute path */
-  constructor(readonly folder: string) {
-    this.#linkInto = placeOf(folder);
+  /**
+   * @param folder a canonical absolute path
+   * @param isOwn whether only the user can create links there, so that a folder in it stays a folder
+   */
+  constructor(
+    readonly folder: string,
+    isOwn = false,
+  ) {
+    this.#place = placeOf(folder);
+    this.#top = folder.endsWith('/') ? folder : `${folder}/`;
+    this.#known = isOwn ? new Set() : undefined;
   }
 
   /**
    * Resolves a path name by name: follows links where they occur, applies `..` after the preceding link, and keeps missing names.
    */
   walk(asked: string, folders?: Folders): Walk {
+    return (folding ? undefined : this.#walkPlain(asked, folders)) ?? this.#walkAny(asked, folders);
+  }
+
+  /** Resolves the common case, plain names below the folder without links; `undefined` for others. */
+  #walkPlain(asked: string, folders: Folders | undefined): Walk | undefined {
+    const path = asked.startsWith(this.#top) ? asked.slice(this.#top.length) : asked;
+    if (NOT_PLAIN.test(path)) return undefined;
+    const real = this.#top + path;
+    for (let end = path.indexOf('/'); end !== -1; end = path.indexOf('/', end + 1)) {
+      const folder = this.#top + path.slice(0, end);
+      if (this.#known?.has(folder) || folders?.has(folder)) continue;
+      const seen = lookBriefly(folder);
+      if (seen === 'missing' || seen === 'unreadable') return { real, entry: real, link: undefined, found: seen };
+      if (!seen.isDirectory()) return undefined;
+      (this.#known ?? folders)?.add(folder);
+    }
+    const found = look(real);
+    if (found !== 'missing' && found !== 'unreadable') {
+      if (found.isSymbolicLink()) return undefined;
+      if (found.isDirectory()) folders?.add(real);
+    }
+    return { real, entry: real, link: undefined, found };
+  }
+
+  #walkAny(asked: string, folders: Folders | undefined): Walk {
     const path = slashed(asked);
-    const start = this.#linkInto;
+    const start = this.#place;
     let anchor = anchorOf(path, start.anchor);
     let at: string[] = [];
     let ahead: string[];

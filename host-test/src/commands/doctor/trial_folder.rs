@@ -35,11 +35,6 @@ impl TrialFolder {
         Ok(Self { root, state })
     }
 
-    /// The folder.
-    pub(super) fn root(&self) -> &Path {
-        &self.root
-    }
-
     /// The folder, in the form the gate expects.
     pub(super) fn path(&self) -> String {
         path_text(&self.root)
@@ -63,10 +58,12 @@ impl TrialFolder {
     /// Runs a test and returns its result.
     pub(super) fn run(&self, trial: &Value) -> Value {
         let id = text(trial, "/id");
-        match ran(trial) {
-            Ok(said) => json!({"id": id, "stdout": said.out, "stderr": said.err, "code": said.code}),
-            Err(fault) => json!({"id": id, "fault": fault}),
-        }
+        let said = match ran(trial) {
+            Ok(said) => said,
+            Err(fault) => return json!({"id": id, "fault": fault}),
+        };
+        let exist: Vec<&str> = texts(trial, "exist").into_iter().filter(|file| Path::new(file).exists()).collect();
+        json!({"id": id, "stdout": said.out, "stderr": said.err, "code": said.code, "exist": exist})
     }
 }
 

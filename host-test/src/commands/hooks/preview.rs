@@ -92,8 +92,7 @@ fn script(shows: &Value) -> Vec<&str> {
 
 /// A command line as it would be typed.
 fn command(words: &[&str]) -> String {
-    let harmless =
-        |word: &str| !word.is_empty() && word.chars().all(|c| c.is_alphanumeric() || "_-./:=,@%+".contains(c));
+    let harmless = |word: &str| !word.is_empty() && word.chars().all(|c| c.is_alphanumeric() || "_-./:=,@%+".contains(c));
     let quoted = |word: &&str| if harmless(word) { (*word).to_owned() } else { format!("'{}'", word.replace('\'', "'\\''")) };
     words.iter().map(quoted).collect::<Vec<_>>().join(" ")
 }
