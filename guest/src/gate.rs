@@ -25,6 +25,7 @@ use crate::call::{self, ToolCall};
 use crate::config::confine::UserSettings;
 use crate::config::{self, Config};
 use crate::confine::{Confiner, evidence};
+use crate::extensions::{self, Extensions};
 use crate::hooks::Hooks;
 use crate::hooks::event::Event;
 use crate::intents::context::{self, MOST_RECENT};
@@ -82,6 +83,7 @@ pub struct Gate {
     pub(crate) errands: Errands,
     knowledge: Knowledge,
     hooks: Hooks,
+    extensions: Extensions,
 }
 
 /// Why an intent could not be selected.
@@ -147,6 +149,7 @@ impl Gate {
             errands: Errands::default(),
             knowledge: Knowledge::default(),
             hooks: Hooks::default(),
+            extensions: Extensions::default(),
         }
     }
 
@@ -268,9 +271,24 @@ impl Gate {
 
     /// The hooks as they are declared now, and the world that they look onto.
     pub(crate) fn hooks(&mut self) -> (&mut Hooks, &Ports) {
-        let limits = self.settings().hooks;
-        self.hooks.refresh(limits, &self.ports);
+        let config = self.settings();
+        let facts = self.look(&extensions::questions());
+        self.refresh_extensions(&facts, &config);
+        self.hooks.refresh(config.hooks, &self.ports);
         (&mut self.hooks, &self.ports)
+    }
+
+    /// The extensions as they are now, the hooks, and the world that both look onto.
+    pub(crate) fn extensions(&mut self) -> (&Extensions, &Hooks, &Ports) {
+        self.hooks();
+        (&self.extensions, &self.hooks, &self.ports)
+    }
+
+    /// Takes in what the host saw of [`extensions::questions`], so that what extensions bring counts at once.
+    fn refresh_extensions(&mut self, facts: &[Facts], config: &Config) {
+        if self.extensions.refresh(facts, &config.extensions, self.hooks.machine(), &self.ports) {
+            self.hooks.registry.bring(self.extensions.hooks());
+        }
     }
 
     /// Tells hooks of an event. Whether any waits for it: then a step brings what they say, under this number.

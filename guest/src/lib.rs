@@ -23,6 +23,7 @@
 //! | [`intents`] | what the work is for, who works for it, what it owns |
 //! | [`ledger`] | what happened, one line per changed file |
 //! | [`augment`] | what is known about the concepts that a call names |
+//! | [`extensions`] | folders that bring hooks, MCP servers, settings and skills |
 //! | [`hooks`] | user- and workspace-defined hooks: declarations, trust, scheduling |
 //! | [`engine`] | what passes between the gate and its host while something takes time |
 //! | [`programs`] | what is known about each agent program: its tools, payloads and answers, settings files, processes |
@@ -61,6 +62,7 @@ pub mod confine;
 pub mod digest;
 pub mod engine;
 pub mod exchange;
+pub mod extensions;
 pub mod gate;
 pub mod glob;
 pub mod home;

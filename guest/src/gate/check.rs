@@ -14,6 +14,7 @@ use crate::call::resolve::{self, Effects};
 use crate::call::{self, CallFault, ToolCall};
 use crate::config::confine::Capability;
 use crate::config::{self, Config, Policy};
+use crate::extensions;
 use crate::intents::file::{self, Governance, Intents};
 use crate::intents::guarded::{self, Guarded};
 use crate::intents::intent::{Intent, IntentId};
@@ -40,6 +41,8 @@ impl Gate {
         let mut questions: Vec<Question> = bearings().into();
         questions.extend(ledger_questions());
         questions.extend(guarded::questions());
+        let extensions = questions.len();
+        questions.extend(extensions::questions());
         let whose = questions.len();
         questions.extend([late::question(), selection::question(&call.session), selection::default_question()]);
         let own = questions.len();
@@ -55,6 +58,7 @@ impl Gate {
             return told(Ruling::allow(Code::Ungoverned, Vec::new()), notice);
         }
         let anew = facts.get(2).is_some_and(|file| self.config.refresh(file, &self.ports));
+        self.refresh_extensions(facts.get(extensions..whose).unwrap_or_default(), &self.config.last());
         if anew || footprint.is_none() {
             config = self.config.last();
             footprint = Some(self.footprint(call, &config));

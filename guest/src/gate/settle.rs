@@ -11,6 +11,7 @@ use crate::call::ToolCall;
 use crate::call::effect::{Effect, Operation, Persistence};
 use crate::config;
 use crate::digest::Digest;
+use crate::extensions;
 use crate::intents::guarded;
 use crate::intents::intent::{Intent, IntentId};
 use crate::intents::seen;
@@ -187,13 +188,17 @@ impl Gate {
             return Settlement::default();
         };
         let mut questions = vec![Question::project(config::PATH)];
+        questions.extend(extensions::questions());
+        let own = questions.len();
         questions.extend(pending.changes.iter().map(|change| hashed(&change.path)));
         let facts = self.look(&questions);
         if let Some(file) = facts.first() {
             self.config.refresh(file, &self.ports);
         }
+        // Their secrets must not be entered.
+        self.refresh_extensions(facts.get(1..own).unwrap_or_default(), &self.config.last());
         let work = Work { call, pending: &pending, outcome, now };
-        let mut entries = self.entries(&work, facts.get(1..).unwrap_or_default());
+        let mut entries = self.entries(&work, facts.get(own..).unwrap_or_default());
         let mut seen = Reconciled::default();
         if let (Some(open), false) = (&pending.open_ended, matches!(outcome, Outcome::Refused(_))) {
             self.guarded.refresh(&self.look(&guarded::questions()), &self.ports);
