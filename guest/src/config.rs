@@ -28,7 +28,7 @@
 //! | `select` | which intent a session works for that has selected none: `explicit` (none), or `single` (the only one that is open) |
 //! | `record` | whether calls that failed, and calls that the gate rejected, are entered in the ledger |
 //! | `hooks` | limits of hooks, see [`HookSettings`] |
-//! | `extensions` | which extensions count, and what is set for them, see [`choices`](crate::extensions::choices) |
+//! | `extensions` | which extensions count, and what is set for them, see [`extensions`] |
 //! | `confine` | how shell commands are held to the scope by the kernel, see [`confine`] |
 //! | `secretPatterns` | what is hidden, besides common secrets, in everything the gate says and writes down |
 //! | `augment` | who is asked about the concepts that a call names, see [`settings`](crate::augment::settings) |
@@ -36,20 +36,21 @@
 //! `on_fault` and `unattended` are the user's alone and do not count here. Other keys are left to others. A file that cannot be used leaves the last good settings in force.
 
 pub mod confine;
+pub mod extensions;
 
 use std::rc::Rc;
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use self::extensions::Choices;
 use crate::augment::settings::Settings;
-use crate::extensions::choices::Choices;
 use crate::glob::Glob;
 use crate::hooks::settings::{self, HookSettings};
+use crate::json::document;
 use crate::ports::{Facts, FileFault, Kind, Ports, Root};
 use crate::redact::Pattern;
 use crate::state;
-use crate::wiring::document;
 
 /// Where the settings stand.
 pub const PATH: &str = ".tollgate/config.json";
@@ -58,7 +59,7 @@ pub const PATH: &str = ".tollgate/config.json";
 const COPY: &str = "config.json";
 
 /// A larger file is a mistake.
-const MOST_BYTES: u64 = 1 << 20;
+const MAX_BYTES: u64 = 1 << 20;
 
 /// The names of all tools together stand for no more patterns: each of them is compared with every tool that is called.
 const MAX_TOOL_PATTERNS: usize = 10_000;
@@ -324,7 +325,7 @@ impl Cache {
             self.put_in_force(Config::default(), ports);
             return true;
         }
-        let text = ports.workspace.read(Root::Project, PATH, MOST_BYTES);
+        let text = ports.workspace.read(Root::Project, PATH, MAX_BYTES);
         match text.as_deref().map_err(|fault| ConfigFault::Unreadable(*fault)).and_then(Config::parse) {
             Ok(config) => {
                 if let Some(key) = config.oversteps {

@@ -2,10 +2,10 @@
 
 use serde_json::{Map, Value};
 
-use super::choices::Choices;
+use crate::config::extensions::Choices;
 use crate::digest::Digest;
 use crate::ports::{Expectation, FileFault, Ports, Root};
-use crate::wiring::document::Document;
+use crate::json::document::Document;
 use crate::{config, home};
 
 /// Whose settings are changed.

@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | [`place`] | where they are looked for |
 //! | [`manifest`] | what each says of itself |
-//! | [`choices`], [`change`] | which of them count by the settings, and changes to those |
+//! | [`change`] | changes to the settings, which say which of them count ([`config::extensions`](crate::config::extensions)) |
 //! | [`values`], [`store`] | what is set for them, and where secrets are kept |
 //! | [`trust`] | what a person approves of a workspace's extension |
 //! | [`hooks`] | their hooks, for the registry of hooks |
@@ -16,7 +16,6 @@
 //! event, so what changes counts at once.
 
 pub mod change;
-pub mod choices;
 pub mod fault;
 pub mod hooks;
 pub mod manifest;
@@ -33,11 +32,10 @@ use std::rc::Rc;
 
 use serde_json::Value;
 
-use self::choices::{Choices, is_enabled};
+use crate::config::extensions::{Choices, is_enabled};
 use self::fault::Fault;
 use self::manifest::{Manifest, as_text};
 use self::place::{Found, Places};
-pub use self::skills::SKILLS_AT_HOME;
 use self::skills::Skills;
 use self::store::Store;
 use self::trust::Approval;
@@ -50,7 +48,7 @@ use crate::hooks::registry::{Brought, Source};
 use crate::hooks::trust::{Approvals, PATH as APPROVALS};
 use crate::ports::{Facts, Kind, Ports, Question, Root};
 use crate::servers::{ServerSpec, Source as ServerSource, Transport};
-use crate::wiring::document;
+use crate::json::document;
 use crate::{digest, home};
 
 /// How an extension stands.

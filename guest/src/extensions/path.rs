@@ -2,19 +2,11 @@
 
 use serde_json::{Map, Value};
 
+pub use crate::config::extensions::is_name;
 use crate::hooks::claude::settings::EXTENSION_PATH;
 
 /// What stands for the workspace's folder in a manifest.
 pub const WORKSPACE_PATH: &str = "${workspacePath}";
-
-/// Longer names are a mistake.
-const MAX_NAME: usize = 64;
-
-/// Whether a text can be the name of an extension, or of something that it brings.
-pub fn is_name(name: &str) -> bool {
-    let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte);
-    name.len() <= MAX_NAME && name.starts_with(|first: char| first.is_ascii_alphanumeric()) && name.bytes().all(fits)
-}
 
 /// Whether a text can be the name of a variable.
 pub fn is_variable(name: &str) -> bool {

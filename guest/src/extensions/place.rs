@@ -5,7 +5,7 @@ use std::rc::Rc;
 use super::fault::Fault;
 use super::manifest::{self, Hooks, Manifest};
 use super::path;
-use crate::call::path::Location;
+use crate::effects::path::Location;
 use crate::hooks::registry::Source;
 use crate::ports::{Facts, Kind, Ports, Question, Reach, Root};
 

@@ -8,15 +8,10 @@ use super::fault::Fault;
 use super::manifest::Skill;
 use super::place::Found;
 use super::skill_file;
-use crate::call::path::Location;
+use crate::effects::path::Location;
 use crate::hooks::registry::Source;
 use crate::ports::{Kind, Ports, Question, Reach, Root};
-
-/// Folders of skills in the home folder, which hosts lend.
-pub const SKILLS_AT_HOME: [&str; 4] = [".claude/skills", ".codex/skills", ".gemini/skills", ".agents/skills"];
-
-/// And in the workspace, beside our own.
-const SKILLS_IN_PROJECT: [&str; 4] = SKILLS_AT_HOME;
+use crate::programs::SKILL_FOLDERS;
 
 /// Our own, in both.
 const OWN: &str = ".tollgate/skills";
@@ -76,8 +71,8 @@ impl Skills {
 
     /// Adds the skills in folders that belong to no extension.
     pub fn add_folders(&mut self, ports: &Ports) {
-        let at_home = SKILLS_AT_HOME.iter().map(|folder| (Root::Home, *folder));
-        let in_project = SKILLS_IN_PROJECT.iter().map(|folder| (Root::Project, *folder));
+        let at_home = SKILL_FOLDERS.iter().map(|folder| (Root::Home, *folder));
+        let in_project = SKILL_FOLDERS.iter().map(|folder| (Root::Project, *folder));
         let all: Vec<(Root, &str)> =
             std::iter::once((Root::Home, OWN)).chain(at_home).chain([(Root::Project, OWN)]).chain(in_project).collect();
         let questions: Vec<Question> =

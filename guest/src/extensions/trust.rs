@@ -6,7 +6,7 @@
 
 use serde_json::Value;
 
-use super::choices::Choices;
+use crate::config::extensions::Choices;
 use super::hooks;
 use super::manifest::{Manifest, Setting, placeholders};
 use super::place::Found;

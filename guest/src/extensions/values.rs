@@ -12,7 +12,7 @@
 
 use serde_json::Value;
 
-use super::choices::Choices;
+use crate::config::extensions::Choices;
 use super::manifest::{Manifest, Setting};
 use super::store::{self, Kept, Store};
 use crate::ports::Ports;

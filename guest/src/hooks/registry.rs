@@ -8,6 +8,8 @@ use std::rc::Rc;
 
 use serde_json::Value;
 
+use super::claude::Declared;
+use super::claude::call::{Translate, untranslated};
 use super::claude::installed::Installed;
 use super::declaration::{self, Fault, Hook};
 use super::event::{self, Event};
@@ -18,7 +20,7 @@ use crate::ports::{Facts, Kind, Ports, Question, Root};
 use crate::state;
 
 /// A larger file is a mistake.
-const MOST_BYTES: u64 = 8 << 20;
+const MAX_BYTES: u64 = 8 << 20;
 
 /// A hook is told of no more calls for one event, such as the files of a patch.
 pub(super) const MAX_PARTS: usize = 256;
@@ -84,12 +86,12 @@ pub struct FileFault {
 
 /// One file of declarations.
 #[derive(Debug)]
-struct Sheet {
+struct HooksFile {
     root: Root,
     path: &'static str,
     /// How people call it.
     shown: &'static str,
-    /// Whose word it is; none where another sheet is the same file.
+    /// Whose word it is; none where another file is the same file.
     source: Option<Source>,
     stamp: u64,
     hooks: Vec<Rc<Hook>>,
@@ -100,13 +102,15 @@ struct Sheet {
 #[derive(Debug)]
 pub struct Registry {
     built_in: Vec<Rc<Hook>>,
-    sheets: [Sheet; SHEETS],
+    files: [HooksFile; SHEETS],
     /// What was said about hooks since: run it though it is declared off, do not run it and why, forget it.
     said: Vec<(String, Said)>,
     /// Those of extensions: the user's, then the workspace's.
     brought: Vec<Brought>,
     /// What Claude Code runs itself.
     installed: Installed,
+    /// Tells calls in Claude Code's words.
+    pub(super) translate: Translate,
     all: Vec<Registered>,
     of_user: (u64, OfUser),
     changed: bool,
@@ -121,20 +125,21 @@ enum Said {
 
 impl Default for Registry {
     fn default() -> Self {
-        let sheet = |root, path, shown| {
+        let file = |root, path, shown| {
             let source = Some(if root == Root::Home { Source::User } else { Source::Workspace });
-            Sheet { root, path, shown, source, stamp: 0, hooks: Vec::new(), faults: Vec::new() }
+            HooksFile { root, path, shown, source, stamp: 0, hooks: Vec::new(), faults: Vec::new() }
         };
         Self {
             built_in: Vec::new(),
-            sheets: [
-                sheet(Root::Home, ".tollgate/hooks.json", "~/.tollgate/hooks.json"),
-                sheet(Root::Project, ".tollgate/hooks.json", ".tollgate/hooks.json"),
-                sheet(Root::Project, ".akira/hooks.json", ".akira/hooks.json"),
+            files: [
+                file(Root::Home, ".tollgate/hooks.json", "~/.tollgate/hooks.json"),
+                file(Root::Project, ".tollgate/hooks.json", ".tollgate/hooks.json"),
+                file(Root::Project, ".akira/hooks.json", ".akira/hooks.json"),
             ],
             said: Vec::new(),
             brought: Vec::new(),
             installed: Installed::default(),
+            translate: untranslated,
             all: Vec::new(),
             of_user: (0, OfUser::default()),
             changed: false,
@@ -145,8 +150,8 @@ impl Default for Registry {
 impl Registry {
     /// Reads what has changed, and says whether anything did.
     pub fn refresh(&mut self, machine: &Machine, ports: &Ports) -> bool {
-        let question = |sheet: &Sheet| Question { root: sheet.root, path: sheet.path.to_owned(), digest: false };
-        let mut questions: Vec<Question> = self.sheets.iter().map(question).collect();
+        let question = |file: &HooksFile| Question { root: file.root, path: file.path.to_owned(), digest: false };
+        let mut questions: Vec<Question> = self.files.iter().map(question).collect();
         questions.push(Question { root: Root::Home, path: settings::OF_USER.to_owned(), digest: false });
         let stamp = |facts: &Facts| if facts.kind == Kind::Missing { 0 } else { facts.stamp };
         let looked_at = ports.workspace.inspect(&questions);
@@ -158,21 +163,21 @@ impl Registry {
         }
         let mut changed = false;
         let places: Vec<Option<&str>> = looked_at.iter().map(|facts| facts.real_path.as_deref()).collect();
-        for (at, (sheet, facts)) in self.sheets.iter_mut().zip(&looked_at).enumerate() {
+        for (at, (file, facts)) in self.files.iter_mut().zip(&looked_at).enumerate() {
             let place = facts.real_path.as_deref();
             let is_twice = place.is_some() && places.iter().take(SHEETS).skip(at + 1).any(|other| *other == place);
-            let source = match sheet.root {
+            let source = match file.root {
                 Root::Home if is_outside(facts) => Some(Source::User),
                 _ if is_twice => None,
                 _ => Some(Source::Workspace),
             };
-            changed |= source != sheet.source;
-            sheet.source = source;
+            changed |= source != file.source;
+            file.source = source;
         }
-        for (sheet, facts) in self.sheets.iter_mut().zip(&looked_at) {
+        for (file, facts) in self.files.iter_mut().zip(&looked_at) {
             let stamp = stamp(facts);
-            if sheet.stamp != stamp {
-                sheet.read(stamp, ports);
+            if file.stamp != stamp {
+                file.read(stamp, ports);
                 changed = true;
             }
         }
@@ -185,6 +190,11 @@ impl Registry {
             self.installed.refresh(ports);
         }
         changed
+    }
+
+    /// From now on, calls are told to Claude Code's hooks in these words.
+    pub fn translate_with(&mut self, translate: Translate) {
+        self.translate = translate;
     }
 
     /// Takes the hooks that extensions bring, instead of those that they brought before.
@@ -211,7 +221,7 @@ impl Registry {
 
     /// What is wrong in the files.
     pub fn faults(&self) -> impl Iterator<Item = &FileFault> {
-        self.sheets.iter().filter(|sheet| sheet.source.is_some()).flat_map(|sheet| &sheet.faults)
+        self.files.iter().filter(|file| file.source.is_some()).flat_map(|file| &file.faults)
     }
 
     /// The hook of a name.
@@ -222,13 +232,15 @@ impl Registry {
     /// Those that wait for an event, in order.
     pub fn waiting_for(&self, event: &Event) -> VecDeque<Registered> {
         let in_claude = crate::json::text(&event.data, "program") == Some("claude-code");
+        let is_needed = |registered: &Registered| registered.hook.claude.as_ref().is_some_and(Declared::is_about_tools);
+        let calls = if self.all.iter().any(is_needed) { (self.translate)(&event.data, "") } else { Vec::new() };
         let mut waiting = VecDeque::new();
-        for registered in self.all.iter().filter(|registered| registered.disabled.is_none() && registered.hook.fits(event)) {
+        for registered in self.all.iter().filter(|of| of.disabled.is_none() && of.hook.fits(event, &calls)) {
             if in_claude && self.installed.has(&registered.hook) {
                 continue;
             }
             let about_tools = registered.hook.claude.as_ref().filter(|claude| claude.is_about_tools());
-            let parts: Vec<usize> = about_tools.map_or_else(|| vec![0], |claude| claude.parts(event).collect());
+            let parts: Vec<usize> = about_tools.map_or_else(|| vec![0], |claude| claude.parts(&calls).collect());
             let parts = if parts.len() > MAX_PARTS { vec![TOO_MANY] } else { parts };
             waiting.extend(parts.into_iter().map(|part| Registered { part, ..registered.clone() }));
         }
@@ -275,10 +287,10 @@ impl Registry {
         self.changed = true;
         self.all.clear();
         let own = self.built_in.iter().map(|hook| (hook.clone(), Source::BuiltIn, Rc::from("")));
-        let counting = self.sheets.iter().filter_map(|sheet| Some((sheet, sheet.source?)));
-        let declared = counting.flat_map(|(sheet, source)| {
-            let file: Rc<str> = sheet.shown.into();
-            sheet.hooks.iter().map(move |hook| (hook.clone(), source, file.clone()))
+        let counting = self.files.iter().filter_map(|file| Some((file, file.source?)));
+        let declared = counting.flat_map(|(declared, source)| {
+            let file: Rc<str> = declared.shown.into();
+            declared.hooks.iter().map(move |hook| (hook.clone(), source, file.clone()))
         });
         let mut ordered: Vec<Brought> = own.chain(declared).chain(self.brought.iter().cloned()).collect();
         // Each by itself keeps its order.
@@ -302,7 +314,7 @@ impl Registry {
     }
 }
 
-impl Sheet {
+impl HooksFile {
     /// Reads the file as it stands. What cannot be used leaves the last good version in force.
     fn read(&mut self, stamp: u64, ports: &Ports) {
         let first = self.stamp == 0;
@@ -312,7 +324,7 @@ impl Sheet {
             self.hooks.clear();
             return;
         }
-        let text = match ports.workspace.read(self.root, self.path, MOST_BYTES) {
+        let text = match ports.workspace.read(self.root, self.path, MAX_BYTES) {
             Ok(text) => text,
             Err(fault) => {
                 self.wrong(ports, String::new(), (1, 1), &format!("cannot be read: {fault}"));

@@ -24,13 +24,13 @@ const LOCK: &str = ".tollgate/trusted-hooks.lock";
 const LOCK_MS: u64 = 10_000;
 
 /// A larger file is a mistake.
-const MOST_BYTES: u64 = 32 << 20;
+const MAX_BYTES: u64 = 32 << 20;
 
 const OUTDATED: &str = "it was approved when only the script itself was checked; the files beside it are checked now, so it has to be approved again";
 
 /// What a hook would run, and the digest that stands for it.
 #[derive(Debug, Clone)]
-pub struct Deed {
+pub struct Fingerprint {
     /// The program; none for prompts and components.
     pub program: Option<Program>,
     /// Of everything that decides what runs.
@@ -90,7 +90,7 @@ impl Trust {
 /// What a hook would run now; a text says why that cannot be told.
 ///
 /// `alone` leaves out the files beside a script, which matter only where an approval covers them.
-pub fn deed(hook: &Hook, alone: bool, machine: &Machine, ports: &Ports) -> Result<Deed, String> {
+pub fn fingerprint(hook: &Hook, alone: bool, machine: &Machine, ports: &Ports) -> Result<Fingerprint, String> {
     let files = if alone { Some([].as_slice()) } else { hook.files.as_deref() };
     let program = match &hook.action {
         Action::Command { words, shell } => Some(program::find(&Command { words, shell: *shell, files }, machine, ports)?),
@@ -107,13 +107,13 @@ pub fn deed(hook: &Hook, alone: bool, machine: &Machine, ports: &Ports) -> Resul
         fields.extend(shown.as_object().cloned().unwrap_or_default());
     }
     let digest = Digest::of(shows.to_string().as_bytes());
-    Ok(Deed { program, digest, shows })
+    Ok(Fingerprint { program, digest, shows })
 }
 
-impl Deed {
+impl Fingerprint {
     /// What a person sees before agreeing: what is hashed, what that covers, and the texts of the checked files.
-    pub fn told(&self, ports: &Ports) -> Value {
-        let mut told = self.told_of_user(ports);
+    pub fn describe(&self, ports: &Ports) -> Value {
+        let mut told = self.describe_program(ports);
         if let (Some(program), Some(fields)) = (&self.program, told.as_object_mut()) {
             fields.insert("note".to_owned(), program.note().into());
         }
@@ -121,7 +121,7 @@ impl Deed {
     }
 
     /// The same of a hook that needs no approval: there is nothing to say about what that would cover.
-    pub fn told_of_user(&self, ports: &Ports) -> Value {
+    pub fn describe_program(&self, ports: &Ports) -> Value {
         let mut told = self.shows.clone();
         let (Some(program), Some(fields)) = (&self.program, told.as_object_mut()) else { return told };
         if let Some(copied) = &program.copied {
@@ -142,10 +142,10 @@ impl Deed {
 }
 
 /// Whether a hook of an extension may run: whether the extension is what was approved, and the hook runs nothing but its files.
-pub fn of_owner(owner: &Owner, deed: &Deed, machine: &Machine, ports: &Ports) -> Result<Trust, String> {
+pub fn of_owner(owner: &Owner, fingerprint: &Fingerprint, machine: &Machine, ports: &Ports) -> Result<Trust, String> {
     let inside = format!("{}/", owner.folder);
     let files =
-        deed.program.iter().flat_map(|program| program.copied.iter().flat_map(|copied| &copied.files).chain(&program.in_place));
+        fingerprint.program.iter().flat_map(|program| program.copied.iter().flat_map(|copied| &copied.files).chain(&program.in_place));
     if let Some((path, _)) = files.clone().find(|(path, _)| !path.starts_with(&inside)) {
         return Err(format!("it names `{path}`, which is not a file of the extension `{}`", owner.extension));
     }
@@ -163,13 +163,13 @@ pub struct Approvals {
 
 impl Approvals {
     /// Whether exactly this was approved in this workspace.
-    pub fn trust(&mut self, hook: &Hook, deed: &Deed, machine: &Machine, ports: &Ports) -> Trust {
+    pub fn trust(&mut self, hook: &Hook, fingerprint: &Fingerprint, machine: &Machine, ports: &Ports) -> Trust {
         self.refresh(ports);
         match position(&self.kept, HOOK, &hook.id, machine).and_then(|at| self.kept.get("approvals")?.get(at)) {
-            Some(approval) if json::text(approval, "digest") == Some(&deed.digest.to_string()) => Trust::Approved,
+            Some(approval) if json::text(approval, "digest") == Some(&fingerprint.digest.to_string()) => Trust::Approved,
             Some(approval) => {
                 let before = approval.get("shows").cloned().unwrap_or_default();
-                let is_command = deed.program.is_some() && before.get("runs").is_some();
+                let is_command = fingerprint.program.is_some() && before.get("runs").is_some();
                 let is_outdated = is_command && before.get("format").and_then(Value::as_u64) != Some(FORMAT);
                 if is_outdated { Trust::Outdated(before) } else { Trust::Changed(before) }
             }
@@ -195,7 +195,7 @@ impl Approvals {
         let stamp = facts.first().map_or(0, |facts| if facts.kind == Kind::Missing { 0 } else { facts.stamp });
         if stamp != self.stamp {
             self.stamp = stamp;
-            let text = ports.workspace.read(Root::Home, PATH, MOST_BYTES).unwrap_or_default();
+            let text = ports.workspace.read(Root::Home, PATH, MAX_BYTES).unwrap_or_default();
             self.kept = serde_json::from_slice(&text).unwrap_or_default();
             if self.kept.is_null() && stamp != 0 {
                 ports.warn(&format!("`~/{PATH}` cannot be read, so no hook of a workspace is approved; mend or remove it"));
@@ -216,9 +216,9 @@ fn position(kept: &Value, kind: &str, id: &str, machine: &Machine) -> Option<usi
     approvals.iter().position(is_it)
 }
 
-/// Keeps an approval, or takes it back where there is no deed. Says whether there was anything to take back.
-pub fn keep(id: &str, deed: Option<&Deed>, machine: &Machine, ports: &Ports) -> Result<bool, String> {
-    let approval = deed.map(|deed| vec![("digest", Value::from(deed.digest.to_string())), ("shows", deed.told(ports))]);
+/// Keeps an approval, or takes it back where there is no fingerprint. Says whether there was anything to take back.
+pub fn keep(id: &str, fingerprint: Option<&Fingerprint>, machine: &Machine, ports: &Ports) -> Result<bool, String> {
+    let approval = fingerprint.map(|of| vec![("digest", Value::from(of.digest.to_string())), ("shows", of.describe(ports))]);
     keep_under(HOOK, id, approval, machine, ports)
 }
 
@@ -260,7 +260,7 @@ fn lock(ports: &Ports) -> Result<(), String> {
 }
 
 fn change(kind: &'static str, id: &str, approval: Approval, machine: &Machine, ports: &Ports) -> Result<bool, String> {
-    let (mut kept, expected) = match ports.workspace.read(Root::Home, PATH, MOST_BYTES) {
+    let (mut kept, expected) = match ports.workspace.read(Root::Home, PATH, MAX_BYTES) {
         Ok(text) => {
             let kept: Value =
                 serde_json::from_slice(&text).map_err(|fault| format!("`~/{PATH}` is no JSON, so it is left alone: {fault}"))?;

@@ -9,7 +9,7 @@ use super::spec::{ServerSpec, Source};
 use crate::config;
 use crate::home;
 use crate::ports::{Ports, Root};
-use crate::wiring::document;
+use crate::json::document;
 
 /// More servers are a mistake.
 const MAX_SERVERS: usize = 256;

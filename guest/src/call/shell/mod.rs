@@ -22,13 +22,16 @@
 mod comments;
 mod outline;
 mod programs;
+mod quote;
 mod reader;
 mod syntax;
 
 #[cfg(test)]
 mod tests;
 
-use super::effect::Footprint;
+pub use quote::quote;
+
+use crate::effects::Footprint;
 use crate::ports::Workspace;
 pub use comments::ignores_comments;
 pub use outline::outline;

@@ -13,7 +13,8 @@
 
 use serde_json::{Map, Value};
 
-use super::{Declared, tools};
+use super::Declared;
+use super::call::Call;
 use crate::engine::Ending;
 use crate::json;
 
@@ -76,12 +77,9 @@ pub fn of_failure(declared: &Declared, why: &str) -> Option<Map<String, Value>> 
 
 /// Enters the arguments that a hook wants among the data of an event: as the program's own where they can be told back, else as
 /// what somebody wants and cannot have.
-pub fn update(data: &mut Map<String, Value>, part: usize, base: &str, wanted: Value) {
-    let event = Value::Object(data.clone());
-    let call = tools::calls(&event, base).into_iter().nth(part);
-    let args = event.get("args").unwrap_or(&Value::Null);
-    let updated = call.zip(wanted.as_object()).and_then(|(call, wanted)| tools::updated(&call, args, wanted));
-    match updated {
+pub fn update(data: &mut Map<String, Value>, call: Option<&Call>, wanted: Value) {
+    let args = data.get("args").cloned().unwrap_or_default();
+    match call.zip(wanted.as_object()).and_then(|(call, wanted)| call.updated(&args, wanted)) {
         Some(updated) => {
             data.insert("args".to_owned(), updated.clone());
             data.insert(UPDATED.to_owned(), updated);

@@ -8,20 +8,21 @@
 //! | --- | --- |
 //! | [`settings`] | declarations as Claude Code writes them, turned into ours |
 //! | [`matcher`] | which tools a matcher selects |
-//! | [`tools`] | calls of other programs in Claude Code's words, and back |
+//! | [`call`] | a call in Claude Code's words |
 //! | [`payload`] | what a hook reads |
 //! | [`answer`] | what its answer means |
 //! | [`installed`] | which of them Claude Code runs itself |
 
 pub mod answer;
+pub mod call;
 pub mod installed;
 pub mod matcher;
 pub mod payload;
 pub mod settings;
-pub mod tools;
 
 use serde_json::Value;
 
+use self::call::Call;
 use self::matcher::Matcher;
 use super::event::Event;
 use crate::json;
@@ -67,26 +68,23 @@ pub fn events() -> String {
 }
 
 impl Declared {
-    /// Whether an event is one that it waits for.
-    pub fn fits(&self, event: &Event) -> bool {
+    /// Whether an event is one that it waits for, given the calls that it is about.
+    pub fn fits(&self, event: &Event, calls: &[Call]) -> bool {
         let text = |key: &str| json::text(&event.data, key).unwrap_or_default();
         let status = text("status");
         match self.event {
             "PostToolUse" if status != "done" && event.data.get("success") != Some(&Value::Bool(true)) => false,
             "PostToolUseFailure" if status != "failed" => false,
-            "PreToolUse" | "PostToolUse" | "PostToolUseFailure" => self.parts(event).next().is_some(),
+            "PreToolUse" | "PostToolUse" | "PostToolUseFailure" => self.parts(calls).next().is_some(),
             "SessionStart" => self.matcher.selects(text("source")),
             "SessionEnd" => self.matcher.selects(text("reason")),
             _ => true,
         }
     }
 
-    /// Which calls in Claude Code's words an event is about, by their places: one for each file of a patch.
-    pub fn parts(&self, event: &Event) -> impl Iterator<Item = usize> {
-        let calls = tools::calls(&event.data, "");
-        let selected: Vec<usize> =
-            calls.iter().enumerate().filter(|(_, call)| self.matcher.selects(&call.name)).map(|(at, _)| at).collect();
-        selected.into_iter()
+    /// Which of the calls of an event it is about, by their places.
+    pub fn parts(&self, calls: &[Call]) -> impl Iterator<Item = usize> {
+        calls.iter().enumerate().filter(|(_, call)| self.matcher.selects(&call.name)).map(|(at, _)| at)
     }
 
     /// Whether it is about tool calls.

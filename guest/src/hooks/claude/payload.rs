@@ -2,13 +2,14 @@
 
 use serde_json::Value;
 
-use super::{Declared, tools};
+use super::Declared;
+use super::call::Call;
 use crate::hooks::event::Event;
 use crate::hooks::machine::Machine;
 use crate::json::{self, object};
 
-/// The payload of an event; `part` says which of its calls the hook is run for.
-pub fn payload(declared: &Declared, event: &Event, part: usize, machine: &Machine) -> Value {
+/// The payload of an event; `call` is the one that the hook is run for.
+pub fn payload(declared: &Declared, event: &Event, call: Option<Call>, machine: &Machine) -> Value {
     let data = &event.data;
     let text = |key: &str| Value::from(json::text(data, key).unwrap_or_default());
     let cwd = folder(event, machine);
@@ -26,7 +27,6 @@ pub fn payload(declared: &Declared, event: &Event, part: usize, machine: &Machin
     }
     match declared.event {
         "PreToolUse" | "PostToolUse" | "PostToolUseFailure" => {
-            let call = tools::calls(data, &cwd).into_iter().nth(part);
             if let Some(call) = call {
                 fields.extend([("tool_name", Value::from(call.name)), ("tool_input", Value::Object(call.input))]);
             }

@@ -11,10 +11,10 @@
 use serde_json::{Map, Value};
 
 use super::{FORMAT, TIMEOUT_MS, event, events, matcher::Matcher};
-use crate::hooks::settings::{LEAST_TIMEOUT_MS, MOST_TIMEOUT_MS};
+use crate::hooks::settings::{LEAST_TIMEOUT_MS, MAX_TIMEOUT_MS};
 use crate::json::object;
 use crate::json::place::Step;
-use crate::wiring::document;
+use crate::json::document;
 
 /// Fields of a handler that change nothing about what it decides.
 const HARMLESS: &[&str] = &["type", "command", "timeout", "statusMessage", "suppressOutput", "onFailure", "description", "shell"];
@@ -94,7 +94,7 @@ fn declaration(name: &str, matcher: Option<&Value>, written: &Value) -> Result<V
         Some(seconds) => {
             let seconds =
                 seconds.as_f64().filter(|seconds| *seconds > 0.0).ok_or("has a `timeout` that is not a number of seconds")?;
-            ((seconds * 1_000.0) as u64).clamp(LEAST_TIMEOUT_MS, MOST_TIMEOUT_MS)
+            ((seconds * 1_000.0) as u64).clamp(LEAST_TIMEOUT_MS, MAX_TIMEOUT_MS)
         }
     };
     let mut declared = vec![("id", Value::Null), ("trigger", name.into()), ("format", FORMAT.into())];

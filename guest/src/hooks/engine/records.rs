@@ -54,7 +54,7 @@ impl Hooks {
         {
             outcome.answer = claude::answer::of_failure(declared, outcome.reason.as_deref().unwrap_or_default());
         }
-        let folder = claude::payload::folder(&run.event, &self.machine);
+        let call = run.hook.claude.as_ref().and_then(|_| self.claude_call(run, &run.event.data));
         let took = run.began.map_or(0, |(began, _)| self.now.saturating_sub(began));
         if let Some(count) = ENDINGS.iter().position(|ending| *ending == status).and_then(|at| self.counts.ended.get_mut(at)) {
             *count += 1;
@@ -81,7 +81,7 @@ impl Hooks {
                         .messages
                         .extend(value.as_str().map(|message| ports.secrets.redact_with(message, &run.hook.secrets).into_owned())),
                     claude::answer::UPDATED if run.hook.claude.is_some() => {
-                        claude::answer::update(&mut chain.data, run.part, &folder, value);
+                        claude::answer::update(&mut chain.data, call.as_ref(), value);
                     }
                     _ => drop(chain.data.insert(key, value)),
                 }
@@ -114,7 +114,7 @@ impl Hooks {
     fn fields(&mut self, run: &Run, status: Status, ports: &Ports) -> Vec<(&'static str, Value)> {
         if self.name.is_empty() {
             // Runs of other processes are in the same log.
-            self.name = ports.random.sixteen().iter().take(4).map(|byte| format!("{byte:02x}")).collect();
+            self.name = ports.random.random_bytes().iter().take(4).map(|byte| format!("{byte:02x}")).collect();
         }
         let clean = |text: &str| Value::from(ports.secrets.redact_with(text, &run.hook.secrets));
         let mut fields = vec![

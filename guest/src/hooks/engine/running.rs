@@ -69,10 +69,10 @@ impl Hooks {
         let id = &hook.id;
         if let Some(owner) = &hook.owner {
             let failed = |why: String| Outcome::boxed(Status::Failed, &ports.secrets.redact_with(&why, &hook.secrets));
-            let deed = trust::deed(hook, false, &self.machine, ports).map_err(failed)?;
-            let trust = trust::of_owner(owner, &deed, &self.machine, ports).map_err(failed)?;
+            let fingerprint = trust::fingerprint(hook, false, &self.machine, ports).map_err(failed)?;
+            let trust = trust::of_owner(owner, &fingerprint, &self.machine, ports).map_err(failed)?;
             if trust == Trust::Approved {
-                return Ok(deed.program);
+                return Ok(fingerprint.program);
             }
             let name = &owner.extension;
             let why = format!(
@@ -92,24 +92,24 @@ impl Hooks {
                 return Err(skipped(Trust::New.reason()));
             }
         }
-        let deed = trust::deed(hook, false, &self.machine, ports)
+        let fingerprint = trust::fingerprint(hook, false, &self.machine, ports)
             .map_err(|why| Outcome::boxed(Status::Failed, &ports.secrets.redact_with(&why, &hook.secrets)))?;
-        let trust = self.approvals.trust(hook, &deed, &self.machine, ports);
+        let trust = self.approvals.trust(hook, &fingerprint, &self.machine, ports);
         let (name, why, notice, before) = match trust {
-            Trust::Approved => return Ok(deed.program),
+            Trust::Approved => return Ok(fingerprint.program),
             trust => (trust.as_str(), trust.reason(), trust.notice(), trust.before()),
         };
         let outcome = skipped(why);
-        let digest = deed.digest.to_string();
+        let digest = fingerprint.digest.to_string();
         if !self.asked.iter().any(|(known, asked)| known == id && *asked == digest) {
             self.asked.retain(|(known, _)| known != id);
             self.asked.push((id.clone(), digest));
             ports.warn(&format!("the hook `{id}` of this workspace does not run: {why}; `tollgate hooks show {id}` shows it"));
-            let mut shows = deed.told(ports);
+            let mut shows = fingerprint.describe(ports);
             if let Some(fields) = shows.as_object_mut() {
                 fields.insert("before".to_owned(), before);
             }
-            let digest = deed.digest.to_string();
+            let digest = fingerprint.digest.to_string();
             let notice = notice.map(str::to_owned);
             self.command(Order::Approval { hook: id.clone(), digest, why: name, notice, shows });
         }
@@ -123,7 +123,10 @@ impl Hooks {
         event.push(("session_id", run.event.session.as_deref().map(Value::from).unwrap_or_default()));
         event.push(("data", data));
         let mut event = match &run.hook.claude {
-            Some(declared) => claude::payload::payload(declared, &run.event, run.part, &self.machine),
+            Some(declared) => {
+                let call = self.claude_call(run, &run.event.data);
+                claude::payload::payload(declared, &run.event, call, &self.machine)
+            }
             None => object(&mut event),
         };
         let surroundings = self.surroundings(run);
@@ -155,6 +158,12 @@ impl Hooks {
             }
             Action::Component(_) => Err(Outcome::boxed(Status::Skipped, "hooks that are components do not run in this version")),
         }
+    }
+
+    /// The call that a run of a Claude Code hook is about.
+    pub(super) fn claude_call(&self, run: &Run, data: &Value) -> Option<claude::call::Call> {
+        let folder = claude::payload::folder(&run.event, &self.machine);
+        (self.registry.translate)(data, &folder).into_iter().nth(run.part)
     }
 
     fn surroundings(&self, run: &Run) -> Surroundings {
@@ -262,7 +271,7 @@ impl Hooks {
             && self.closing.is_none();
         if again {
             let chance = if run.hook.retry.jitter {
-                ports.random.sixteen().iter().fold(0, |sum, byte| sum << 4 ^ u64::from(*byte))
+                ports.random.random_bytes().iter().fold(0, |sum, byte| sum << 4 ^ u64::from(*byte))
             } else {
                 0
             };

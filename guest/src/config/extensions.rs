@@ -15,8 +15,6 @@
 
 use serde_json::{Map, Value};
 
-use super::path;
-
 /// More names are a mistake.
 const MAX_NAMES: usize = 1_000;
 
@@ -95,10 +93,19 @@ pub fn is_enabled(extension: &str, user: &Choices, workspace: Option<&Choices>) 
     user.says(extension).or_else(|| workspace?.says(extension)).unwrap_or(false)
 }
 
+/// Longer names are a mistake.
+const MAX_NAME: usize = 64;
+
+/// Whether a text can be the name of an extension, or of something that it brings.
+pub fn is_name(name: &str) -> bool {
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte);
+    name.len() <= MAX_NAME && name.starts_with(|first: char| first.is_ascii_alphanumeric()) && name.bytes().all(fits)
+}
+
 fn names(key: &str, written: &Value) -> Result<Vec<String>, String> {
     let listed = written.as_array().filter(|list| list.len() <= MAX_NAMES);
     let names = listed.and_then(|list| {
-        let name = |name: &Value| name.as_str().filter(|name| path::is_name(name)).map(str::to_owned);
+        let name = |name: &Value| name.as_str().filter(|name| is_name(name)).map(str::to_owned);
         list.iter().map(name).collect::<Option<Vec<_>>>()
     });
     names.ok_or_else(|| format!("`extensions.{key}` must be a list of at most {MAX_NAMES} names of extensions"))

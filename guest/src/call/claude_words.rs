@@ -5,23 +5,13 @@
 
 use serde_json::{Map, Value};
 
-use crate::call::effect::Deed;
-use crate::call::patch;
-use crate::confine::wrapping;
+use super::patch;
+use super::shell::quote;
+use crate::effects::Access;
+use crate::hooks::claude::call::Call;
 use crate::json;
 use crate::programs::permissions::ServerTool;
 use crate::programs::{self, Act, Kind, Tool};
-
-/// A call in Claude Code's words.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Call {
-    /// The tool.
-    pub name: String,
-    /// What it is given.
-    pub input: Map<String, Value>,
-    /// Which argument of the program stands behind which of these; none where the call cannot be told back.
-    keys: Option<Vec<(String, String)>>,
-}
 
 /// What Claude Code calls arguments that other programs spell differently.
 const ARGUMENTS: &[(&str, &[&str])] = &[
@@ -49,26 +39,6 @@ pub fn calls(data: &Value, base: &str) -> Vec<Call> {
     let args = data.get("args").and_then(Value::as_object).cloned().unwrap_or_default();
     let reader = Translator { program, tool, base, args: &args };
     reader.calls().unwrap_or_else(|| vec![reader.unchanged(tool.to_owned())])
-}
-
-/// The program's own arguments with what a hook wants in them; none where they cannot be told back.
-pub fn updated(call: &Call, args: &Value, wanted: &Map<String, Value>) -> Option<Value> {
-    let keys = call.keys.as_ref()?;
-    let mut updated = args.as_object()?.clone();
-    for (key, value) in wanted {
-        if call.input.get(key) == Some(value) {
-            continue;
-        }
-        let own = keys.iter().find(|(known, _)| known == key).map(|(_, own)| own)?;
-        updated.insert(own.clone(), value.clone());
-    }
-    // What the hook leaves out it does not want.
-    for key in call.input.keys().filter(|key| !wanted.contains_key(*key)) {
-        if let Some((_, own)) = keys.iter().find(|(known, _)| known == key) {
-            updated.shift_remove(own);
-        }
-    }
-    Some(Value::Object(updated))
 }
 
 struct Translator<'c> {
@@ -143,7 +113,7 @@ impl Translator<'_> {
         let text = tool.arguments(Kind::Command).find_map(|key| Some((key, self.args.get(key)?.as_str()?.to_owned())));
         let words = || {
             let (key, words) = tool.arguments(Kind::Words).find_map(|key| Some((key, self.args.get(key)?.as_array()?)))?;
-            let words: Option<Vec<String>> = words.iter().map(|word| word.as_str().map(wrapping::quote)).collect();
+            let words: Option<Vec<String>> = words.iter().map(|word| word.as_str().map(quote)).collect();
             Some((key, words?.join(" ")))
         };
         let (key, command) = match text {
@@ -203,7 +173,7 @@ impl Translator<'_> {
     fn as_command(&self, tool: &Tool, command: &str) -> Call {
         let mut words = vec![command.to_owned()];
         let single = tool.arguments(Kind::Path).filter_map(|key| self.args.get(key)?.as_str().map(str::to_owned));
-        words.extend(single.chain(self.listed_paths(tool)).map(|path| wrapping::quote(&self.absolute(&path))));
+        words.extend(single.chain(self.listed_paths(tool)).map(|path| quote(&self.absolute(&path))));
         let input = Map::from_iter([("command".to_owned(), words.join(" ").into())]);
         Call { name: "Bash".to_owned(), input, keys: None }
     }
@@ -216,8 +186,8 @@ impl Translator<'_> {
         let Ok(changes) = patch::changes(text, programs::dialect(self.program)) else { return unread() };
         let call = |change: &patch::Change| {
             let path = self.absolute(&change.path);
-            let (name, key, value) = match change.deed {
-                Deed::Delete | Deed::DeleteTree => ("Bash", "command", format!("rm -rf -- {}", wrapping::quote(&path))),
+            let (name, key, value) = match change.access {
+                Access::Delete | Access::DeleteTree => ("Bash", "command", format!("rm -rf -- {}", quote(&path))),
                 _ => ("Edit", "file_path", path),
             };
             let mut input = Map::from_iter([(key.to_owned(), value.into())]);
@@ -268,16 +238,6 @@ impl Translator<'_> {
             return path.to_owned();
         }
         format!("{}/{}", self.base.trim_end_matches('/'), path.strip_prefix("./").unwrap_or(path))
-    }
-}
-
-impl Call {
-    fn put(&mut self, key: &str, own: &str, value: Value) {
-        self.input.insert(key.to_owned(), value);
-        if let Some(keys) = &mut self.keys {
-            keys.retain(|(known, _)| known != key);
-            keys.push((key.to_owned(), own.to_owned()));
-        }
     }
 }
 
@@ -362,13 +322,13 @@ mod tests {
         let args = json!({"filePath": "a.ts", "content": "x", "more": 1});
         let data = json!({"program": "opencode", "tool_name": "write", "args": args});
         let call = calls(&data, "/w").remove(0);
-        let wanted = |wanted: Value| updated(&call, &args, wanted.as_object().unwrap());
+        let wanted = |wanted: Value| call.updated(&args, wanted.as_object().unwrap());
         let same = json!({"file_path": "/w/a.ts", "content": "x", "more": 1});
         assert_eq!(wanted(same), Some(args.clone()));
         let other = json!({"file_path": "/w/b.ts", "content": "y", "more": 1});
         assert_eq!(wanted(other), Some(json!({"filePath": "/w/b.ts", "content": "y", "more": 1})));
         assert_eq!(wanted(json!({"file_path": "/w/a.ts", "content": "x", "more": 1, "new": 1})), None);
         let patch = json!({"program": "codex", "tool_name": "shell", "args": {"command": ["ls"]}});
-        assert_eq!(updated(&calls(&patch, "")[0], &json!({}), &Map::new()), None);
+        assert_eq!(calls(&patch, "")[0].updated(&json!({}), &Map::new()), None);
     }
 }
