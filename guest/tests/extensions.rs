@@ -28,14 +28,21 @@ fn ask(house: &mut House, fields: Value) -> Value {
 fn states(house: &mut House) -> Vec<String> {
     let listed = ask(house, json!({"do": "list"}));
     let rows = listed["extensions"].as_array().unwrap().iter();
-    rows.map(|row| format!("{} {} {}", row["name"].as_str().unwrap(), row["source"].as_str().unwrap(), row["state"].as_str().unwrap())).collect()
+    rows.map(|row| {
+        format!("{} {} {}", row["name"].as_str().unwrap(), row["source"].as_str().unwrap(), row["state"].as_str().unwrap())
+    })
+    .collect()
 }
 
 fn faults(house: &mut House) -> Vec<String> {
     let listed = ask(house, json!({"do": "list"}));
     let of = |fault: &Value, key: &str| fault[key].as_str().unwrap().to_owned();
     let faults = listed["faults"].as_array().unwrap().iter();
-    faults.map(|fault| format!("{}:{}:{} {} {}", of(fault, "file"), fault["line"], fault["column"], of(fault, "path"), of(fault, "message"))).collect()
+    faults
+        .map(|fault| {
+            format!("{}:{}:{} {} {}", of(fault, "file"), fault["line"], fault["column"], of(fault, "path"), of(fault, "message"))
+        })
+        .collect()
 }
 
 fn hooks(house: &mut House) -> Vec<String> {
@@ -97,7 +104,8 @@ fn an_invalid_one_is_reported_with_every_fault_and_the_rest_load() {
         format!("{file}:7:16 $.settings[0] has no `description`"),
         format!("{file}:8:14 $.skills[0] has no `prompt`"),
         format!("{file}:4:10 $.mcpServers.s has no `args`"),
-        "~/.tollgate/extensions/torn/manifest.json:2:10 $ is not valid JSON".to_owned(),
+        format!("{file}:6:13 $.hooks[0] must have one of `prompt`, `command` and `component`"),
+        "~/.tollgate/extensions/torn/manifest.json:2:9 $ is not valid JSON".to_owned(),
     ];
     let found = faults(&mut house);
     assert_eq!(found.len(), expected.len(), "{found:#?}");
@@ -140,7 +148,10 @@ fn a_manifest_needs_what_each_part_needs() {
         (server(json!({"command": "../x", "args": []})), "$.mcpServers.s.command names `../x`"),
         (server(json!({"command": "x", "args": [], "cwd": "a/../.."})), "$.mcpServers.s.cwd names"),
         (server(json!({"command": "x", "args": [], "env": {"A=B": "c"}})), "$.mcpServers.s cannot be used: `env` has a name"),
-        (server(json!({"command": "x", "args": [], "env": {"A": "${settings.no}"}})), "$.mcpServers.s refers to the setting `no`"),
+        (
+            server(json!({"command": "x", "args": [], "env": {"A": "${settings.no}"}})),
+            "$.mcpServers.s refers to the setting `no`",
+        ),
         (server(json!({"command": "x", "args": ["${settings.t}"]})), "$.mcpServers.s.args cannot have settings in it"),
         (server(json!({"url": "https://a.example/mcp"})), "$.mcpServers.s cannot be used: `url` leads to `a.example`"),
         (server(json!({"url": "https://a.example/mcp", "allowedHosts": ["a.example"]})), ""),
@@ -152,7 +163,10 @@ fn a_manifest_needs_what_each_part_needs() {
         (hook(json!(3)), "$.hooks[0] must be an object"),
         (json!({"hooks": 3}), "$.hooks must be a list"),
         (json!({"hooks": "../hooks.json"}), "$.hooks names `../hooks.json`"),
-        (json!({"hooks": [{"name": "h", "event": "e", "prompt": "p"}, {"name": "h", "event": "e", "prompt": "p"}]}), "$.hooks[1] has a name that another"),
+        (
+            json!({"hooks": [{"name": "h", "event": "e", "prompt": "p"}, {"name": "h", "event": "e", "prompt": "p"}]}),
+            "$.hooks[1] has a name that another",
+        ),
         (setting(good_setting.clone()), ""),
         (setting(json!({"name": "t"})), "$.settings[0] has no `description`"),
         (setting(json!({"description": "d"})), "$.settings[0] has no `name`"),
@@ -165,7 +179,10 @@ fn a_manifest_needs_what_each_part_needs() {
         (skill(json!({"name": "k", "prompt": "p"})), "$.skills[0] has no `description`"),
         (skill(json!({"name": "k", "description": "d"})), "$.skills[0] has no `prompt`"),
         (skill(with(&good_skill, json!({"prompt": "{{who}}"}))), "$.skills[0].prompt has a place for `who`"),
-        (skill(with(&good_skill, json!({"parameters": [{"name": "a"}, {"name": "a"}]}))), "$.skills[0].parameters[1].name `a` is there twice"),
+        (
+            skill(with(&good_skill, json!({"parameters": [{"name": "a"}, {"name": "a"}]}))),
+            "$.skills[0].parameters[1].name `a` is there twice",
+        ),
         (json!({"components": [{"name": "c", "path": "/etc/passwd"}]}), "$.components[0].path names"),
         (json!({"components": [{"name": "c", "path": "c.wasm"}]}), "$.components names `c.wasm`, which is not a file"),
     ] {
@@ -452,7 +469,9 @@ fn a_secret_is_kept_apart_and_never_shown() {
     assert!(!everything.contains("battery") && everything.contains("[REDACTED]"), "{everything}");
     // In plain sight it does not count.
     ask(&mut house, json!({"do": "set", "id": "x", "key": "token"}));
-    house.world.write_home(".tollgate/config.json", r#"{"extensions": {"autoEnable": true, "settings": {"x": {"token": "abcdef"}}}}"#);
+    house
+        .world
+        .write_home(".tollgate/config.json", r#"{"extensions": {"autoEnable": true, "settings": {"x": {"token": "abcdef"}}}}"#);
     let shown = ask(&mut house, json!({"do": "show", "id": "x"}));
     assert!(shown["why"].as_str().unwrap().contains("does not belong into `config.json`"), "{shown}");
     assert!(!shown.to_string().contains("abcdef"));
@@ -501,7 +520,9 @@ fn skills(house: &mut House) -> Vec<String> {
 fn a_skill_is_invoked_by_name_with_its_parameters() {
     let mut house = sample(false);
     ask(&mut house, json!({"do": "enable", "id": "house-rules"}));
-    let invoke = |house: &mut House, id: &str, args: Value| house.perform(&json!({"op": "skills", "do": "invoke", "id": id, "args": args}));
+    let invoke = |house: &mut House, id: &str, args: Value| {
+        house.perform(&json!({"op": "skills", "do": "invoke", "id": id, "args": args}))
+    };
     let invoked = invoke(&mut house, "explain-rule", json!({"topic": "tests {{tone}}"}));
     let prompt = "Explain the rule about tests {{tone}} to somebody who is new here, in plain words, with one example from this repository.";
     assert_eq!(invoked["prompt"], prompt, "what is filled in is not filled again");
@@ -527,7 +548,8 @@ fn skills_of_one_name_are_told_apart() {
     let mut house = House::new();
     house.hello();
     house.world.write_home(".tollgate/config.json", r#"{"extensions": {"autoEnable": true}}"#);
-    let skill = json!([{"name": "review", "description": "d", "prompt": "p"}, {"name": "only-one", "description": "d", "prompt": "p"}]);
+    let skill =
+        json!([{"name": "review", "description": "d", "prompt": "p"}, {"name": "only-one", "description": "d", "prompt": "p"}]);
     house.world.write_home(".tollgate/extensions/a/manifest.json", manifest(json!({"name": "a", "skills": skill})));
     let skill = json!([{"name": "review", "description": "d", "prompt": "q"}]);
     house.world.write_home(".tollgate/extensions/b/manifest.json", manifest(json!({"name": "b", "skills": skill})));
@@ -566,7 +588,10 @@ fn a_new_extension_is_one_that_works() {
     let made = ask(&mut house, json!({"do": "new", "id": "fresh"}));
     assert_eq!(made, json!({"id": "fresh", "folder": ".tollgate/extensions/fresh"}));
     assert_eq!((states(&mut house), faults(&mut house)), (vec!["fresh workspace disabled".to_owned()], Vec::new()));
-    assert_eq!(ask(&mut house, json!({"do": "check", "path": ".tollgate/extensions/fresh"})), json!({"checked": 1, "faults": []}));
+    assert_eq!(
+        ask(&mut house, json!({"do": "check", "path": ".tollgate/extensions/fresh"})),
+        json!({"checked": 1, "faults": []})
+    );
     let approved = ask(&mut house, json!({"do": "approve", "id": "fresh"}));
     assert_eq!(approved["state"], "active", "{approved}");
     let again = ask(&mut house, json!({"do": "new", "id": "fresh"}));

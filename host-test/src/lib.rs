@@ -35,7 +35,8 @@
 //! | `gate`, `call` | one workspace's instance, and the calls an embedder makes |
 //! | `programs` | what must be known of agent programs before there is a gate, and where there is none |
 //! | `files` | the workspace, the home and the state folder behind capabilities |
-//! | `imports` | the contract's imports over `files`, clock, random bytes and log |
+//! | `imports` | the contract's imports over `files`, environment, clock, random bytes and log |
+//! | [`keyring`] | secrets in the system's keyring |
 //! | [`hooks`] | programs and prompts that run when something happens, driven as the gate says |
 //! | [`confine`] | commands that the kernel holds to what the gate grants |
 //! | `lookups`, `process`, `mcp` | what the gate wants looked up, carried out: commands, functions and MCP servers, within bounds |
@@ -56,6 +57,7 @@ mod files;
 mod gate;
 pub mod hooks;
 mod imports;
+pub mod keyring;
 mod lookups;
 mod mcp;
 #[cfg(feature = "native")]

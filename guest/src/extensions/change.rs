@@ -4,8 +4,8 @@ use serde_json::{Map, Value};
 
 use crate::config::extensions::Choices;
 use crate::digest::Digest;
-use crate::ports::{Expectation, FileFault, Ports, Root};
 use crate::json::document::Document;
+use crate::ports::{Expectation, FileFault, Ports, Root};
 use crate::{config, home};
 
 /// Whose settings are changed.

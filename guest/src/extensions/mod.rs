@@ -32,7 +32,6 @@ use std::rc::Rc;
 
 use serde_json::Value;
 
-use crate::config::extensions::{Choices, is_enabled};
 use self::fault::Fault;
 use self::manifest::{Manifest, as_text};
 use self::place::{Found, Places};
@@ -40,15 +39,16 @@ use self::skills::Skills;
 use self::store::Store;
 use self::trust::Approval;
 use self::values::{Set, Sources};
+use crate::config::extensions::{Choices, is_enabled};
 use crate::hooks::bundle;
 use crate::hooks::declaration::Hook;
 use crate::hooks::machine::Machine;
 use crate::hooks::owner::Owner;
 use crate::hooks::registry::{Brought, Source};
 use crate::hooks::trust::{Approvals, PATH as APPROVALS};
+use crate::json::document;
 use crate::ports::{Facts, Kind, Ports, Question, Root};
 use crate::servers::{ServerSpec, Source as ServerSource, Transport};
-use crate::json::document;
 use crate::{digest, home};
 
 /// How an extension stands.

@@ -6,10 +6,10 @@
 
 use serde_json::Value;
 
-use crate::config::extensions::Choices;
 use super::hooks;
 use super::manifest::{Manifest, Setting, placeholders};
 use super::place::Found;
+use crate::config::extensions::Choices;
 use crate::digest::Digest;
 use crate::hooks::bundle::{self, Checked};
 use crate::hooks::declaration::Hook;

@@ -12,9 +12,9 @@
 
 use serde_json::Value;
 
-use crate::config::extensions::Choices;
 use super::manifest::{Manifest, Setting};
 use super::store::{self, Kept, Store};
+use crate::config::extensions::Choices;
 use crate::ports::Ports;
 
 /// The value of one setting.

@@ -164,11 +164,11 @@ pub fn read(document: &Value) -> Result<Vec<Hook>, Vec<Fault>> {
     let list = match document {
         Value::Array(list) => Some(list),
         Value::Object(fields) => reader.within(fields, |reader, key, value| match (key, value) {
-            ("hooks", Value::Array(_)) | ("$schema", Value::String(_)) => {}
+            ("hooks", Value::Array(_)) | ("$schema" | "description", Value::String(_)) => {}
             ("hooks", _) => reader.fault("must be a list of hooks"),
             ("schemaVersion", version) if version.as_u64() == Some(SCHEMA_VERSION) => {}
             ("schemaVersion", _) => reader.fault("must be 1; newer files need a newer tollgate"),
-            ("$schema", _) => reader.fault("must be a text"),
+            ("$schema" | "description", _) => reader.fault("must be a text"),
             _ => reader.fault("is not known here; known are `hooks` and `schemaVersion`"),
         }),
         _ => None,
@@ -556,7 +556,7 @@ mod tests {
         for (document, said) in [
             (json!(3), "$ must be an object"),
             (json!({}), "$ has no `hooks`"),
-            (json!({"hooks": {}}), "$.hooks must be a list"),
+            (json!({"hooks": 3}), "$.hooks must be a list"),
             (json!({"hooks": [], "schemaVersion": 2}), "$.schemaVersion must be 1"),
             (json!({"hooks": [], "hook": 1}), "$.hook is not known"),
             (json!({"hooks": [3]}), "$.hooks[0] must be an object"),

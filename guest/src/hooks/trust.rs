@@ -144,8 +144,10 @@ impl Fingerprint {
 /// Whether a hook of an extension may run: whether the extension is what was approved, and the hook runs nothing but its files.
 pub fn of_owner(owner: &Owner, fingerprint: &Fingerprint, machine: &Machine, ports: &Ports) -> Result<Trust, String> {
     let inside = format!("{}/", owner.folder);
-    let files =
-        fingerprint.program.iter().flat_map(|program| program.copied.iter().flat_map(|copied| &copied.files).chain(&program.in_place));
+    let files = fingerprint
+        .program
+        .iter()
+        .flat_map(|program| program.copied.iter().flat_map(|copied| &copied.files).chain(&program.in_place));
     if let Some((path, _)) = files.clone().find(|(path, _)| !path.starts_with(&inside)) {
         return Err(format!("it names `{path}`, which is not a file of the extension `{}`", owner.extension));
     }

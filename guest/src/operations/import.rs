@@ -11,9 +11,9 @@ use crate::digest::Digest;
 use crate::hooks::Hooks;
 use crate::hooks::claude::installed::{self, FILES, is_same};
 use crate::hooks::claude::settings::{self, EXTENSION_PATH};
+use crate::json::document::Document;
 use crate::json::{self, object};
 use crate::ports::{Expectation, FileFault, Kind, Ports, Question, Root};
-use crate::json::document::Document;
 
 /// A larger file is a mistake.
 const MAX_BYTES: u64 = 4 << 20;

@@ -9,8 +9,19 @@ use super::walk::{Look, Names, joined};
 use super::{FileError, Files};
 use crate::bindings::tollgate::hooks::workspace::{Fault, Root, Tail};
 
-/// Of the home folder, only these are lent: the gate's own folders, and the settings in which agent programs keep what is allowed.
-const LENT_OF_HOME: &[&str] = &[".tollgate", ".ollm", ".claude/settings.json", ".gemini/settings.json", ".codex/config.toml"];
+/// Of the home folder, only these are lent: the gate's own folders, the settings in which agent programs keep what is allowed, and
+/// the folders in which they keep skills.
+const LENT_OF_HOME: &[&str] = &[
+    ".tollgate",
+    ".ollm",
+    ".claude/settings.json",
+    ".claude/skills",
+    ".gemini/settings.json",
+    ".gemini/skills",
+    ".codex/config.toml",
+    ".codex/skills",
+    ".agents/skills",
+];
 
 impl Files {
     /// A whole file, if it is no longer than the limit.
@@ -87,7 +98,8 @@ mod tests {
     #[test]
     fn the_settings_that_the_records_name_are_lent() {
         let named = tollgate_guest::programs::PROGRAMS.iter().filter_map(|program| Some(program.permissions?.file));
-        let mut expected: Vec<&str> = [".tollgate", ".ollm"].into_iter().chain(named).collect();
+        let skills = tollgate_guest::programs::SKILL_FOLDERS;
+        let mut expected: Vec<&str> = [".tollgate", ".ollm"].into_iter().chain(named).chain(skills).collect();
         let mut lent = LENT_OF_HOME.to_vec();
         expected.sort_unstable();
         lent.sort_unstable();

@@ -8,8 +8,21 @@ import { below, slashed } from './path.js';
 import { makeState, PRIVATE_FOLDER, stateFolder, stateOf } from './state.js';
 import { type Folders, type Walk, Walker } from './walk.js';
 
-/** Of the home folder, only these are lent: the gate's own folders, and the settings in which agent programs keep what is allowed. */
-const LENT_OF_HOME = ['.tollgate', '.ollm', '.claude/settings.json', '.gemini/settings.json', '.codex/config.toml'];
+/**
+ * Of the home folder, only these are lent: the gate's own folders, the settings in which agent programs keep what is allowed, and the
+ * folders in which they keep skills.
+ */
+const LENT_OF_HOME = [
+  '.tollgate',
+  '.ollm',
+  '.claude/settings.json',
+  '.claude/skills',
+  '.gemini/settings.json',
+  '.gemini/skills',
+  '.codex/config.toml',
+  '.codex/skills',
+  '.agents/skills',
+];
 
 /** The gate's own folders, where it may write. */
 const WRITABLE_OF_PROJECT = ['.orchestration', '.tollgate'];

@@ -189,7 +189,7 @@ fn servers(reader: &mut Reader, fields: &Map<String, Value>, extension: &str, se
     servers
 }
 
-/// Looks that hooks have the right form; what each declares is read once the extension's folder is known.
+/// Looks that hooks have the right form; where their paths lead is known once the extension's folder is.
 fn hooks(reader: &mut Reader, fields: &Map<String, Value>) -> Hooks {
     match fields.get("hooks") {
         None => Hooks::Written(Value::Array(Vec::new())),
@@ -199,12 +199,19 @@ fn hooks(reader: &mut Reader, fields: &Map<String, Value>) -> Hooks {
             }
             Hooks::File(file.strip_prefix("./").unwrap_or(file).to_owned())
         }
-        Some(written @ (Value::Array(_) | Value::Object(_))) => {
-            if written.as_array().is_some_and(|list| list.len() > MAX_ITEMS) {
-                reader.fault_at("hooks", &format!("must be a list of at most {MAX_ITEMS} hooks"));
+        Some(Value::Array(list)) if list.len() > MAX_ITEMS => {
+            reader.fault_at("hooks", &format!("must be a list of at most {MAX_ITEMS} hooks"));
+            Hooks::Written(Value::Null)
+        }
+        Some(written @ Value::Array(list)) => {
+            for (at, hook) in list.iter().enumerate() {
+                reader.path.extend([Step::Key("hooks".to_owned()), Step::At(at)]);
+                reader.hook(hook);
+                reader.path.truncate(reader.path.len().saturating_sub(2));
             }
             Hooks::Written(written.clone())
         }
+        Some(written @ Value::Object(_)) => Hooks::Written(written.clone()),
         Some(_) => {
             reader.fault_at("hooks", "must be a list of hooks, an object of Claude Code's, or the path of a file with either");
             Hooks::Written(Value::Null)

@@ -12,9 +12,9 @@ use serde_json::{Map, Value};
 
 use super::{FORMAT, TIMEOUT_MS, event, events, matcher::Matcher};
 use crate::hooks::settings::{LEAST_TIMEOUT_MS, MAX_TIMEOUT_MS};
+use crate::json::document;
 use crate::json::object;
 use crate::json::place::Step;
-use crate::json::document;
 
 /// Fields of a handler that change nothing about what it decides.
 const HARMLESS: &[&str] = &["type", "command", "timeout", "statusMessage", "suppressOutput", "onFailure", "description", "shell"];

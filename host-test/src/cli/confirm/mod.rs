@@ -85,6 +85,15 @@ impl Person {
         }
     }
 
+    /// Asks for something that nobody may see, and does not show what is typed.
+    pub(crate) fn ask_secret(&self, question: &str) -> Result<String, Stop> {
+        if self.terminal.is_none() {
+            return Err(Stop::Fault("nothing was changed: there is no terminal to ask for a secret on".to_owned()));
+        }
+        let said = rpassword::prompt_password(format!("{question}: "));
+        said.map_err(|why| Stop::Fault(format!("nothing was changed: the terminal cannot be read: {why}")))
+    }
+
     /// Has the command entered in the ledger, with what it changed.
     pub(crate) fn record(&self, gate: &mut dyn Gate, changed: &[String]) -> Result<(), Stop> {
         self.record_with(gate, changed, &Value::Null)

@@ -3,6 +3,7 @@
 mod approve;
 mod deed;
 mod history;
+mod import;
 mod list;
 pub(super) mod record;
 mod run;
@@ -33,6 +34,8 @@ enum Command {
     Approve(approve::Options),
     /// Take an approval back
     Revoke(approve::Options),
+    /// Take over the hooks that you have for Claude Code, once you have seen them and agreed
+    Import(import::Options),
     /// Run a hook now, whatever sets it off; exits with 1 if it does not succeed
     Run(run::Options),
     /// List the latest runs, the newest last
@@ -57,6 +60,7 @@ pub(crate) fn run(options: &Options) -> ExitCode {
             Command::Show(one) => approve::show(&mut hooks, &one.id, json, screen),
             Command::Approve(options) => approve::run(&mut hooks, &root, options, json, screen),
             Command::Revoke(options) => approve::run_revoke(&mut hooks, &root, options, json, screen),
+            Command::Import(options) => import::run(&mut hooks, &root, options, json, screen),
             Command::Run(options) => {
                 run::end_with_us(hooks.remote());
                 run::run(&mut hooks, options, json, screen)
