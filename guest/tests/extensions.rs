@@ -498,6 +498,28 @@ fn a_secret_can_be_in_the_systems_keyring() {
     assert_eq!(asked["stored_as"], "house-rules@/workspace/token");
 }
 
+/// Reading is free, but not that of secrets.
+#[test]
+fn an_agent_does_not_read_the_secrets() {
+    let mut house = House::new();
+    house.world.write(".orchestration/active_intents.yaml", "[{id: I, name: I, status: IN_PROGRESS, owned_scope: ['**']}]");
+    house.world.write_home(".tollgate/secrets.json", "{}");
+    house.world.symlink("/home/user/.tollgate/secrets.json", "notes.txt");
+    house.hello();
+    house.perform(&json!({"op": "select-intent", "session": "s", "intent": "I"}));
+    for (tool, args) in [
+        ("read", json!({"filePath": "/home/user/.tollgate/secrets.json"})),
+        ("read", json!({"filePath": "notes.txt"})),
+        ("bash", json!({"command": "cat ~/.tollgate/secrets.json"})),
+        ("bash", json!({"command": "cp notes.txt copy.txt"})),
+    ] {
+        let ruling = house.perform(&json!({"op": "pre-tool", "session": "s", "call": "c", "tool": tool, "args": args}));
+        assert_eq!((&ruling["verdict"], &ruling["code"]), (&json!("deny"), &json!("control_file")), "{args}: {ruling}");
+    }
+    let other = json!({"op": "pre-tool", "session": "s", "call": "c", "tool": "read", "args": {"filePath": "/home/user/.tollgate/config.json"}});
+    assert_eq!(house.perform(&other)["verdict"], "allow");
+}
+
 /// A variable is not read for an extension that nobody has approved.
 #[test]
 fn nothing_is_read_for_an_extension_that_does_not_count() {

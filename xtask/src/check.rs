@@ -24,6 +24,7 @@ const MAX_BYTES_COMPRESSED: usize = 1_100_000;
 /// Everything that the component may import, whatever the patch release of WASI. The names below `wasi:cli` and `wasi:io`
 /// come with Rust's standard library; no host gives them anything to do.
 const ALLOWED_IMPORTS: &[&str] = &[
+    "tollgate:hooks/environment",
     "tollgate:hooks/log",
     "tollgate:hooks/records",
     "tollgate:hooks/types",

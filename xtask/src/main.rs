@@ -59,6 +59,6 @@ fn run() -> Result<()> {
 fn bench() -> Result<()> {
     build::build()?;
     let mut rust = house::cargo(&["bench", "--locked", "--package", "tollgate", "--features", "native"]);
-    house::run(rust.args(["--bench", "effects", "--bench", "governance", "--bench", "hooks"]))?;
+    house::run(rust.args(["--bench", "effects", "--bench", "extensions", "--bench", "governance", "--bench", "hooks"]))?;
     house::run(house::command("node", &["bench/augment.mjs"]).current_dir(house::house().join("npm-wrapper")))
 }

@@ -356,11 +356,13 @@ impl Extensions {
         Err(format!("it is no longer what was approved; look at it with `tollgate extensions approve {}`", extension.name))
     }
 
-    /// The value of a setting for whoever refers to it; none where it is not set.
+    /// The value of a setting for a server that refers to it: empty where nobody needs to set it and nobody has; none where there is
+    /// no such setting.
     pub fn setting(&self, source: &ServerSource, key: &str) -> Option<String> {
         let ServerSource::Extension(name) = source else { return None };
         let extension = self.active().find(|extension| extension.name == *name)?;
-        extension.value(key).map(as_text)
+        let value = extension.values.iter().find(|set| set.name == key)?.value.as_ref();
+        Some(value.map(as_text).unwrap_or_default())
     }
 
     /// All skills.

@@ -30,6 +30,11 @@ pub struct Store {
     kept: Vec<(String, String, Kept)>,
 }
 
+/// Whether a path leads to the file, whoever's home folder it is in.
+pub fn is_at(path: &str) -> bool {
+    path.strip_suffix(PATH).is_some_and(|folder| folder.is_empty() || folder.ends_with('/'))
+}
+
 /// Under which name the keyring has a secret.
 pub fn key(extension: &str, setting: &str) -> String {
     format!("{extension}/{setting}")

@@ -14,7 +14,7 @@ use crate::config::confine::Capability;
 use crate::config::{self, Config, Policy};
 use crate::effects::path::{Location, WorkspacePath};
 use crate::effects::{Effect, Extent, Footprint, Operation, Persistence};
-use crate::extensions;
+use crate::extensions::{self, store};
 use crate::inflight::late;
 use crate::inflight::rulings::{self, Past};
 use crate::intents::file::{self, Governance, Intents};
@@ -107,6 +107,11 @@ impl Gate {
         let mut ruling = match (governance, effects) {
             (_, effects) if let Some(command) = footprint.as_ref().ok().and_then(|footprint| footprint.controls.first()) => {
                 persons_command(command, effects)
+            }
+            (_, Ok(effects)) if effects.known.iter().any(|effect| store::is_at(effect.location.as_str())) => {
+                let reason =
+                    "the file holds secrets that a person keeps for extensions; no agent may look at it. Go on without it";
+                Ruling::deny(Code::ControlFile, reason, effects.known)
             }
             (Governance::By(intents), Ok(effects)) => {
                 let persistence = footprint.as_ref().map_or(Persistence::Ends, |footprint| footprint.persistence);
