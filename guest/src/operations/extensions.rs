@@ -21,7 +21,7 @@ use crate::extensions::store::{self, Kept};
 use crate::extensions::{Extension, Extensions, State, stored_as, template, trust};
 use crate::gate::Gate;
 use crate::hooks::machine::Machine;
-use crate::hooks::trust as approvals;
+use crate::hooks::trust::{self as approvals, Approvals};
 use crate::json::{self, object};
 use crate::ports::{Ports, Root};
 
@@ -37,7 +37,7 @@ pub(super) fn answer(gate: &mut Gate, fields: Map<String, Value>) -> Result<Valu
     let missing = |field: &'static str| Fault::MissingField { whose: format!("`extensions` with `\"do\":\"{what}\"`"), field };
     let id = || text("id").ok_or_else(|| missing("id"));
     match what {
-        "list" => Ok(list(gate.extensions().0)),
+        "list" => Ok(list(gate)),
         "check" => check(gate, text("path")),
         "new" => {
             let root = if is("own") { Root::Home } else { Root::Project };
@@ -94,14 +94,24 @@ fn usable<'e>(extensions: &'e Extensions, id: &str) -> Result<(&'e Extension, &'
     }
 }
 
-fn list(extensions: &Extensions) -> Value {
-    let listed: Vec<Value> = extensions.all().iter().map(|extension| object(&mut row(extension))).collect();
+fn list(gate: &mut Gate) -> Value {
+    let (extensions, hooks, ports) = gate.extensions();
+    let row = |extension: &Extension| object(&mut row(extension, standing(extensions, extension, hooks.machine(), ports)));
+    let listed: Vec<Value> = extensions.all().iter().map(row).collect();
     let faults: Vec<Value> = extensions.faults().map(|fault| fault.to_json()).collect();
     object(&mut [("extensions", listed.into()), ("faults", faults.into())])
 }
 
+/// How an extension stands, once all its files were looked at.
+fn standing(extensions: &Extensions, extension: &Extension, machine: &Machine, ports: &Ports) -> (State, Option<String>) {
+    match extensions.verify(extension, machine, ports) {
+        Err(why) if extension.state == State::Active => (State::Changed, Some(why)),
+        _ => (extension.state, extension.why.clone()),
+    }
+}
+
 /// An extension in a few words.
-fn row(extension: &Extension) -> Vec<(&'static str, Value)> {
+fn row(extension: &Extension, (state, why): (State, Option<String>)) -> Vec<(&'static str, Value)> {
     let mut fields = vec![("name", Value::from(extension.name.as_str()))];
     if let Some(manifest) = extension.manifest() {
         fields
@@ -110,9 +120,9 @@ fn row(extension: &Extension) -> Vec<(&'static str, Value)> {
     fields.extend([
         ("source", Value::from(extension.found.source.as_str())),
         ("folder", extension.found.shown.as_str().into()),
-        ("state", extension.state.as_str().into()),
+        ("state", state.as_str().into()),
     ]);
-    fields.extend(extension.why.as_deref().map(|why| ("why", Value::from(why))));
+    fields.extend(why.map(|why| ("why", Value::from(why))));
     if let Some(manifest) = extension.manifest() {
         let names = |names: Vec<&str>| Value::from(names);
         fields.extend([
@@ -141,7 +151,7 @@ fn check(gate: &mut Gate, path: Option<&str>) -> Result<Value, Fault> {
 fn show(gate: &mut Gate, id: &str) -> Result<Value, Fault> {
     let (extensions, hooks, ports) = gate.extensions();
     let extension = find(extensions, id)?;
-    let mut fields = row(extension);
+    let mut fields = row(extension, standing(extensions, extension, hooks.machine(), ports));
     let Some(manifest) = extension.manifest().filter(|_| extension.state != State::Invalid) else {
         let faults: Vec<Value> = extension.faults.iter().map(|fault| fault.to_json()).collect();
         fields.push(("faults", faults.into()));
@@ -161,6 +171,8 @@ fn show(gate: &mut Gate, id: &str) -> Result<Value, Fault> {
             }
             Err(why) => fields.push(("problem", why.into())),
         }
+        let before = Approvals::default().of_extension(id, hooks.machine(), ports).and_then(|kept| kept.get("shows").cloned());
+        fields.push(("before", before.unwrap_or_default()));
     } else {
         let brings = trust::words(&extension.found, manifest, &extension.hooks, workspace);
         fields.push(("shows", object(&mut [("brings", brings.into())])));
@@ -203,8 +215,11 @@ fn approve(gate: &mut Gate, id: &str, expected: Option<&str>) -> Result<Value, F
     if expected.is_some_and(|expected| expected != digest) {
         return Err(Fault::NotDone(format!("`{id}` has changed since it was shown; look at it again")));
     }
-    let brings = trust::words(&extension.found, manifest, &extension.hooks, workspace);
-    let shows = object(&mut [("brings", brings.into())]);
+    let mut shows = trust::shows(&extension.found, manifest, &extension.hooks, workspace, &subject.files, ports);
+    // The texts were shown; what tells differences are the words and the digests.
+    if let Some(fields) = shows.as_object_mut() {
+        fields.retain(|key, _| matches!(key.as_str(), "brings" | "files"));
+    }
     let kept = trust::kept(&subject, manifest, workspace, shows);
     let is_disabled = extension.state == State::Disabled;
     approvals::keep_extension(id, Some(kept), machine, ports).map_err(Fault::NotDone)?;

@@ -59,5 +59,26 @@ pub(super) fn lines(extension: &Value, screen: &Screen<'_>) -> Vec<String> {
         let place = format!("{}:{}:{}", text(fault, "/file"), number(fault, "line"), number(fault, "column"));
         row("fault", &format!("{place}: `{}` {}", text(fault, "/path"), text(fault, "/message")));
     }
+    shown.extend(differences(extension, screen));
     shown
+}
+
+/// What is not as it was when somebody approved the extension.
+fn differences(extension: &Value, screen: &Screen<'_>) -> Vec<String> {
+    let nothing = Value::Null;
+    let (before, now) = (extension.get("before").unwrap_or(&nothing), extension.get("shows").unwrap_or(&nothing));
+    if before.is_null() {
+        return Vec::new();
+    }
+    let all = |shows: &Value| -> Vec<String> {
+        let file = |file: &Value| file.as_array().into_iter().flatten().filter_map(Value::as_str).collect::<Vec<_>>().join(" ");
+        let files = list(shows, "files").iter().map(file).collect::<Vec<_>>();
+        texts(shows, "brings").into_iter().map(str::to_owned).chain(files).collect()
+    };
+    let (before, now) = (all(before), all(now));
+    let gone = before.iter().filter(|line| !now.contains(line)).map(|line| ('-', Style::Red, line));
+    let new = now.iter().filter(|line| !before.contains(line)).map(|line| ('+', Style::Green, line));
+    let lines: Vec<String> =
+        gone.chain(new).map(|(mark, style, line)| screen.paint(style, &format!("  {mark} {}", plain(line)))).collect();
+    if lines.is_empty() { lines } else { [vec!["  since it was approved:".to_owned()], lines].concat() }
 }
