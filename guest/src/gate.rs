@@ -11,6 +11,7 @@ mod late;
 mod left_behind;
 mod notices;
 pub mod on_fault;
+mod own_programs;
 mod prompt;
 mod reconcile;
 mod recorder;
@@ -46,11 +47,12 @@ use crate::ledger::reading::{self, Filter};
 use crate::ledger::{self, checkpoint};
 use crate::ports::{Facts, FileFault, Ports, Question};
 use crate::state;
-use late::Moment;
+pub use confined::HostCommand;
+use late::ComparisonTime;
 use notices::Notices;
 use on_fault::OnFault;
 use recorder::Recorder;
-pub use settle::{Outcome, Settlement};
+pub use settle::{CallOutcome, Settlement};
 
 /// So far back the changes for the prompt are looked for.
 const RECENT_BYTES: u64 = 1 << 20;
@@ -71,6 +73,8 @@ pub struct Gate {
     user: UserSettings,
     /// The program that runs commands confined, where this host can.
     confiner: Confiner,
+    /// Programs of hooks under way that run confined.
+    running: Vec<own_programs::Running>,
     notices: Notices,
     /// The agent program above whoever asks, where the host has told of one.
     pub(crate) agent_above: Option<String>,
@@ -137,6 +141,7 @@ impl Gate {
             guarded: Guarded::default(),
             user: UserSettings::default(),
             confiner: Confiner::default(),
+            running: Vec::new(),
             notices: Notices::default(),
             agent_above: None,
             ledger_jobs: LedgerJobs::default(),
@@ -163,7 +168,7 @@ impl Gate {
         // A session begins here, and there is a moment to clear away what others left.
         self.settle_left_behind(Over::Nothing, now);
         if self.look(&[watch::question()]).first().is_some_and(watch::is_open) {
-            self.compare_late(Moment::Call);
+            self.compare_late(ComparisonTime::Call);
         }
         lease::sweep(now, &self.ports);
         evidence::sweep(now, &self.ports);
@@ -239,7 +244,9 @@ impl Gate {
             Err(skipped) => Plan { skipped: Some(skipped), ..Plan::default() },
             Ok(named) => {
                 let config = self.settings();
-                self.knowledge.plan(call, named, &config.augment, &self.ports)
+                let mut plan = self.knowledge.plan(call, named, &config.augment, &self.ports);
+                self.confine_servers(&mut plan, &call.session);
+                plan
             }
         }
     }

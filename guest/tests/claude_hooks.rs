@@ -5,7 +5,7 @@
 use std::rc::Rc;
 
 use serde_json::{Value, json};
-use tollgate_guest::engine::{Ending, Input, Machine, Order};
+use tollgate_guest::engine::{Input, Machine, Order, RunEnding};
 use tollgate_guest::exchange::{Exchanges, Progress, Reply};
 use tollgate_guest::gate::Gate;
 use tollgate_guest::operations::perform;
@@ -88,7 +88,7 @@ impl Place {
                     Order::Run { argv, stdin, surroundings, .. } => {
                         runs.push(Run { argv, payload: serde_json::from_str(&stdin).unwrap(), set: surroundings.set });
                         let (code, stdout, stderr) = *ends.next().expect("more hooks run than expected");
-                        let ending = Ending::Exited {
+                        let ending = RunEnding::Exited {
                             code: Some(code),
                             stdout: stdout.to_owned(),
                             stderr: stderr.to_owned(),

@@ -6,8 +6,8 @@ use std::rc::Rc;
 
 use serde_json::{Value, json};
 use tollgate_guest::confine::Run;
-use tollgate_guest::confine::evidence;
-use tollgate_guest::engine::{Ending, Input, Machine, Order};
+use tollgate_guest::confine::evidence::{self, Key};
+use tollgate_guest::engine::{Input, Machine, Order, RunEnding};
 use tollgate_guest::exchange::{Exchanges, Progress, Reply};
 use tollgate_guest::gate::Gate;
 use tollgate_guest::operations::perform;
@@ -136,7 +136,7 @@ fn the_end_of_a_call_is_told_under_the_command_that_ran() {
     let answer = place.answer("gemini", &before);
     let command = answer.pointer("/hookSpecificOutput/tool_input/command").and_then(Value::as_str).unwrap().to_owned();
     let call = command.split(' ').nth(5).unwrap().to_owned();
-    evidence::mark("s", &call, Run::Confined, &place.world.ports());
+    evidence::mark(&Key::of_call("s", &call), Run::Confined, &place.world.ports());
     let mut after = payload("AfterTool", "run_shell_command", "", &command);
     after.as_object_mut().unwrap().remove("tool_use_id");
     let told = place.answer("gemini", &after)["hookSpecificOutput"]["additionalContext"].as_str().unwrap().to_owned();
@@ -151,7 +151,7 @@ fn the_end_of_a_call_is_told_under_the_command_that_ran() {
 fn changes_beside_the_scope_are_taken_back() {
     let mut place = Place::new(true);
     place.respond("codex", &payload("PreToolUse", "Bash", "c", UNREAD));
-    evidence::mark("s", "c", Run::Confined, &place.world.ports());
+    evidence::mark(&Key::of_call("s", "c"), Run::Confined, &place.world.ports());
     place.world.write("docs/other.md", "changed");
     let after = payload("PostToolUse", "Bash", "c", UNREAD);
     let progress = place.exchanges.respond(&mut place.gate, "codex", None, after.to_string().as_bytes());
@@ -171,7 +171,7 @@ fn changes_beside_the_scope_are_taken_back() {
     }
     assert_eq!(plan(&argv[3])["path"], "docs/other.md");
     assert_eq!(plan(&argv[3])["error"]["code"], "needs_person");
-    let ending = Ending::Exited { code: Some(2), stdout: String::new(), stderr: "it is gone\n".to_owned(), truncated: false };
+    let ending = RunEnding::Exited { code: Some(2), stdout: String::new(), stderr: "it is gone\n".to_owned(), truncated: false };
     let commands = place.step(Input::Ended { command: command.id, ending });
     let reply = commands.iter().find_map(|command| match &command.order {
         Order::Reply { number: of, answer, .. } if *of == number => Some(String::from_utf8_lossy(answer).into_owned()),

@@ -12,7 +12,7 @@ use tollgate_guest::engine::Input;
 use tollgate_guest::gate::Gate;
 use tollgate_guest::operations::perform;
 use tollgate_guest::ports::memory::{Memory, STATE};
-use tollgate_guest::ports::{Facts, FileFault, Level, Listing, Question, Reach, Root, Tail, Workspace};
+use tollgate_guest::ports::{Facts, FileFault, Listing, ListingLimits, LogLevel, Question, Root, Tail, Workspace};
 
 const INTENTS: &str = "
 - {id: LOGIN, name: Login, status: IN_PROGRESS, owned_scope: ['src/auth/**', docs/auth.md]}
@@ -53,7 +53,7 @@ impl House {
     }
 
     fn warned(&self, text: &str) -> bool {
-        self.world.logged().iter().any(|(level, line)| *level != Level::Debug && line.contains(text))
+        self.world.logged().iter().any(|(level, line)| *level != LogLevel::Debug && line.contains(text))
     }
 }
 
@@ -461,7 +461,7 @@ fn a_ledger_that_cannot_be_written_is_tried_again_and_never_blocks() {
     house.gate.retry_ledger();
     assert_eq!(house.gate.retry_due_in(), None);
     assert!(
-        house.world.logged().iter().any(|(level, line)| *level == Level::Error && line.contains("`write` on `src/auth/b.ts`"))
+        house.world.logged().iter().any(|(level, line)| *level == LogLevel::Error && line.contains("`write` on `src/auth/b.ts`"))
     );
     house.world.refuse_writes(None);
     expect(&house.call("pre-tool", "s", "3", "write", write("src/auth/b.ts")), "allow", "in_scope");
@@ -638,7 +638,7 @@ impl Workspace for Trapping {
         self.world.read_tail(root, path, limit_bytes)
     }
 
-    fn list(&self, root: Root, directory: &str, reach: &Reach) -> Result<Listing, FileFault> {
+    fn list(&self, root: Root, directory: &str, reach: &ListingLimits) -> Result<Listing, FileFault> {
         self.world.list(root, directory, reach)
     }
 }

@@ -11,7 +11,7 @@ use crate::effects::Access;
 use crate::hooks::claude::call::Call;
 use crate::json;
 use crate::programs::permissions::ServerTool;
-use crate::programs::{self, Act, Kind, Tool};
+use crate::programs::{self, Act, ArgumentMeaning as Kind, Tool};
 
 /// What Claude Code calls arguments that other programs spell differently.
 const ARGUMENTS: &[(&str, &[&str])] = &[
@@ -184,7 +184,7 @@ impl Translator<'_> {
         // Who guards edits hears of a patch that cannot be read, too.
         let unread = || Some(vec![Call { name: "Edit".to_owned(), input: self.args.clone(), keys: None }]);
         let Ok(changes) = patch::changes(text, programs::dialect(self.program)) else { return unread() };
-        let call = |change: &patch::Change| {
+        let call = |change: &patch::PatchedFile| {
             let path = self.absolute(&change.path);
             let (name, key, value) = match change.access {
                 Access::Delete | Access::DeleteTree => ("Bash", "command", format!("rm -rf -- {}", quote(&path))),

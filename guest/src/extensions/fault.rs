@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::hooks::declaration;
 use crate::json::object;
-use crate::json::place::{Step, place};
+use crate::json::place::{PathStep, place};
 
 /// A fault, with where it stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,7 +33,7 @@ impl Fault {
 
     /// A fault that a reader found in a text.
     pub fn at(file: &str, text: &str, fault: &declaration::Fault) -> Self {
-        let path: String = fault.path.iter().map(Step::to_string).collect();
+        let path: String = fault.path.iter().map(PathStep::to_string).collect();
         let message = fault.message.clone();
         Self { file: file.to_owned(), path: format!("${path}"), place: place(text, &fault.path), message }
     }

@@ -13,8 +13,8 @@ use crate::hooks::claude::settings::EXTENSION_PATH;
 use crate::hooks::declaration::{Action, Hook, Reader};
 use crate::hooks::owner::Owner;
 use crate::json;
-use crate::json::place::Step;
-use crate::ports::{Kind, Ports, Question};
+use crate::json::place::PathStep;
+use crate::ports::{FileKind, Ports, Question};
 
 /// A larger file of declarations is a mistake.
 const MAX_BYTES: u64 = 1 << 20;
@@ -31,17 +31,18 @@ pub fn read(found: &Found, manifest: &Manifest, ports: &Ports) -> Result<Vec<Hoo
     let shown = found.file(file);
     let text = || found.read(file, MAX_BYTES, ports).map_err(|why| vec![Fault::new(&shown, why)]);
     let (list, path) = match &manifest.hooks {
-        Hooks::Written(written) => (written.clone(), vec![Step::Key("hooks".to_owned())]),
+        Hooks::Written(written) => (written.clone(), vec![PathStep::Key("hooks".to_owned())]),
         Hooks::File(_) => match serde_json::from_slice(&text()?).map_err(|why| vec![Fault::of_json(&shown, &why)])? {
-            Value::Object(mut fields) => (fields.remove("hooks").unwrap_or_default(), vec![Step::Key("hooks".to_owned())]),
+            Value::Object(mut fields) => (fields.remove("hooks").unwrap_or_default(), vec![PathStep::Key("hooks".to_owned())]),
             list => (list, Vec::new()),
         },
     };
     let mut reader = Reader::default();
-    let mut declared: Vec<(Vec<Step>, Value)> = Vec::new();
+    let mut declared: Vec<(Vec<PathStep>, Value)> = Vec::new();
     match list {
         Value::Array(list) => {
-            declared.extend(list.into_iter().enumerate().map(|(at, hook)| ([path.as_slice(), &[Step::At(at)]].concat(), hook)));
+            declared
+                .extend(list.into_iter().enumerate().map(|(at, hook)| ([path.as_slice(), &[PathStep::At(at)]].concat(), hook)));
         }
         Value::Object(events) => {
             for handler in claude::settings::handlers(&events) {
@@ -129,7 +130,7 @@ fn own_files(found: &Found, words: impl Iterator<Item = String>, ports: &Ports) 
     let candidates: Vec<String> = words.take(MAX_WORDS).filter(|word| path::inside(bare(word)).is_ok()).collect();
     let question = |word: &String| Question { root: found.root, path: format!("{}/{}", found.path, bare(word)), digest: false };
     let looked_at = ports.workspace.inspect(&candidates.iter().map(question).collect::<Vec<_>>());
-    candidates.into_iter().zip(looked_at).filter(|(_, facts)| facts.kind == Kind::File).map(|(word, _)| word).collect()
+    candidates.into_iter().zip(looked_at).filter(|(_, facts)| facts.kind == FileKind::File).map(|(word, _)| word).collect()
 }
 
 /// Puts the extension's folder in front of the words that name its files.

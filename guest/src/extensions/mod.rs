@@ -47,7 +47,7 @@ use crate::hooks::owner::Owner;
 use crate::hooks::registry::{Brought, Source};
 use crate::hooks::trust::{Approvals, PATH as APPROVALS};
 use crate::json::document;
-use crate::ports::{Facts, Kind, Ports, Question, Root};
+use crate::ports::{Facts, FileKind, Ports, Question, Root};
 use crate::servers::{ServerSpec, Source as ServerSource, Transport};
 use crate::{digest, home};
 
@@ -140,32 +140,32 @@ pub struct Extensions {
     all: Vec<Extension>,
 }
 
-/// How many questions [`questions`] are.
-pub const QUESTIONS: usize = 7;
+/// What to ask the host before [`Extensions::refresh`]: one question for each folder.
+pub fn questions() -> [Question; 4] {
+    place::questions()
+}
 
-/// What to ask the host before [`Extensions::refresh`].
-pub fn questions() -> [Question; QUESTIONS] {
+/// What matters beside the folders, where there are any.
+fn beside() -> [Question; 3] {
     let at_home = |path: &str| Question { root: Root::Home, path: path.to_owned(), digest: false };
-    let [a, b, c, d] = place::questions();
-    [a, b, c, d, at_home(home::SETTINGS), at_home(store::PATH), at_home(APPROVALS)]
+    [at_home(home::SETTINGS), at_home(store::PATH), at_home(APPROVALS)]
 }
 
 impl Extensions {
     /// Reads what has changed, given what the host saw of [`questions`]. Whether anything did.
     pub fn refresh(&mut self, facts: &[Facts], workspace: &Rc<Choices>, machine: &Machine, ports: &Ports) -> bool {
-        let [a, b, c, d, user, secrets, approvals] = facts else { return false };
-        let places = [a, b, c, d];
-        let is_any = places.iter().any(|facts| facts.kind == Kind::Directory);
+        let is_any = facts.iter().any(|facts| facts.kind == FileKind::Directory);
         if !is_any && self.all.is_empty() && self.places.faults.is_empty() {
             return false;
         }
-        let mut has_changed = self.places.refresh(facts.get(..4).unwrap_or_default(), ports);
-        let stamp = |facts: &Facts| if facts.kind == Kind::Missing { 0 } else { facts.stamp };
-        if self.marks.0 != stamp(user) {
+        let (mut has_changed, beside) = self.places.refresh(facts, &beside(), ports);
+        let mut stamps = beside.iter().map(|facts| if facts.kind == FileKind::Missing { 0 } else { facts.stamp });
+        let mut stamp = || stamps.next().unwrap_or_default();
+        let marks = (stamp(), stamp(), stamp(), machine.workspace.clone());
+        if self.marks.0 != marks.0 {
             self.read_user(ports);
         }
-        self.store.refresh(stamp(secrets), ports);
-        let marks = (stamp(user), stamp(secrets), stamp(approvals), machine.workspace.clone());
+        self.store.refresh(marks.1, ports);
         has_changed |= marks != self.marks || *self.workspace != **workspace;
         if has_changed {
             self.marks = marks;
@@ -412,7 +412,7 @@ fn missing_component(found: &Found, manifest: &Manifest, ports: &Ports) -> Optio
     let questions: Vec<Question> = manifest.components.iter().map(|component| question(&component.path)).collect();
     let looked_at = ports.workspace.inspect(&questions);
     let is_there = |(component, facts): &(&manifest::Component, Facts)| {
-        facts.kind == Kind::File && facts.real_path.as_deref() == Some(&format!("{}/{}", found.real, component.path))
+        facts.kind == FileKind::File && facts.real_path.as_deref() == Some(&format!("{}/{}", found.real, component.path))
     };
     let (missing, _) = manifest.components.iter().zip(looked_at).find(|checked| !is_there(checked))?;
     let why = format!("names `{}`, which is not a file of the extension", missing.path);
@@ -425,7 +425,7 @@ fn place_server(spec: &mut ServerSpec, found: &Found, folder: &str, ports: &Port
     let is_own = |word: &str| {
         let bare = word.strip_prefix("./").unwrap_or(word);
         let question = Question { root: found.root, path: format!("{}/{bare}", found.path), digest: false };
-        let is_file = || ports.workspace.inspect(&[question]).pop().is_some_and(|facts| facts.kind == Kind::File);
+        let is_file = || ports.workspace.inspect(&[question]).pop().is_some_and(|facts| facts.kind == FileKind::File);
         path::inside(bare).is_ok() && is_file()
     };
     for word in std::iter::once(command).chain(args) {

@@ -7,7 +7,7 @@ use super::manifest::{self, Hooks, Manifest};
 use super::path;
 use crate::effects::path::Location;
 use crate::hooks::registry::Source;
-use crate::ports::{Facts, Kind, Ports, Question, Reach, Root};
+use crate::ports::{Facts, FileKind, ListingLimits, Ports, Question, Root};
 
 /// More extensions in one folder are a mistake.
 pub const MAX_EXTENSIONS: u32 = 500;
@@ -74,8 +74,8 @@ impl Found {
         let facts = ports.workspace.inspect(&[question(self.root, &asked)]).pop();
         let expected = format!("{}/{}", self.real, name.strip_prefix("./").unwrap_or(name));
         match facts {
-            Some(facts) if facts.kind == Kind::Missing => Err(format!("`{name}` is not there")),
-            Some(facts) if facts.kind == Kind::File && facts.real_path.as_ref() == Some(&expected) => {
+            Some(facts) if facts.kind == FileKind::Missing => Err(format!("`{name}` is not there")),
+            Some(facts) if facts.kind == FileKind::File && facts.real_path.as_ref() == Some(&expected) => {
                 ports.workspace.read(self.root, &asked, limit).map_err(|fault| format!("`{name}` cannot be read: {fault}"))
             }
             _ => Err(format!("`{name}` is a link, or not a file; replace it by a file")),
@@ -109,14 +109,15 @@ fn question(root: Root, path: &str) -> Question {
 }
 
 impl Places {
-    /// Looks at the folders, given what the host saw of [`questions`]. Whether anything has changed.
-    pub fn refresh(&mut self, facts: &[Facts], ports: &Ports) -> bool {
+    /// Looks at the folders, given what the host saw of [`questions`]. Whether anything has changed, and what the host sees of what
+    /// else is asked in the same look.
+    pub fn refresh(&mut self, facts: &[Facts], beside: &[Question], ports: &Ports) -> (bool, Vec<Facts>) {
         let before: Vec<Rc<Found>> = std::mem::take(&mut self.found);
         let faults_before = std::mem::take(&mut self.faults);
         let mut candidates: Vec<(usize, String, Source, String)> = Vec::new();
         let mut looked_in: Vec<&str> = Vec::new();
         for (at, ((root, folder, shown), facts)) in PLACES.iter().zip(facts).enumerate() {
-            let Some(real) = facts.real_path.as_deref().filter(|_| facts.kind == Kind::Directory) else { continue };
+            let Some(real) = facts.real_path.as_deref().filter(|_| facts.kind == FileKind::Directory) else { continue };
             // Where the workspace is the home folder, both are the same folder.
             if looked_in.contains(&real) {
                 continue;
@@ -129,22 +130,22 @@ impl Places {
                 self.faults.push(Fault::new(shown, "is a link; put the folder there itself"));
                 continue;
             }
-            let listing = match ports.workspace.list(*root, folder, &Reach { depth: 1, limit: MAX_EXTENSIONS, skip: Vec::new() })
-            {
-                Ok(listing) => listing,
-                Err(fault) => {
-                    self.faults.push(Fault::new(shown, format!("cannot be read: {fault}")));
-                    continue;
-                }
-            };
+            let listing =
+                match ports.workspace.list(*root, folder, &ListingLimits { depth: 1, limit: MAX_EXTENSIONS, skip: Vec::new() }) {
+                    Ok(listing) => listing,
+                    Err(fault) => {
+                        self.faults.push(Fault::new(shown, format!("cannot be read: {fault}")));
+                        continue;
+                    }
+                };
             if listing.truncated {
                 self.faults.push(Fault::new(shown, format!("has more than {MAX_EXTENSIONS} entries; the rest is left out")));
             }
             for entry in listing.entries {
                 let name = entry.path;
                 match entry.kind {
-                    Kind::Directory => candidates.push((at, name.clone(), source, format!("{real}/{name}"))),
-                    Kind::Other if entry.link.is_some() => {
+                    FileKind::Directory => candidates.push((at, name.clone(), source, format!("{real}/{name}"))),
+                    FileKind::Other if entry.link.is_some() => {
                         let shown = format!("{shown}/{name}");
                         self.faults.push(Fault::new(&shown, "is a link; put the extension's folder there itself"));
                     }
@@ -165,11 +166,14 @@ impl Places {
             let (place, ..) = candidates.get(*at)?;
             Some(question(PLACES.get(*place)?.0, file))
         }));
-        let looked_at = if asked.is_empty() { Vec::new() } else { ports.workspace.inspect(&asked) };
+        let own = asked.len();
+        asked.extend_from_slice(beside);
+        let mut looked_at = ports.workspace.inspect(&asked);
+        let beside = looked_at.split_off(own.min(looked_at.len()));
         let mut is_same = true;
         for (at, (place, name, source, real)) in candidates.iter().enumerate() {
             let Some((facts, (root, folder, shown))) = looked_at.get(at).zip(PLACES.get(*place)) else { continue };
-            if facts.kind == Kind::Missing {
+            if facts.kind == FileKind::Missing {
                 continue;
             }
             let file = files.iter().position(|(candidate, _)| *candidate == at);
@@ -184,7 +188,7 @@ impl Places {
             }
         }
         is_same &= self.found.len() == before.len() && self.faults == faults_before;
-        !is_same
+        (!is_same, beside)
     }
 }
 

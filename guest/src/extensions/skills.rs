@@ -10,7 +10,7 @@ use super::place::Found;
 use super::skill_file;
 use crate::effects::path::Location;
 use crate::hooks::registry::Source;
-use crate::ports::{Kind, Ports, Question, Reach, Root};
+use crate::ports::{FileKind, ListingLimits, Ports, Question, Root};
 use crate::programs::SKILL_FOLDERS;
 
 /// Our own, in both.
@@ -79,7 +79,7 @@ impl Skills {
             all.iter().map(|(root, path)| Question { root: *root, path: (*path).to_owned(), digest: false }).collect();
         let mut seen: Vec<String> = Vec::new();
         for ((root, folder), facts) in all.into_iter().zip(ports.workspace.inspect(&questions)) {
-            let Some(real) = facts.real_path.filter(|_| facts.kind == Kind::Directory) else { continue };
+            let Some(real) = facts.real_path.filter(|_| facts.kind == FileKind::Directory) else { continue };
             if seen.contains(&real) {
                 continue;
             }
@@ -95,13 +95,13 @@ impl Skills {
 
     /// The folders with a skill in them, by name, with the skill's file.
     fn folders(&self, root: Root, folder: &str, ports: &Ports) -> Vec<(String, String)> {
-        let reach = Reach { depth: 2, limit: MAX_SKILLS * 8, skip: Vec::new() };
+        let reach = ListingLimits { depth: 2, limit: MAX_SKILLS * 8, skip: Vec::new() };
         let entries = ports.workspace.list(root, folder, &reach).map(|listing| listing.entries).unwrap_or_default();
         let file = |path: &str| {
             let name = path.strip_suffix(skill_file::FILE)?.strip_suffix('/')?;
             Some((name.to_owned(), format!("{folder}/{path}")))
         };
-        entries.iter().filter(|entry| entry.kind == Kind::File).filter_map(|entry| file(&entry.path)).collect()
+        entries.iter().filter(|entry| entry.kind == FileKind::File).filter_map(|entry| file(&entry.path)).collect()
     }
 
     #[allow(clippy::too_many_arguments)]

@@ -2,10 +2,10 @@
 
 use super::Gate;
 use super::confined::evidence_key;
-use super::settle::{Outcome, Work};
+use super::settle::{CallOutcome, Work};
 use super::unrecorded::Ground;
 use crate::call::{self, ToolCall};
-use crate::confine::evidence::{self, Evidence};
+use crate::confine::evidence::{self, Evidence, Key};
 use crate::confine::permit;
 use crate::confine::refusal::{advice, tells_of_refusal};
 use crate::inflight::pending::Pending;
@@ -15,16 +15,16 @@ use crate::programs;
 
 impl Gate {
     fn evidence(&self, call: &ToolCall) -> Option<Evidence> {
-        evidence::of(&call.session, &self.key_of(call), &self.ports)
+        evidence::of(&self.evidence_key(call), &self.ports)
     }
 
-    fn key_of(&self, call: &ToolCall) -> String {
-        evidence_key(call, call::shell_command(call, &self.config.last()).as_ref())
+    fn evidence_key(&self, call: &ToolCall) -> Key {
+        evidence_key(call, call::shell_command(call, &self.config.last()).as_ref()).0
     }
 
     /// Forgets that a call ran confined.
     pub(super) fn forget_evidence(&self, call: &ToolCall) {
-        evidence::forget(&call.session, &self.key_of(call), &self.ports);
+        evidence::forget(&self.evidence_key(call), &self.ports);
     }
 
     /// The changes of a confined command that are to be taken back: those out of scope in folders that had to be opened further than
@@ -47,7 +47,10 @@ impl Gate {
         let wiring = work.call.host.as_deref().and_then(programs::named).and_then(|program| program.wiring.as_ref());
         let is_told = !wiring.is_some_and(|wiring| wiring.sandboxes);
         let is_meant = work.pending.confined && work.pending.open_ended.is_some() && is_told;
-        if !is_meant || matches!(work.outcome, Outcome::Refused(_) | Outcome::Unknown) || self.evidence(work.call).is_some() {
+        if !is_meant
+            || matches!(work.outcome, CallOutcome::Refused(_) | CallOutcome::Unknown)
+            || self.evidence(work.call).is_some()
+        {
             return None;
         }
         let why = format!(
@@ -62,15 +65,15 @@ impl Gate {
     pub(super) fn kernel_refusal(
         &mut self,
         call: &ToolCall,
-        outcome: &Outcome,
+        outcome: &CallOutcome,
         output: Option<&str>,
         pending: Option<&Pending>,
         ground: &Ground,
     ) -> Option<String> {
         let said = match outcome {
-            Outcome::Failed(error) => tells_of_refusal(error) || output.is_some_and(tells_of_refusal),
-            Outcome::Done => output.is_some_and(tells_of_refusal),
-            Outcome::Running | Outcome::Refused(_) | Outcome::Unknown => false,
+            CallOutcome::Failed(error) => tells_of_refusal(error) || output.is_some_and(tells_of_refusal),
+            CallOutcome::Done => output.is_some_and(tells_of_refusal),
+            CallOutcome::Running | CallOutcome::Refused(_) | CallOutcome::Unknown => false,
         };
         if !said || !self.evidence(call)?.held {
             return None;

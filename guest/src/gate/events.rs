@@ -8,7 +8,7 @@
 //! | `session_start` | the same as after a turn; what programs kept running for sessions that are over is compared one last time |
 //! | each of them | compares what calls changed that go on |
 
-use super::late::Moment;
+use super::late::ComparisonTime;
 use super::{Gate, governance_questions};
 use crate::confine::Confiner;
 use crate::effects::Persistence;
@@ -36,7 +36,18 @@ impl Gate {
         if inputs.iter().any(|input| matches!(input, Input::Machine(_) | Input::Event { .. } | Input::Reload)) {
             self.hooks();
         }
+        self.forget_ended(inputs);
         let mut turn = self.hooks.step(now_ms, inputs, &self.ports);
+        loop {
+            let refused = self.confine_runs(&mut turn.commands);
+            if refused.is_empty() {
+                break;
+            }
+            // What comes behind them goes on.
+            let more = self.hooks.step(now_ms, &refused, &self.ports);
+            turn.commands.extend(more.commands);
+            turn.next_deadline_ms = more.next_deadline_ms;
+        }
         turn.commands.iter_mut().for_each(|command| self.notices.add_to(&mut command.order));
         let again = self.retry_due_in().map(|due| now_ms.saturating_add(due));
         turn.next_deadline_ms = [turn.next_deadline_ms, again].into_iter().flatten().min();
@@ -47,8 +58,8 @@ impl Gate {
     pub fn hear(&mut self, event: &str, session: Option<&str>) -> Option<String> {
         let session = session?;
         let moment = match event {
-            "before_agent" => Moment::Call,
-            "after_agent" | "session_start" | "session_end" => Moment::Turn,
+            "before_agent" => ComparisonTime::Call,
+            "after_agent" | "session_start" | "session_end" => ComparisonTime::Turn,
             _ => return None,
         };
         let mut questions = governance_questions().to_vec();

@@ -7,7 +7,7 @@ use crate::config::Config;
 use crate::inflight::pending::{self, Pending};
 use crate::ledger::entry::Entry;
 use crate::ledger::{self, checkpoint, map, writing};
-use crate::ports::{Facts, FileFault, Kind, Ports};
+use crate::ports::{Facts, FileFault, FileKind, Ports};
 
 /// The delay before the single retry.
 const RETRY_MS: u64 = 100;
@@ -168,10 +168,10 @@ impl Recorder {
         let [kept, ledger] = facts else { return None };
         if !governed {
             self.compared = None;
-            return if kept.kind == Kind::Missing { None } else { checkpoint::forget(ports) };
+            return if kept.kind == FileKind::Missing { None } else { checkpoint::forget(ports) };
         }
         let stamps = (kept.stamp, ledger.stamp);
-        if kept.kind != Kind::Missing && self.compared == Some(stamps) {
+        if kept.kind != FileKind::Missing && self.compared == Some(stamps) {
             return None;
         }
         self.compared = Some(stamps);

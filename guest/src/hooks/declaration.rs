@@ -12,7 +12,7 @@ use super::event;
 use super::owner::Owner;
 use super::settings::{LEAST_TIMEOUT_MS, MAX_TIMEOUT_MS, patterns};
 use crate::glob::Glob;
-use crate::json::place::Step;
+use crate::json::place::PathStep;
 use crate::redact::Pattern;
 
 /// The only version of the format so far.
@@ -56,6 +56,8 @@ pub struct Hook {
     pub secrets: Vec<Pattern>,
     /// The files that its script needs, where it names them.
     pub files: Option<Vec<bundle::Pattern>>,
+    /// Whether the kernel holds its program to what the session's intent owns.
+    pub confine: bool,
     /// What makes it a hook in Claude Code's format.
     pub claude: Option<Declared>,
     /// The extension that it comes with.
@@ -123,7 +125,7 @@ impl Retry {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
     /// Where it stands.
-    pub path: Vec<Step>,
+    pub path: Vec<PathStep>,
     /// What is wrong, and the remedy.
     pub message: String,
 }
@@ -181,8 +183,8 @@ pub fn read(document: &Value) -> Result<Vec<Hook>, Vec<Fault>> {
         Some(list) => {
             let mut known: std::collections::HashMap<String, usize> = std::collections::HashMap::new();
             for (at, written) in list.iter().enumerate() {
-                reader.path = if document.is_array() { Vec::new() } else { vec![Step::Key("hooks".to_owned())] };
-                reader.path.push(Step::At(at));
+                reader.path = if document.is_array() { Vec::new() } else { vec![PathStep::Key("hooks".to_owned())] };
+                reader.path.push(PathStep::At(at));
                 if let Some(hook) = reader.hook(written) {
                     if known.insert(hook.id.clone(), at).is_some() {
                         reader.fault_at("id", &format!("`{}` is declared twice; give each hook an id of its own", hook.id));
@@ -207,7 +209,7 @@ pub fn read_one(written: &Value) -> Result<Hook, Vec<Fault>> {
 #[derive(Debug, Default)]
 pub(crate) struct Reader {
     pub(crate) faults: Vec<Fault>,
-    pub(crate) path: Vec<Step>,
+    pub(crate) path: Vec<PathStep>,
     patterns_size: usize,
     globs_size: usize,
 }
@@ -222,7 +224,7 @@ impl Reader {
     }
 
     pub(crate) fn fault_at(&mut self, key: &str, message: &str) {
-        self.path.push(Step::Key(key.to_owned()));
+        self.path.push(PathStep::Key(key.to_owned()));
         self.fault(message);
         self.path.pop();
     }
@@ -230,7 +232,7 @@ impl Reader {
     /// Looks at every member, and hands back the list of hooks if this is the document.
     fn within<'v>(&mut self, fields: &'v Map<String, Value>, look: impl Fn(&mut Self, &str, &Value)) -> Option<&'v Vec<Value>> {
         for (key, value) in fields {
-            self.path.push(Step::Key(key.clone()));
+            self.path.push(PathStep::Key(key.clone()));
             look(self, key, value);
             self.path.pop();
         }
@@ -324,10 +326,14 @@ impl Reader {
             repo_root: self.text(fields, "repoRoot").map(str::to_owned),
             secrets: Vec::new(),
             files: self.files(fields),
+            confine: self.flag(fields, "confine", false),
             claude: None,
             owner: None,
             written: written.clone(),
         };
+        if hook.confine && !matches!(hook.action, Action::Command { .. }) {
+            self.fault_at("confine", "belongs to a `command`");
+        }
         hook.claude = self.claude(fields, &mut hook.trigger);
         if hook.claude.is_some() && !matches!(hook.action, Action::Command { .. }) {
             self.fault("is in Claude Code's format, so it must have a `command`");
@@ -415,7 +421,7 @@ impl Reader {
             self.fault_at("retry", "must be an object such as {\"count\": 2}");
             return retry;
         };
-        self.path.push(Step::Key("retry".to_owned()));
+        self.path.push(PathStep::Key("retry".to_owned()));
         retry.count = self.number(fields, "count", 0..=100).unwrap_or(0);
         retry.backoff_ms = self.number(fields, "backoffMs", 0..=MAX_TIMEOUT_MS).unwrap_or(retry.backoff_ms);
         retry.jitter = self.flag(fields, "jitter", false);
@@ -514,6 +520,7 @@ const KEYS: &[&str] = &[
     "shell",
     "component",
     "files",
+    "confine",
     "format",
     "matcher",
     "onFailure",
@@ -584,6 +591,8 @@ mod tests {
             (with("files", json!(["a["])), "$.hooks[1].files `a[` is not a pattern"),
             (with("files", json!(vec!["a"; 33])), "$.hooks[1].files must be a list of at most 32"),
             (json!([{"id": "a", "trigger": "t", "prompt": "p", "files": []}]), "$[0].files belongs to a `command`"),
+            (with("confine", json!("yes")), "$.hooks[1].confine must be true or false"),
+            (json!([{"id": "a", "trigger": "t", "prompt": "p", "confine": true}]), "$[0].confine belongs to a `command`"),
             (with("timoutMs", json!(1)), "$.hooks[1].timoutMs is not known"),
         ] {
             let found = faults(&document);

@@ -2,7 +2,7 @@
 
 /// Line and column, from 1, of what a path of keys and positions leads to; where the path ends early, of the last thing on
 /// it. The text must be JSON.
-pub fn place(text: &str, path: &[Step]) -> (usize, usize) {
+pub fn place(text: &str, path: &[PathStep]) -> (usize, usize) {
     let bytes = text.as_bytes();
     let mut at = blanks(bytes, 0);
     for step in path {
@@ -15,14 +15,14 @@ pub fn place(text: &str, path: &[Step]) -> (usize, usize) {
 }
 
 /// The first member, by its path, whose name its object has twice. The text must be JSON.
-pub fn repeated(text: &str) -> Option<Vec<Step>> {
+pub fn repeated(text: &str) -> Option<Vec<PathStep>> {
     let mut path = Vec::new();
     let whole = repeated_in(text, blanks(text.as_bytes(), 0), &mut path);
     (whole.is_none() && !path.is_empty()).then_some(path)
 }
 
 /// Where a value ends; none where a name is there twice, and then the path leads to it.
-fn repeated_in(text: &str, from: usize, path: &mut Vec<Step>) -> Option<usize> {
+fn repeated_in(text: &str, from: usize, path: &mut Vec<PathStep>) -> Option<usize> {
     let bytes = text.as_bytes();
     let is_object = match bytes.get(from) {
         Some(b'{') => true,
@@ -38,9 +38,9 @@ fn repeated_in(text: &str, from: usize, path: &mut Vec<Step>) -> Option<usize> {
             let name: String = serde_json::from_str(text.get(at..end)?).ok()?;
             at = blanks(bytes, blanks(bytes, end) + 1);
             is_new = names.insert(name.clone());
-            path.push(Step::Key(name));
+            path.push(PathStep::Key(name));
         } else {
-            path.push(Step::At(passed));
+            path.push(PathStep::At(passed));
         }
         let end = if is_new { repeated_in(text, at, path)? } else { return None };
         path.pop();
@@ -55,14 +55,14 @@ fn repeated_in(text: &str, from: usize, path: &mut Vec<Step>) -> Option<usize> {
 
 /// One step on a path into a JSON value.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Step {
+pub enum PathStep {
     /// A member of an object.
     Key(String),
     /// An item of a list.
     At(usize),
 }
 
-impl std::fmt::Display for Step {
+impl std::fmt::Display for PathStep {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Key(key) => write!(out, ".{key}"),
@@ -83,9 +83,9 @@ fn blanks(bytes: &[u8], from: usize) -> usize {
 }
 
 /// Where the value of a member begins.
-fn member(text: &str, object: usize, step: &Step) -> Option<usize> {
+fn member(text: &str, object: usize, step: &PathStep) -> Option<usize> {
     let bytes = text.as_bytes();
-    let is_object = matches!(step, Step::Key(_));
+    let is_object = matches!(step, PathStep::Key(_));
     if bytes.get(object)? != if is_object { &b'{' } else { &b'[' } {
         return None;
     }
@@ -93,8 +93,8 @@ fn member(text: &str, object: usize, step: &Step) -> Option<usize> {
     let mut passed = 0;
     while !matches!(bytes.get(at)?, b'}' | b']') {
         let wanted = match step {
-            Step::At(wanted) => *wanted == passed,
-            Step::Key(wanted) => {
+            PathStep::At(wanted) => *wanted == passed,
+            PathStep::Key(wanted) => {
                 let end = value_end(bytes, at)?;
                 let key: Option<String> = serde_json::from_str(text.get(at..end)?).ok();
                 at = blanks(bytes, blanks(bytes, end) + 1);
@@ -158,7 +158,7 @@ mod tests {
             (r#"{"x": [ {"a": {}, "\u0061" : 2} ]}"#, Some(".x[0].a")),
             (r#"[1, "a", [], {"a": "{\"a\"", "b": 1,"b":2}]"#, Some("[3].b")),
         ] {
-            let found = repeated(text).map(|path| path.iter().map(Step::to_string).collect::<String>());
+            let found = repeated(text).map(|path| path.iter().map(PathStep::to_string).collect::<String>());
             assert_eq!(found.as_deref(), expected, "{text}");
         }
     }
@@ -166,17 +166,17 @@ mod tests {
     #[test]
     fn places() {
         let text = "{\n  \"a\": [1, {\"b\\\"]\": \"x,]\"},\n    -2.5],\n  \"c\": {\"d\": true}\n}";
-        let key = |key: &str| Step::Key(key.to_owned());
+        let key = |key: &str| PathStep::Key(key.to_owned());
         for (path, expected) in [
             (vec![], (1, 1)),
             (vec![key("a")], (2, 8)),
-            (vec![key("a"), Step::At(0)], (2, 9)),
-            (vec![key("a"), Step::At(1), key("b\"]")], (2, 21)),
-            (vec![key("a"), Step::At(2)], (3, 5)),
-            (vec![key("a"), Step::At(3)], (2, 8)),
+            (vec![key("a"), PathStep::At(0)], (2, 9)),
+            (vec![key("a"), PathStep::At(1), key("b\"]")], (2, 21)),
+            (vec![key("a"), PathStep::At(2)], (3, 5)),
+            (vec![key("a"), PathStep::At(3)], (2, 8)),
             (vec![key("c"), key("d")], (4, 14)),
             (vec![key("c"), key("e")], (4, 8)),
-            (vec![key("c"), Step::At(0)], (4, 8)),
+            (vec![key("c"), PathStep::At(0)], (4, 8)),
         ] {
             assert_eq!(place(text, &path), expected, "{path:?}");
         }

@@ -13,7 +13,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{Fault, checked};
+use super::{OperationFault, checked};
 use crate::extensions::change::{self, Whose};
 use crate::extensions::manifest::{self, Manifest, Setting};
 use crate::extensions::place::Found;
@@ -28,27 +28,28 @@ use crate::ports::{Ports, Root};
 /// What stands in place of a secret.
 const HIDDEN: &str = "[REDACTED]";
 
-pub(super) fn answer(gate: &mut Gate, fields: Map<String, Value>) -> Result<Value, Fault> {
+pub(super) fn answer(gate: &mut Gate, fields: Map<String, Value>) -> Result<Value, OperationFault> {
     checked("extensions", &["do"], &fields)?;
     let asked = Value::Object(fields);
     let text = |key: &str| json::text(&asked, key).filter(|text| !text.is_empty());
     let is = |key: &str| asked.get(key) == Some(&Value::Bool(true));
     let what = text("do").unwrap_or_default();
-    let missing = |field: &'static str| Fault::MissingField { whose: format!("`extensions` with `\"do\":\"{what}\"`"), field };
+    let missing =
+        |field: &'static str| OperationFault::MissingField { whose: format!("`extensions` with `\"do\":\"{what}\"`"), field };
     let id = || text("id").ok_or_else(|| missing("id"));
     match what {
         "list" => Ok(list(gate)),
         "check" => check(gate, text("path")),
         "new" => {
             let root = if is("own") { Root::Home } else { Root::Project };
-            let folder = template::write(id()?, root, gate.ports()).map_err(Fault::NotDone)?;
+            let folder = template::write(id()?, root, gate.ports()).map_err(OperationFault::NotDone)?;
             Ok(object(&mut [("id", id()?.into()), ("folder", folder.into())]))
         }
         "enable" | "disable" => {
             let id = id()?;
             find(gate.extensions().0, id)?;
             let whose = if is("shared") { Whose::Workspace } else { Whose::User };
-            change::enable(id, what == "enable", whose, gate.ports()).map_err(Fault::NotDone)?;
+            change::enable(id, what == "enable", whose, gate.ports()).map_err(OperationFault::NotDone)?;
             let (extensions, ..) = gate.extensions();
             let extension = find(extensions, id)?;
             let mut fields = vec![("id", id.into()), ("file", whose.file().into()), ("state", extension.state.as_str().into())];
@@ -59,14 +60,14 @@ pub(super) fn answer(gate: &mut Gate, fields: Map<String, Value>) -> Result<Valu
         "approve" => approve(gate, id()?, text("digest")),
         "revoke" => {
             let (_, hooks, ports) = gate.extensions();
-            let revoked = approvals::keep_extension(id()?, None, hooks.machine(), ports).map_err(Fault::NotDone)?;
+            let revoked = approvals::keep_extension(id()?, None, hooks.machine(), ports).map_err(OperationFault::NotDone)?;
             Ok(object(&mut [("id", id()?.into()), ("revoked", revoked.into())]))
         }
         "setting" | "set" => {
             let key = text("key").ok_or_else(|| missing("key"))?;
             setting(gate, what, id()?, key, asked.get("value").filter(|value| !value.is_null()), is("keyring"))
         }
-        _ => Err(Fault::InvalidField {
+        _ => Err(OperationFault::InvalidField {
             op: "extensions".to_owned(),
             field: "do",
             expected: "one of list, show, check, approve, revoke, enable, disable, setting, set, new",
@@ -74,22 +75,22 @@ pub(super) fn answer(gate: &mut Gate, fields: Map<String, Value>) -> Result<Valu
     }
 }
 
-fn find<'e>(extensions: &'e Extensions, id: &str) -> Result<&'e Extension, Fault> {
+fn find<'e>(extensions: &'e Extensions, id: &str) -> Result<&'e Extension, OperationFault> {
     extensions.find(id).ok_or_else(|| {
         let known: Vec<&str> = extensions.all().iter().map(|extension| extension.name.as_str()).collect();
         let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
-        Fault::UnknownName { what: "extension", asked: id.to_owned(), known }
+        OperationFault::UnknownName { what: "extension", asked: id.to_owned(), known }
     })
 }
 
 /// The same, with its manifest.
-fn usable<'e>(extensions: &'e Extensions, id: &str) -> Result<(&'e Extension, &'e Manifest), Fault> {
+fn usable<'e>(extensions: &'e Extensions, id: &str) -> Result<(&'e Extension, &'e Manifest), OperationFault> {
     let extension = find(extensions, id)?;
     match extension.manifest().filter(|_| extension.state != State::Invalid) {
         Some(manifest) => Ok((extension, manifest)),
         None => {
             let faults: Vec<String> = extension.faults.iter().map(ToString::to_string).collect();
-            Err(Fault::NotDone(format!("the extension `{id}` cannot be used: {}", faults.join("; "))))
+            Err(OperationFault::NotDone(format!("the extension `{id}` cannot be used: {}", faults.join("; "))))
         }
     }
 }
@@ -136,7 +137,7 @@ fn row(extension: &Extension, (state, why): (State, Option<String>)) -> Vec<(&'s
     fields
 }
 
-fn check(gate: &mut Gate, path: Option<&str>) -> Result<Value, Fault> {
+fn check(gate: &mut Gate, path: Option<&str>) -> Result<Value, OperationFault> {
     let Some(path) = path else {
         let (extensions, ..) = gate.extensions();
         let faults: Vec<Value> = extensions.faults().map(|fault| fault.to_json()).collect();
@@ -148,7 +149,7 @@ fn check(gate: &mut Gate, path: Option<&str>) -> Result<Value, Fault> {
     Ok(object(&mut [("checked", 1.into()), ("faults", faults.into())]))
 }
 
-fn show(gate: &mut Gate, id: &str) -> Result<Value, Fault> {
+fn show(gate: &mut Gate, id: &str) -> Result<Value, OperationFault> {
     let (extensions, hooks, ports) = gate.extensions();
     let extension = find(extensions, id)?;
     let mut fields = row(extension, standing(extensions, extension, hooks.machine(), ports));
@@ -199,21 +200,21 @@ fn shown_setting(extension: &Extension, setting: &Setting) -> Value {
     object(&mut fields)
 }
 
-fn approve(gate: &mut Gate, id: &str, expected: Option<&str>) -> Result<Value, Fault> {
+fn approve(gate: &mut Gate, id: &str, expected: Option<&str>) -> Result<Value, OperationFault> {
     let (extensions, hooks, ports) = gate.extensions();
     let (extension, manifest) = usable(extensions, id)?;
     if !extension.found.is_of_workspace() {
-        return Err(Fault::NotDone(format!("`{id}` needs no approval: it is an extension of the user's own")));
+        return Err(OperationFault::NotDone(format!("`{id}` needs no approval: it is an extension of the user's own")));
     }
     let machine = hooks.machine();
     if machine.workspace.is_empty() {
-        return Err(Fault::NotDone("the host did not say where the workspace is".to_owned()));
+        return Err(OperationFault::NotDone("the host did not say where the workspace is".to_owned()));
     }
     let workspace = extensions.workspace_choices();
-    let subject = trust::subject(&extension.found, manifest, workspace, machine, ports).map_err(Fault::NotDone)?;
+    let subject = trust::subject(&extension.found, manifest, workspace, machine, ports).map_err(OperationFault::NotDone)?;
     let digest = subject.digest.to_string();
     if expected.is_some_and(|expected| expected != digest) {
-        return Err(Fault::NotDone(format!("`{id}` has changed since it was shown; look at it again")));
+        return Err(OperationFault::NotDone(format!("`{id}` has changed since it was shown; look at it again")));
     }
     let mut shows = trust::shows(&extension.found, manifest, &extension.hooks, workspace, &subject.files, ports);
     // The texts were shown; what tells differences are the words and the digests.
@@ -222,10 +223,10 @@ fn approve(gate: &mut Gate, id: &str, expected: Option<&str>) -> Result<Value, F
     }
     let kept = trust::kept(&subject, manifest, workspace, shows);
     let is_disabled = extension.state == State::Disabled;
-    approvals::keep_extension(id, Some(kept), machine, ports).map_err(Fault::NotDone)?;
+    approvals::keep_extension(id, Some(kept), machine, ports).map_err(OperationFault::NotDone)?;
     // Whoever approves it wants it.
     if is_disabled {
-        change::enable(id, true, Whose::User, ports).map_err(Fault::NotDone)?;
+        change::enable(id, true, Whose::User, ports).map_err(OperationFault::NotDone)?;
     }
     let (extensions, ..) = gate.extensions();
     let extension = find(extensions, id)?;
@@ -234,20 +235,27 @@ fn approve(gate: &mut Gate, id: &str, expected: Option<&str>) -> Result<Value, F
     Ok(object(&mut fields))
 }
 
-fn setting(gate: &mut Gate, what: &str, id: &str, key: &str, value: Option<&Value>, in_keyring: bool) -> Result<Value, Fault> {
+fn setting(
+    gate: &mut Gate,
+    what: &str,
+    id: &str,
+    key: &str,
+    value: Option<&Value>,
+    in_keyring: bool,
+) -> Result<Value, OperationFault> {
     let (extensions, hooks, ports) = gate.extensions();
     let (extension, manifest) = usable(extensions, id)?;
     let setting = manifest.setting(key).ok_or_else(|| {
         let known: Vec<&str> = manifest.settings.iter().map(|setting| setting.name.as_str()).collect();
         let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
-        Fault::UnknownName { what: "setting", asked: key.to_owned(), known }
+        OperationFault::UnknownName { what: "setting", asked: key.to_owned(), known }
     })?;
     let value = match value {
         Some(Value::String(text)) => Some(setting.of_text(text)),
         Some(value) => Some(setting.check(value).map(|()| value.clone())),
         None => None,
     };
-    let value = value.transpose().map_err(|why| Fault::NotDone(format!("the setting `{key}` of `{id}` {why}")))?;
+    let value = value.transpose().map_err(|why| OperationFault::NotDone(format!("the setting `{key}` of `{id}` {why}")))?;
     let stored = stored_as(&extension.found, manifest, hooks.machine());
     if what == "setting" {
         let mut fields = match shown_setting(extension, setting) {
@@ -272,19 +280,19 @@ fn keep_setting(
     (stored, value, in_keyring): (&str, Option<&Value>, bool),
     machine: &Machine,
     ports: &Ports,
-) -> Result<&'static str, Fault> {
+) -> Result<&'static str, OperationFault> {
     if !setting.sensitive {
-        change::set(&extension.name, &setting.name, value, ports).map_err(Fault::NotDone)?;
+        change::set(&extension.name, &setting.name, value, ports).map_err(OperationFault::NotDone)?;
         return Ok(Whose::User.file());
     }
     if extension.found.is_of_workspace() && machine.workspace.is_empty() {
-        return Err(Fault::NotDone("the host did not say where the workspace is".to_owned()));
+        return Err(OperationFault::NotDone("the host did not say where the workspace is".to_owned()));
     }
     let kept = match value {
         _ if in_keyring => Some(Kept::InKeyring),
         Some(value) => Some(Kept::Here(manifest::as_text(value))),
         None => None,
     };
-    store::keep(stored, &setting.name, kept.as_ref(), ports).map_err(Fault::NotDone)?;
+    store::keep(stored, &setting.name, kept.as_ref(), ports).map_err(OperationFault::NotDone)?;
     Ok(if in_keyring { "the system's keyring" } else { "~/.tollgate/secrets.json" })
 }

@@ -6,14 +6,14 @@
 
 use serde_json::Value;
 
-use super::Fault;
+use super::OperationFault;
 use crate::digest::Digest;
 use crate::hooks::Hooks;
 use crate::hooks::claude::installed::{self, FILES, is_same};
 use crate::hooks::claude::settings::{self, EXTENSION_PATH};
 use crate::json::document::Document;
 use crate::json::{self, object};
-use crate::ports::{Expectation, FileFault, Kind, Ports, Question, Root};
+use crate::ports::{Expectation, FileFault, FileKind, Ports, Question, Root};
 
 /// A larger file is a mistake.
 const MAX_BYTES: u64 = 4 << 20;
@@ -31,7 +31,7 @@ struct Found {
     known: usize,
 }
 
-pub(super) fn answer(hooks: &Hooks, asked: &Value, ports: &Ports) -> Result<Value, Fault> {
+pub(super) fn answer(hooks: &Hooks, asked: &Value, ports: &Ports) -> Result<Value, OperationFault> {
     let mut found = Found::default();
     match json::text(asked, "path") {
         Some(path) => {
@@ -39,16 +39,16 @@ pub(super) fn answer(hooks: &Hooks, asked: &Value, ports: &Ports) -> Result<Valu
                 Some(text) => Ok(text.as_bytes().to_vec()),
                 None => ports.workspace.read(Root::Project, path, MAX_BYTES),
             };
-            let text = text.map_err(|fault| Fault::NotDone(format!("`{path}` cannot be read: {fault}")))?;
-            found.look_into(path, Root::Project, &text, hooks, ports).map_err(Fault::NotDone)?;
+            let text = text.map_err(|fault| OperationFault::NotDone(format!("`{path}` cannot be read: {fault}")))?;
+            found.look_into(path, Root::Project, &text, hooks, ports).map_err(OperationFault::NotDone)?;
         }
         None => {
             for file in FILES {
                 let (root, path) = installed::place(file);
                 match ports.workspace.read(root, path, MAX_BYTES) {
-                    Ok(text) => found.look_into(file, root, &text, hooks, ports).map_err(Fault::NotDone)?,
+                    Ok(text) => found.look_into(file, root, &text, hooks, ports).map_err(OperationFault::NotDone)?,
                     Err(FileFault::Missing) => {}
-                    Err(fault) => return Err(Fault::NotDone(format!("`{file}` cannot be read: {fault}"))),
+                    Err(fault) => return Err(OperationFault::NotDone(format!("`{file}` cannot be read: {fault}"))),
                 }
             }
         }
@@ -57,12 +57,12 @@ pub(super) fn answer(hooks: &Hooks, asked: &Value, ports: &Ports) -> Result<Valu
     let digest = Digest::of(Value::from(taken.clone()).to_string().as_bytes()).to_string();
     if asked.get("take") == Some(&Value::Bool(true)) {
         if json::text(asked, "digest").is_some_and(|expected| expected != digest) {
-            return Err(Fault::NotDone("the hooks have changed since they were shown; look at them again".to_owned()));
+            return Err(OperationFault::NotDone("the hooks have changed since they were shown; look at them again".to_owned()));
         }
         for root in [Root::Home, Root::Project] {
             let hooks: Vec<&Value> = found.taken.iter().filter(|(of, _)| *of == root).map(|(_, hook)| hook).collect();
             if !hooks.is_empty() {
-                write(root, &hooks, ports).map_err(Fault::NotDone)?;
+                write(root, &hooks, ports).map_err(OperationFault::NotDone)?;
             }
         }
     }
@@ -169,7 +169,7 @@ fn files(command: &str, plugin: &str, ports: &Ports) -> Vec<String> {
             continue;
         }
         let facts = ports.workspace.inspect(&[Question::project(bare)]).pop();
-        let is_own = facts.is_some_and(|facts| facts.kind == Kind::File && facts.real_path.as_deref() == Some(bare));
+        let is_own = facts.is_some_and(|facts| facts.kind == FileKind::File && facts.real_path.as_deref() == Some(bare));
         if is_own && !found.iter().any(|known| known == bare) {
             found.push(bare.to_owned());
         }

@@ -8,13 +8,13 @@
 
 use serde_json::{Map, Value};
 
-use super::{Fault, checked};
+use super::{OperationFault, checked};
 use crate::extensions::manifest::{Parameter, filled};
 use crate::extensions::skills::Registered;
 use crate::gate::Gate;
 use crate::json::{self, object};
 
-pub(super) fn answer(gate: &mut Gate, fields: Map<String, Value>) -> Result<Value, Fault> {
+pub(super) fn answer(gate: &mut Gate, fields: Map<String, Value>) -> Result<Value, OperationFault> {
     checked("skills", &["do"], &fields)?;
     let asked = Value::Object(fields);
     let text = |key: &str| json::text(&asked, key).filter(|text| !text.is_empty());
@@ -27,15 +27,15 @@ pub(super) fn answer(gate: &mut Gate, fields: Map<String, Value>) -> Result<Valu
         return Ok(object(&mut [("skills", listed.into()), ("faults", faults.into())]));
     }
     if !matches!(what, "show" | "invoke") {
-        return Err(Fault::InvalidField { op: "skills".to_owned(), field: "do", expected: "one of list, show, invoke" });
+        return Err(OperationFault::InvalidField { op: "skills".to_owned(), field: "do", expected: "one of list, show, invoke" });
     }
-    let id =
-        text("id").ok_or_else(|| Fault::MissingField { whose: format!("`skills` with `\"do\":\"{what}\"`"), field: "id" })?;
+    let id = text("id")
+        .ok_or_else(|| OperationFault::MissingField { whose: format!("`skills` with `\"do\":\"{what}\"`"), field: "id" })?;
     let found = skills.all.iter().find(|skill| skill.name == id).or_else(|| skills.all.iter().find(|skill| skill.is(id)));
     let registered = found.ok_or_else(|| {
         let known: Vec<&str> = skills.all.iter().map(|skill| skill.name.as_str()).collect();
         let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
-        Fault::UnknownName { what: "skill", asked: id.to_owned(), known }
+        OperationFault::UnknownName { what: "skill", asked: id.to_owned(), known }
     })?;
     if what == "show" {
         let mut fields = row(registered);
@@ -47,10 +47,10 @@ pub(super) fn answer(gate: &mut Gate, fields: Map<String, Value>) -> Result<Valu
         Some(Value::Object(given)) => given.clone(),
         Some(_) => {
             let expected = "an object of parameters by name";
-            return Err(Fault::InvalidField { op: "skills".to_owned(), field: "args", expected });
+            return Err(OperationFault::InvalidField { op: "skills".to_owned(), field: "args", expected });
         }
     };
-    let prompt = filled(&registered.skill, &given).map_err(Fault::NotDone)?;
+    let prompt = filled(&registered.skill, &given).map_err(OperationFault::NotDone)?;
     let description = registered.skill.description.as_str();
     Ok(object(&mut [("name", registered.name.as_str().into()), ("description", description.into()), ("prompt", prompt.into())]))
 }

@@ -32,7 +32,7 @@ use super::fault::Fault;
 use super::path;
 use crate::digest::Digest;
 use crate::hooks::declaration::Reader;
-use crate::json::place::{self, Step};
+use crate::json::place::{self, PathStep};
 
 /// The file that makes a folder an extension.
 pub const FILE: &str = "manifest.json";
@@ -156,7 +156,7 @@ fn list<T>(
         }
     };
     for (at, written) in written.iter().enumerate() {
-        reader.path.extend([Step::Key(key.to_owned()), Step::At(at)]);
+        reader.path.extend([PathStep::Key(key.to_owned()), PathStep::At(at)]);
         match written.as_object() {
             None => reader.fault("must be an object"),
             Some(written) => {
@@ -179,7 +179,7 @@ fn servers(reader: &mut Reader, fields: &Map<String, Value>, extension: &str, se
         None => {}
         Some(Value::Object(written)) if written.len() <= MAX_ITEMS => {
             for (name, entry) in written {
-                reader.path.extend([Step::Key("mcpServers".to_owned()), Step::Key(name.clone())]);
+                reader.path.extend([PathStep::Key("mcpServers".to_owned()), PathStep::Key(name.clone())]);
                 servers.extend(server::read(reader, name, entry, extension, settings));
                 reader.path.truncate(reader.path.len().saturating_sub(2));
             }
@@ -205,7 +205,7 @@ fn hooks(reader: &mut Reader, fields: &Map<String, Value>) -> Hooks {
         }
         Some(written @ Value::Array(list)) => {
             for (at, hook) in list.iter().enumerate() {
-                reader.path.extend([Step::Key("hooks".to_owned()), Step::At(at)]);
+                reader.path.extend([PathStep::Key("hooks".to_owned()), PathStep::At(at)]);
                 reader.hook(hook);
                 reader.path.truncate(reader.path.len().saturating_sub(2));
             }

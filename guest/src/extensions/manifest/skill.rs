@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::setting::as_text;
 use crate::hooks::declaration::Reader;
-use crate::json::place::Step;
+use crate::json::place::PathStep;
 
 /// A longer prompt is a mistake.
 pub const MAX_PROMPT: usize = 256 << 10;
@@ -77,7 +77,7 @@ fn parameters(reader: &mut Reader, fields: &Map<String, Value>) -> Vec<Parameter
         }
     };
     for (at, written) in written.iter().enumerate() {
-        reader.path.extend([Step::Key("parameters".to_owned()), Step::At(at)]);
+        reader.path.extend([PathStep::Key("parameters".to_owned()), PathStep::At(at)]);
         if let Some(parameter) = parameter(reader, written) {
             if parameters.iter().any(|other| other.name == parameter.name) {
                 reader.fault_at("name", &format!("`{}` is there twice; give each a name of its own", parameter.name));

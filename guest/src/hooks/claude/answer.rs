@@ -15,7 +15,7 @@ use serde_json::{Map, Value};
 
 use super::Declared;
 use super::call::Call;
-use crate::engine::Ending;
+use crate::engine::RunEnding;
 use crate::json;
 
 /// Where the gate finds the arguments that a hook wants, among what hooks say.
@@ -29,8 +29,8 @@ pub const ASKS: &str = "asks";
 const NO_REASON: &str = "a hook stopped it and gave no reason";
 
 /// What a hook says, in our own words; none where it says nothing, or failed.
-pub fn read(declared: &Declared, ending: &Ending) -> Option<Map<String, Value>> {
-    let Ending::Exited { code, stdout, stderr, .. } = ending else { return None };
+pub fn read(declared: &Declared, ending: &RunEnding) -> Option<Map<String, Value>> {
+    let RunEnding::Exited { code, stdout, stderr, .. } = ending else { return None };
     let mut said = Map::new();
     match code {
         Some(0) => {}
@@ -106,7 +106,8 @@ mod tests {
 
     fn told(event: &'static str, code: i32, stdout: &str, stderr: &str) -> Value {
         let declared = Declared { event, matcher: Matcher::All, from: None, blocks_on_failure: false };
-        let ending = Ending::Exited { code: Some(code), stdout: stdout.to_owned(), stderr: stderr.to_owned(), truncated: false };
+        let ending =
+            RunEnding::Exited { code: Some(code), stdout: stdout.to_owned(), stderr: stderr.to_owned(), truncated: false };
         read(&declared, &ending).map(Value::Object).unwrap_or_default()
     }
 
@@ -154,7 +155,7 @@ mod tests {
             assert_eq!(told(event, code, &stdout, stderr), expected, "{event} {code} {stdout}");
         }
         let strict = Declared { event: "PreToolUse", matcher: Matcher::All, from: None, blocks_on_failure: true };
-        assert_eq!(read(&strict, &Ending::Missing), None);
+        assert_eq!(read(&strict, &RunEnding::Missing), None);
         assert_eq!(of_failure(&strict, "it ended with 1").unwrap()["continue"], false);
         let lax = Declared { blocks_on_failure: false, ..strict };
         assert_eq!(of_failure(&lax, "it ended with 1"), None);

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::settings;
 use crate::hooks::declaration::Hook;
-use crate::ports::{Facts, Kind, Ports, Question, Root};
+use crate::ports::{Facts, FileKind, Ports, Question, Root};
 
 /// A larger file is a mistake.
 const MAX_BYTES: u64 = 4 << 20;
@@ -31,7 +31,7 @@ impl Installed {
             let (root, path) = place(file);
             Question { root, path: path.to_owned(), digest: false }
         };
-        let stamp = |facts: &Facts| if facts.kind == Kind::File { facts.stamp } else { 0 };
+        let stamp = |facts: &Facts| if facts.kind == FileKind::File { facts.stamp } else { 0 };
         let looked_at = ports.workspace.inspect(&FILES.map(question));
         let slots = FILES.iter().zip(self.stamps.iter_mut().zip(&mut self.declared));
         for ((file, (kept, declared)), facts) in slots.zip(&looked_at) {

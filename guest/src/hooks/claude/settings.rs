@@ -14,7 +14,7 @@ use super::{FORMAT, TIMEOUT_MS, event, events, matcher::Matcher};
 use crate::hooks::settings::{LEAST_TIMEOUT_MS, MAX_TIMEOUT_MS};
 use crate::json::document;
 use crate::json::object;
-use crate::json::place::Step;
+use crate::json::place::PathStep;
 
 /// Fields of a handler that change nothing about what it decides.
 const HARMLESS: &[&str] = &["type", "command", "timeout", "statusMessage", "suppressOutput", "onFailure", "description", "shell"];
@@ -23,7 +23,7 @@ const HARMLESS: &[&str] = &["type", "command", "timeout", "statusMessage", "supp
 #[derive(Debug)]
 pub struct Handler {
     /// Where it stands.
-    pub path: Vec<Step>,
+    pub path: Vec<PathStep>,
     /// The declaration that stands for it, or why there is none.
     pub taken: Result<Value, String>,
 }
@@ -42,21 +42,21 @@ pub fn read(text: &[u8]) -> Result<Vec<Handler>, String> {
 pub fn handlers(hooks: &Map<String, Value>) -> Vec<Handler> {
     let mut found = Vec::new();
     for (name, groups) in hooks {
-        let path = vec![Step::Key("hooks".to_owned()), Step::Key(name.clone())];
+        let path = vec![PathStep::Key("hooks".to_owned()), PathStep::Key(name.clone())];
         let Some(groups) = groups.as_array() else {
             found.push(Handler { path, taken: Err("must be a list of objects with `hooks`".to_owned()) });
             continue;
         };
         for (at, group) in groups.iter().enumerate() {
             let mut path = path.clone();
-            path.push(Step::At(at));
+            path.push(PathStep::At(at));
             let Some(listed) = group.get("hooks").and_then(Value::as_array) else {
                 found.push(Handler { path, taken: Err("must be an object with a list `hooks`".to_owned()) });
                 continue;
             };
             for (at, written) in listed.iter().enumerate() {
                 let mut path = path.clone();
-                path.extend([Step::Key("hooks".to_owned()), Step::At(at)]);
+                path.extend([PathStep::Key("hooks".to_owned()), PathStep::At(at)]);
                 let taken = declaration(name, group.get("matcher"), written);
                 found.push(Handler { path, taken });
             }

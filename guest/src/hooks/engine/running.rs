@@ -15,7 +15,7 @@ use super::super::run::{Run, Stage, Status};
 use super::super::schedule::Key;
 use super::super::trust::{self, Trust};
 use super::Hooks;
-use crate::engine::{Copy, Ending, Order, Surroundings};
+use crate::engine::{Confine, Copy, Order, RunEnding, RunEnvironment};
 use crate::json::object;
 use crate::ports::{Ports, Question, Root};
 
@@ -139,7 +139,9 @@ impl Hooks {
                     None if *shell => ["sh", "-c"].into_iter().map(str::to_owned).chain(words.iter().cloned()).collect(),
                     None => words.clone(),
                 };
-                Ok(Order::Run { argv, stdin: event.to_string(), copy, surroundings })
+                let session = run.event.session.as_deref().map(str::to_owned);
+                let confine = run.hook.confine.then_some(Confine { session });
+                Ok(Order::Run { argv, stdin: event.to_string(), copy, surroundings, confine })
             }
             Action::Prompt(prompt) => {
                 let runner = self.registry.of_user().prompt_runner.clone().filter(|_| !self.prompts_by_host);
@@ -166,7 +168,7 @@ impl Hooks {
         (self.registry.translate)(data, &folder).into_iter().nth(run.part)
     }
 
-    fn surroundings(&self, run: &Run) -> Surroundings {
+    fn surroundings(&self, run: &Run) -> RunEnvironment {
         let mut set = vec![
             ("PATH", self.machine.path_variable()),
             ("TOLLGATE_EVENT", (*run.event.name).to_owned()),
@@ -181,7 +183,7 @@ impl Hooks {
             set.extend([("TOLLGATE_EXTENSION", folder.clone()), ("CLAUDE_PLUGIN_ROOT", folder)]);
         }
         let settings = owner.into_iter().flat_map(|owner| owner.variables.iter().cloned());
-        Surroundings {
+        RunEnvironment {
             hook: run.hook.id.clone(),
             run: self.run_id(run),
             cwd: String::new(),
@@ -228,7 +230,7 @@ impl Hooks {
         }
     }
 
-    pub(super) fn done(&mut self, key: Key, ending: &Ending, ports: &Ports) {
+    pub(super) fn done(&mut self, key: Key, ending: &RunEnding, ports: &Ports) {
         let Some(run) = self.schedule.get(key) else { return };
         if matches!(run.stage, Stage::Ending { .. }) {
             return self.confirmed(key, ports);
