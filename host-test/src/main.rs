@@ -33,6 +33,10 @@ enum Command {
     Concepts(commands::concepts::Options),
     /// List, approve and run hooks of the workspace and of the user
     Hooks(commands::hooks::Options),
+    /// Show, enable, approve and set up what brings hooks, MCP servers, settings and skills
+    Extensions(commands::extensions::Options),
+    /// List skills, and print the prompt of one
+    Skills(commands::skills::Options),
     /// Run hooks without an editor: when files are saved, created, deleted or renamed, and on commits
     Watch(commands::watch::Options),
     /// Serve intents and the ledger as tools of an MCP server on standard input and output
@@ -67,6 +71,8 @@ fn main() -> ExitCode {
         Command::Augment(options) => commands::augment::run(&options),
         Command::Concepts(options) => commands::concepts::run(&options),
         Command::Hooks(options) => commands::hooks::run(&options),
+        Command::Extensions(options) => commands::extensions::run(&options),
+        Command::Skills(options) => commands::skills::run(&options),
         Command::Watch(options) => commands::watch::run(&options),
         Command::Confine(options) => commands::confine::run(&options),
         Command::Hook(options) => commands::agent_event::run(&options),

@@ -9,8 +9,19 @@ use super::walk::{Names, Stat, join_names};
 use super::{FileError, Files};
 use crate::bindings::tollgate::hooks::workspace::{Fault, Root, Tail};
 
-/// Readable parts of the home folder: the gate's own folders, and the settings in which agent programs store permissions.
-const READABLE_IN_HOME: &[&str] = &[".tollgate", ".ollm", ".claude/settings.json", ".gemini/settings.json", ".codex/config.toml"];
+/// Readable parts of the home folder: the gate's own folders, the settings in which agent programs store permissions, and the folders
+/// in which they keep skills.
+const READABLE_IN_HOME: &[&str] = &[
+    ".tollgate",
+    ".ollm",
+    ".claude/settings.json",
+    ".claude/skills",
+    ".gemini/settings.json",
+    ".gemini/skills",
+    ".codex/config.toml",
+    ".codex/skills",
+    ".agents/skills",
+];
 
 impl Files {
     /// Reads a whole file, if it is within the limit.
@@ -57,9 +68,9 @@ impl Files {
     /// The folder handle and the path relative to it through which a path may be read.
     pub(super) fn readable<'a>(&self, root: Root, real: &'a Names) -> Result<(Arc<Dir>, &'a [String]), FileError> {
         let below = real.below(self.real(root).ok_or(Fault::Missing)?).ok_or(Fault::Denied)?;
-        let is_readable = |guest_folder: &&str| {
+        let is_readable = |readable: &&str| {
             let mut names = below.iter();
-            guest_folder.split('/').all(|name| names.next().is_some_and(|below| below == name))
+            readable.split('/').all(|name| names.next().is_some_and(|below| below == name))
         };
         if root == Root::Home && !READABLE_IN_HOME.iter().any(is_readable) {
             return Err(Fault::Denied.into());
@@ -87,10 +98,11 @@ mod tests {
     #[test]
     fn the_settings_that_the_records_name_are_lent() {
         let named = tollgate_guest::programs::PROGRAMS.iter().filter_map(|program| Some(program.permissions?.file));
-        let mut expected: Vec<&str> = [".tollgate", ".ollm"].into_iter().chain(named).collect();
-        let mut guest_folder = READABLE_IN_HOME.to_vec();
+        let skills = tollgate_guest::programs::SKILL_FOLDERS;
+        let mut expected: Vec<&str> = [".tollgate", ".ollm"].into_iter().chain(named).chain(skills).collect();
+        let mut readable = READABLE_IN_HOME.to_vec();
         expected.sort_unstable();
-        guest_folder.sort_unstable();
-        assert_eq!(guest_folder, expected);
+        readable.sort_unstable();
+        assert_eq!(readable, expected);
     }
 }

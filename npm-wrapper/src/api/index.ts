@@ -39,6 +39,8 @@ export interface TollgateOptions {
   clock?: (() => number) | undefined;
   /** Returns this many random bytes, for repeatable ids. Default: the system's random bytes. */
   random?: ((length: number) => Uint8Array) | undefined;
+  /** The variables that settings of extensions may be read from, by name; those of this process where none are given. */
+  variables?: Readonly<Record<string, string | undefined>> | undefined;
   /** Options for hooks. */
   hooks?: HooksOptions | undefined;
   /** How concepts are looked up. */
@@ -53,12 +55,12 @@ export const digest: string = TOLLGATE_DIGEST;
 
 /** Opens the gate of a workspace. */
 export function createTollgate(options: TollgateOptions): Tollgate {
-  const { workspace, home, state, clock = Date.now, random = systemRandom } = options ?? {};
+  const { workspace, home, state, clock = Date.now, random = systemRandom, variables = process.env } = options ?? {};
   if (typeof workspace !== 'string') {
     throw new TollgateError('invalid_input', 'no workspace is named; pass { workspace: "path/to/folder" }');
   }
   const roots = new Roots(workspace, home, state);
   const log: LogSink = sink(options.log);
-  const guest = new Guest(importsOf(roots, log, clock, random));
+  const guest = new Guest(importsOf(roots, log, clock, random, variables));
   return new Tollgate({ guest, roots, log, hooks: options.hooks, lookups: options.lookups });
 }

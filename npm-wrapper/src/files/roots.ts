@@ -8,8 +8,21 @@ import { below, slashed } from './path.js';
 import { makeState, PRIVATE_FOLDER, stateFolder, stateOf } from './state.js';
 import { type Folders, type Walk, Walker } from './walk.js';
 
-/** Readable parts of the home folder: the gate's own folders, and the settings in which agent programs store permissions. */
-const READABLE_IN_HOME = ['.tollgate', '.ollm', '.claude/settings.json', '.gemini/settings.json', '.codex/config.toml'];
+/**
+ * Readable parts of the home folder: the gate's own folders, the settings in which agent programs store permissions, and the folders in
+ * which they keep skills.
+ */
+const READABLE_IN_HOME = [
+  '.tollgate',
+  '.ollm',
+  '.claude/settings.json',
+  '.claude/skills',
+  '.gemini/settings.json',
+  '.gemini/skills',
+  '.codex/config.toml',
+  '.codex/skills',
+  '.agents/skills',
+];
 
 /** The gate's own folders, which it may write. */
 const WRITABLE_IN_PROJECT = ['.orchestration', '.tollgate'];

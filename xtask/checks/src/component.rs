@@ -17,6 +17,7 @@ const MAX_BYTES_COMPRESSED: usize = 1_100_000;
 /// Everything that the component may import, in any patch release of WASI. Rust's standard library brings the imports below
 /// `wasi:cli` and `wasi:io`; no host implements them.
 const ALLOWED_IMPORTS: &[&str] = &[
+    "tollgate:hooks/environment",
     "tollgate:hooks/log",
     "tollgate:hooks/records",
     "tollgate:hooks/types",
