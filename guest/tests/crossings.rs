@@ -117,7 +117,7 @@ fn extensions_are_read_once() {
     ports.workspace = counted.clone();
     let mut gate = Gate::new(ports);
     perform(&mut gate, br#"{"op":"select-intent","session":"s","intent":"I"}"#);
-    let mut asked = |gate: &mut Gate| {
+    let asked = |gate: &mut Gate| {
         counted.asked.borrow_mut().clear();
         perform(gate, br#"{"op":"pre-tool","session":"s","call":"c","tool":"read","args":{"filePath":"src/a"}}"#);
         let asked = counted.asked.borrow();
