@@ -28,6 +28,7 @@ use crate::call::{self, ToolCall};
 use crate::config::confine::UserSettings;
 use crate::config::{self, Config};
 use crate::confine::{Confiner, evidence};
+use crate::extensions::{self, Extensions};
 use crate::hooks::Hooks;
 use crate::hooks::event::Event;
 use crate::inflight::late as watch;
@@ -81,6 +82,7 @@ pub struct Gate {
     pub(crate) ledger_jobs: LedgerJobs,
     knowledge: Knowledge,
     hooks: Hooks,
+    extensions: Extensions,
 }
 
 /// Why an intent could not be selected.
@@ -127,6 +129,8 @@ impl Refusal {
 impl Gate {
     /// A gate onto a world.
     pub fn new(ports: Ports) -> Self {
+        let mut hooks = Hooks::default();
+        hooks.registry.translate_with(call::claude_words::calls);
         Self {
             ports,
             intents: file::Cache::default(),
@@ -142,7 +146,8 @@ impl Gate {
             agent_above: None,
             ledger_jobs: LedgerJobs::default(),
             knowledge: Knowledge::default(),
-            hooks: Hooks::default(),
+            hooks,
+            extensions: Extensions::default(),
         }
     }
 
@@ -281,9 +286,24 @@ impl Gate {
 
     /// The hooks as they are declared now, and the world that they look onto.
     pub(crate) fn hooks(&mut self) -> (&mut Hooks, &Ports) {
-        let limits = self.settings().hooks;
-        self.hooks.refresh(limits, &self.ports);
+        let config = self.settings();
+        let facts = self.look(&extensions::questions());
+        self.refresh_extensions(&facts, &config);
+        self.hooks.refresh(config.hooks, &self.ports);
         (&mut self.hooks, &self.ports)
+    }
+
+    /// The extensions as they are now, the hooks, and the world that both look onto.
+    pub(crate) fn extensions(&mut self) -> (&Extensions, &Hooks, &Ports) {
+        self.hooks();
+        (&self.extensions, &self.hooks, &self.ports)
+    }
+
+    /// Takes in what the host saw of [`extensions::questions`], so that what extensions bring counts at once.
+    fn refresh_extensions(&mut self, facts: &[Facts], config: &Config) {
+        if self.extensions.refresh(facts, &config.extensions, self.hooks.machine(), &self.ports) {
+            self.hooks.registry.bring(self.extensions.hooks());
+        }
     }
 
     /// Tells hooks of an event. Whether any waits for it: then a step brings what they say, under this number.

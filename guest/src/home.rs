@@ -2,16 +2,16 @@
 
 use crate::effects::path::Location;
 use crate::ports::{FileKind, Ports, Question, Root};
-use crate::programs::PROGRAMS;
+use crate::programs::{PROGRAMS, SKILL_FOLDERS};
 
 /// Tollgate's own folders there.
 const OWN: [&str; 2] = [".tollgate", ".ollm"];
 
-/// What of the home folder a host lends, and no more: Tollgate's own folders, and the settings in which agent programs keep what is
-/// allowed.
-pub fn lent() -> impl Iterator<Item = &'static str> {
+/// The parts of the home folder that a host lets the gate read, and no more: Tollgate's own folders, the settings in which agent programs
+/// store permissions, and the folders in which they keep skills.
+pub fn readable() -> impl Iterator<Item = &'static str> {
     let settings = PROGRAMS.iter().filter_map(|program| Some(program.permissions?.file));
-    OWN.into_iter().chain(settings)
+    OWN.into_iter().chain(settings).chain(SKILL_FOLDERS)
 }
 
 /// The user's own settings of Tollgate.
@@ -37,9 +37,10 @@ mod tests {
     use crate::ports::memory::{HOME, Memory};
 
     #[test]
-    fn little_is_lent() {
-        let lent: Vec<&str> = lent().collect();
-        assert_eq!(lent, [".tollgate", ".ollm", ".claude/settings.json", ".codex/config.toml", ".gemini/settings.json"]);
+    fn little_is_readable() {
+        let settings = [".claude/settings.json", ".codex/config.toml", ".gemini/settings.json"];
+        let expected: Vec<&str> = OWN.into_iter().chain(settings).chain(SKILL_FOLDERS).collect();
+        assert_eq!(readable().collect::<Vec<_>>(), expected);
     }
 
     #[test]

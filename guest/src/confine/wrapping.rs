@@ -2,8 +2,7 @@
 //!
 //! An agent program's shell tool is given it instead of the command. It is made to be read: people see it in dialogues and logs.
 
-/// Characters that mean nothing to any shell.
-const PLAIN: &str = "%+,-./:=@_";
+pub use crate::call::shell::quote;
 
 /// How a command is run confined.
 #[derive(Debug, Clone, Copy)]
@@ -174,16 +173,6 @@ fn split(text: &str) -> Option<Vec<String>> {
 
 fn join(words: &[String]) -> String {
     words.iter().map(|word| quote(word)).collect::<Vec<_>>().join(" ")
-}
-
-/// A word as a POSIX shell reads it back.
-pub fn quote(word: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || PLAIN.contains(c);
-    // What begins with `=` is looked up by zsh, and what has one in it may be an assignment where a command is expected.
-    if !word.is_empty() && word.chars().all(is_plain) && !word.starts_with(['=', '%']) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', r"'\''"))
 }
 
 #[cfg(test)]
