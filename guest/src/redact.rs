@@ -1,4 +1,4 @@
-//! Text without its secrets, so that nothing the gate writes down or passes on gives one away.
+//! Removes secrets from text, so that nothing the gate writes down or passes on gives one away.
 //!
 //! A secret is known by its own shape (`shape`) or by what stands before it (`label`). A wrong guess costs a word
 //! of a message, a missed one a password, so values in doubt are hidden. The text is read once, in linear time, and
@@ -114,7 +114,7 @@ fn hidden(text: &str) -> Vec<Range<usize>> {
     let mut at = 0;
     while let Some(byte) = bytes.get(at) {
         let rest = from(bytes, at);
-        // Looking back ends where the last secret did, as it does when the mark stands there.
+        // Looking back ends where the last secret did, as it does when the mark is there.
         let behind = bytes.get(copied..at).unwrap_or_default();
         let starts = is_name(*byte) && starts_word(behind);
         let found = if starts {

@@ -234,7 +234,7 @@ fn a_snapshot_that_is_gone_is_said_and_entered_as_a_failure() {
         (&entry["scope_validation"], &entry["file"], &settled["entries"][1]),
         (&json!("FAIL"), &Value::Null, &Value::Null)
     );
-    assert!(settled["notice"].as_str().unwrap().contains("the snapshot from before is gone"), "{settled}");
+    assert!(settled["notice"].as_str().unwrap().contains("the snapshot taken before it is gone"), "{settled}");
 }
 
 /// What the session itself does while its program runs is entered once, under the intent it was ruled under.

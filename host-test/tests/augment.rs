@@ -57,7 +57,7 @@ fn it_shows_what_would_be_added_and_from_where() {
     let answer: Value = serde_json::from_str(&out).unwrap();
     assert_eq!(answer["args"]["content"], "[[auth]]");
     assert!(answer["additional_context"].as_str().unwrap().contains("Logins are limited."));
-    for (args, said) in [("[1]", "is no JSON object"), ("{", "is no JSON")] {
+    for (args, said) in [("[1]", "is not a JSON object"), ("{", "is not valid JSON")] {
         let (code, _, err) = house.run(&["augment", "--tool", "bash", "--args", args]);
         assert!(code == 2 && err.contains(said) && err.contains("--args"), "{err}");
     }

@@ -205,7 +205,7 @@ fn a_script_finds_the_files_beside_it() {
         place.write(beside, "echo other\n");
         let record = hooks.run("a", None).map(|record| json!(record)).unwrap();
         assert_eq!(status(&record), "skipped", "{record}");
-        assert!(record["reason"].as_str().unwrap().starts_with("it is no longer what was approved"), "{record}");
+        assert!(record["reason"].as_str().unwrap().starts_with("it has changed since it was approved"), "{record}");
     }
 }
 

@@ -1,6 +1,6 @@
 //! Programs that the host runs for the gate: which it may, and what of the environment they are given.
 //!
-//! A repository runs nothing unasked: what the workspace's settings name is run only if the user's own have it.
+//! A repository runs nothing without consent: what the workspace's settings name is run only if the user's own have it.
 
 use serde_json::Value;
 

@@ -9,7 +9,7 @@ use crate::effects::{Effect, Extent, Footprint, Operation};
 pub enum Hindrance {
     /// It runs git and something else.
     Git,
-    /// It makes or takes away a name in a folder that is not open.
+    /// It makes or removes a name in a folder that is not open.
     Name(String),
 }
 
@@ -18,11 +18,11 @@ impl Hindrance {
     pub fn reason(&self) -> String {
         match self {
             Self::Git => {
-                "commands run confined, and git's own folder is open only to git; run `git` in a call of its own".to_owned()
+                "commands run confined, and git's own folder is open only to git; run `git` in a separate call".to_owned()
             }
             Self::Name(path) => format!(
-                "commands run confined, and the folder of `{path}` takes no new names from programs, because control files lie below it; \
-                 make, move or remove `{path}` in a call of its own, then run the rest"
+                "commands run confined, and the folder of `{path}` accepts no new entries from programs, because control files lie below \
+                 it; create, move or remove `{path}` in a separate call, then run the rest"
             ),
         }
     }

@@ -1,8 +1,8 @@
-//! What a program told of its sessions, for as long as this instance lives.
+//! What a program has reported about its sessions, kept while this instance lives.
 //!
 //! A command that a program runs for each event forgets it, and loses nothing: such a program tells everything by itself. One
 //! whose plugin stays tells some things only once, or in pieces: which tools its agent called, what the agent said, which calls
-//! are under way. Everything here is bounded, and an instance that starts anew merely knows less.
+//! are under way. Everything here is bounded, and an instance that starts again merely knows less.
 
 use serde_json::{Map, Value};
 
@@ -42,7 +42,7 @@ struct Session {
     messages: Vec<(String, bool)>,
 }
 
-/// What becomes of an event.
+/// How an event is handled.
 pub(super) enum Course {
     /// It was told before, or is not true any more.
     Ignored,

@@ -1,6 +1,6 @@
 //! One event of an agent program, from its payload to the answer in the program's own words.
 //!
-//! The order of things around a call stands here and nowhere else:
+//! The order of things around a call is here and nowhere else:
 //!
 //! | moment | what happens, in this order |
 //! | --- | --- |
@@ -34,7 +34,7 @@ pub const MAX_PAYLOAD: usize = 48 << 20;
 /// At most this many exchanges wait at the same time; no program has more calls under way.
 const MAX_WAITING: usize = 1_024;
 
-/// An answer in a program's own words.
+/// An answer in a program's own format.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Reply {
     /// What the host passes on; may be empty.
@@ -43,7 +43,7 @@ pub struct Reply {
     pub refused: Option<String>,
 }
 
-/// What comes of a payload.
+/// The result of a payload.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Progress {
     /// The answer.
@@ -116,7 +116,7 @@ impl Exchanges {
         if moment == EventKind::Prompt {
             asked.told.extend(self.memory.messages(&asked.event.session));
         }
-        // A prompt that is put together may still go to another model, where the program tells when one is asked.
+        // A prompt that is being built may still go to another model, where the program tells when one is asked.
         let asks_model = !asked.speech.name_of(EventKind::BeforeModel).is_empty();
         if moment == (if asks_model { EventKind::BeforeModel } else { EventKind::Prompt }) {
             self.memory.mark_told(&asked.event.session);
@@ -354,7 +354,7 @@ fn faulty(speech: &HookProtocol, event: &ProgramEvent, why: &str, lets_pass: boo
 /// Nobody would understand an answer, and whoever wired it wrongly should learn that no call passes.
 fn unknown_program(name: &str) -> Reply {
     let known: Vec<&str> = speaking_programs().collect();
-    let why = format!("`{name}` is not a program that Tollgate speaks to; use one of: {}", known.join(", "));
+    let why = format!("`{name}` is not a program that Tollgate supports; use one of: {}", known.join(", "));
     Reply { text: String::new(), refused: Some(why) }
 }
 

@@ -1,4 +1,4 @@
-//! Commands that run confined: what the kernel's hold means for a ruling, and what it is told to hold a command to.
+//! Commands that run confined: how confinement changes a ruling, and the grants given to the kernel.
 
 use std::cell::OnceCell;
 
@@ -33,9 +33,9 @@ pub(super) struct Hold<'a> {
     scratch: Vec<String>,
     /// How the words of the command end.
     words: Vec<String>,
-    /// The name under which whoever runs the command finds what it may change.
+    /// The key under which the program that runs the command finds its grants.
     key: String,
-    /// What it may change, once somebody wants to know.
+    /// The grants, computed on demand.
     grants: OnceCell<Grants>,
 }
 
@@ -61,7 +61,7 @@ impl Hold<'_> {
         self.settings.mode == Mode::Always
     }
 
-    /// Why the kernel cannot hold the command: somebody else does its work.
+    /// Why the kernel cannot confine the command: something else does its work.
     pub(super) fn done_elsewhere(&self) -> Option<&String> {
         self.footprint.unconfinable.iter().find_map(|why| match why {
             Unconfinable::Elsewhere(why) => Some(why),
@@ -147,7 +147,7 @@ impl Gate {
         Some(Hold { session: &call.session, capability, settings, footprint, scratch, words, key, grants: OnceCell::new() })
     }
 
-    /// Keeps what a command may change that is to run confined, for whoever runs it. Whoever runs every command is also told which one
+    /// Saves the grants of a command that is to run confined, for the program that runs it. A program that runs every command is also told which one
     /// runs as it is.
     pub(super) fn prepare(&self, call: &ToolCall, intent: Option<&Intent>, hold: &Hold<'_>, confined: bool) {
         if !confined && hold.key == call.call {

@@ -1,4 +1,4 @@
-//! What calls change after they have ended, because they go on: in the background, detached, in a shell that was left open.
+//! Changes made after a call has ended, by what it left running: in the background, detached, or in an open shell.
 //!
 //! Such a call is watched from when it is allowed. At every later call of any session, at the end of a turn and of a session and when
 //! one begins, the workspace is compared with what it was at the last comparison. What changed and no other call explains is entered
@@ -31,7 +31,7 @@ const MAX_NAMED: usize = 10;
 /// A program that has been under way for longer no longer keeps others from being compared.
 const MAX_UNDER_WAY_MS: u64 = 3_600_000;
 
-/// An entry bears the time at which its call was settled, and stands in the ledger a moment later.
+/// An entry bears the time at which its call was settled, and is in the ledger a moment later.
 const MARGIN_MS: u64 = 60_000;
 
 /// When a comparison is made.
@@ -293,7 +293,7 @@ impl Gate {
             let (intent, names, began) = (&call.intent, names.join(", "), Timestamp(call.began));
             let CallOrigin { session, tool, .. } = &call.caller;
             let said = format!(
-                "files outside the scope of {intent} changed: {names}; what session `{session}` began with `{tool}` at {began} may still run and have changed them, so they are entered with it as FAIL, marked late; a person may have changed them as well, so tell the person you work for and change nothing back unasked"
+                "files outside the scope of {intent} changed: {names}; what session `{session}` began with `{tool}` at {began} may still be running and may have changed them, so they are recorded with it as FAIL, marked late; a person may have changed them as well, so tell the person you work for and do not revert anything unless asked"
             );
             self.ports.warn(&said);
             self.notices.add([said]);

@@ -1,6 +1,6 @@
 //! Scratch space: what a session itself makes directly in a temporary folder of the system, it may go on changing.
 //!
-//! So does its own folder there, which confined commands find in `TMPDIR`. Nothing else there is the session's: a file that stands already, or a folder that somebody else made, is out of scope like
+//! So does its own folder there, which confined commands find in `TMPDIR`. Nothing else there is the session's: a file that is already, or a folder that someone else made, is out of scope like
 //! everything outside. What lies in a temporary folder and is run is unknown ([`resolve`](crate::call::resolve)).
 
 use std::collections::BTreeSet;
@@ -58,7 +58,7 @@ impl Scratch {
         }
         let text: String = self.entries.iter().map(|entry| format!("{entry}\n")).collect();
         if let Err(fault) = state::replace(&path(session), text.as_bytes(), Expectation::Anything, ports) {
-            ports.warn(&format!("what the session makes in temporary folders cannot be remembered: {fault}"));
+            ports.warn(&format!("what the session creates in temporary folders cannot be recorded: {fault}"));
         }
     }
 }

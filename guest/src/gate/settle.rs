@@ -1,4 +1,4 @@
-//! After a tool ran: what is there to enter in the ledger?
+//! Settles a call after its tool ran: finds what changed and records it in the ledger.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use crate::call::ToolCall;
 use crate::config;
 use crate::digest::Digest;
 use crate::effects::{Effect, Operation, Persistence};
-use crate::inflight::pending::{self, CallOrigin, AllowedChange, Over, Pending};
+use crate::inflight::pending::{self, AllowedChange, CallOrigin, Over, Pending};
 use crate::inflight::rulings::{self, Past};
 use crate::inflight::seen;
 use crate::intents::guarded;
@@ -29,7 +29,7 @@ const MAX_CHARS: usize = 2_000;
 /// Content before a change is kept up to this size, to tell which lines changed.
 const MAX_BEFORE_BYTES: u64 = 64 << 10;
 
-/// And of so many files of a call.
+/// At most this many files per call.
 const MAX_BEFORE_FILES: usize = 8;
 
 /// Content after a change is read up to this size.
@@ -63,7 +63,7 @@ impl CallOutcome {
     }
 }
 
-/// What came of a call.
+/// The result of settling a call.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Settlement {
     /// The lines, as they were entered.
@@ -109,7 +109,7 @@ impl Gate {
             self.watch(&pending, persistence, &key, None);
         }
         pending::keep(&key, &pending, &self.ports).inspect_err(|fault| {
-            // A person may let it run all the same, and this process at least remembers.
+            // A person may still let it run, and this process at least remembers.
             self.ports.warn(&format!("the call `{}` cannot be remembered: {fault}", call.call));
             self.recorder.keep_unsaved(key, pending);
         })
@@ -120,7 +120,7 @@ impl Gate {
             let path = effect.changed_file()?.as_str().to_owned();
             Some(AllowedChange { path, operation: effect.operation, pre_hash: effect.pre_hash, before: None })
         };
-        // A file that is taken away and made again changes once.
+        // A file that is removed and made again changes once.
         let mut known = BTreeSet::new();
         let mut changes: Vec<AllowedChange> = Vec::new();
         for change in effects.iter().filter_map(change) {
@@ -330,7 +330,7 @@ impl Gate {
         line_ranges::changed(before, &after)
     }
 
-    /// What a session wrote it has seen, unless somebody else wrote there at the same time.
+    /// What a session wrote it has seen, unless someone else wrote there at the same time.
     fn note_writes(&self, work: &Work<'_>, entries: &[Entry]) {
         let own = |entry: &&Entry| entry.concurrent.is_none();
         let seen = entries.iter().filter(own).filter_map(|entry| entry.file.as_ref());

@@ -1,4 +1,4 @@
-//! What is wrong with `active_intents.yaml`, for people and for editors.
+//! Diagnostics for `active_intents.yaml`, for people and for editors.
 
 use std::fmt;
 
@@ -77,7 +77,7 @@ mod tests {
 
     const GOOD: &str = "- {id: G, name: Good, status: PLANNED, owned_scope: [a]}\n";
 
-    /// Each text and, in order, where and with which words it is spoken of.
+    /// Each text and, in order, where and with which words it is reported.
     #[test]
     fn everything_is_told_with_its_place() {
         let rows: &[(&str, &[Told<'_>])] = &[
@@ -160,7 +160,7 @@ mod tests {
                     ("W 1:3", &["a key that is no text"]),
                     ("W 1:3", &["owns nothing"]),
                     ("W 4:3", &["`owned_scopes` is not known", "did you mean `owned_scope`?"]),
-                    ("W 5:3", &["`x` is not known", "known are: id, name,"]),
+                    ("W 5:3", &["`x` is not known", "expected one of: id, name,"]),
                     ("E 6:3", &["`x` stands twice"]),
                 ],
             ),
@@ -208,8 +208,8 @@ mod tests {
 
     #[test]
     fn bytes_that_are_no_text() {
-        assert_eq!(told(b"- id: \xe4\n"), ["E 1:7 the byte 0xE4 is no UTF-8; save the file as UTF-8"]);
-        assert_eq!(told(b"\xc3\xa4\n\xc3"), ["E 2:1 the byte 0xC3 is no UTF-8; save the file as UTF-8"]);
+        assert_eq!(told(b"- id: \xe4\n"), ["E 1:7 the byte 0xE4 is not valid UTF-8; save the file as UTF-8"]);
+        assert_eq!(told(b"\xc3\xa4\n\xc3"), ["E 2:1 the byte 0xC3 is not valid UTF-8; save the file as UTF-8"]);
     }
 
     #[test]
@@ -257,7 +257,7 @@ mod tests {
         }
     }
 
-    /// Whatever stands in the file, reading it comes to an end, and every place is in the text.
+    /// Whatever is in the file, reading it comes to an end, and every place is in the text.
     #[test]
     fn places_are_in_the_text() {
         const PIECES: [&str; 40] = [

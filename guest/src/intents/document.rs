@@ -76,7 +76,7 @@ pub(super) fn walk(bytes: &[u8], tell: &mut dyn FnMut(Part)) -> Result<Node, (Pl
     let text = std::str::from_utf8(bytes).map_err(|fault| not_utf8(bytes, fault.valid_up_to()))?;
     if let Some(offset) = nesting::too_deep(text) {
         let place = text.get(..offset).map_or(Place::START, Place::behind);
-        let why = "brackets stand too deep in brackets here; close them, or put text that holds them in quotes";
+        let why = "brackets are nested too deeply here; close them, or quote text that contains them";
         return Err((place, why.to_owned()));
     }
     // The parser compares every directive with all before it, and nobody needs any here.
@@ -102,7 +102,7 @@ fn values(bytes: &[u8]) -> usize {
 fn not_utf8(bytes: &[u8], good: usize) -> (Place, String) {
     let before = bytes.get(..good).and_then(|bytes| std::str::from_utf8(bytes).ok()).unwrap_or_default();
     let byte = bytes.get(good).copied().unwrap_or_default();
-    (Place::behind(before), format!("the byte 0x{byte:02X} is no UTF-8; save the file as UTF-8"))
+    (Place::behind(before), format!("the byte 0x{byte:02X} is not valid UTF-8; save the file as UTF-8"))
 }
 
 fn no_yaml(text: &str, fault: &serde_yaml::Error) -> (Place, String) {
@@ -222,7 +222,7 @@ impl Visit<'_, '_> {
     fn spend<E: Error>(&mut self, bytes: usize) -> Result<(), E> {
         self.walk.spent += bytes + EACH_VALUE;
         if self.walk.spent > MAX_BYTES {
-            return Err(E::custom("it says more than can be kept; use fewer aliases, or move closed intents elsewhere"));
+            return Err(E::custom("it expands to more than can be kept; use fewer aliases, or move closed intents elsewhere"));
         }
         Ok(())
     }

@@ -204,7 +204,7 @@ mod tests {
             let text = format!("[{pieces}]");
             let Ok(value) = serde_yaml::from_str::<Value>(&text) else { continue };
             parsed += 1;
-            // With so many around it the text is one too deep.
+            // With this many around it, the text is one level too deep.
             let frame = DEEPEST + 1 - depth(&value);
             let framed = format!("{}{text}", "[".repeat(frame));
             assert!(too_deep(&framed).is_some(), "{text:?} is {} deep", depth(&value));

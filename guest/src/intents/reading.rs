@@ -78,7 +78,7 @@ pub(super) fn read(text: &[u8]) -> Reading {
         },
     }
     if reading.more > 0 {
-        let said = format!("{} more faults are not shown; mend these first", reading.more);
+        let said = format!("{} more faults are not shown; fix these first", reading.more);
         reading.diagnoses.push(Diagnosis::new(Severity::Warning, None, &said));
     }
     reading
@@ -137,11 +137,11 @@ impl Reading {
         let id = self.id(written_id, id_place);
         let status = match self.text(&mut fields, "status") {
             Said::Text(status) => Status::named(&status).or_else(|| {
-                self.refuse(status_place, &format!("`{status}` is no status; say one of {}", statuses()));
+                self.refuse(status_place, &format!("`{status}` is not a status; use one of {}", statuses()));
                 None
             }),
             Said::Absent | Said::Nothing => {
-                self.refuse(status_place, &format!("{whose} has no `status`; say one of {}", statuses()));
+                self.refuse(status_place, &format!("{whose} has no `status`; use one of {}", statuses()));
                 None
             }
             Said::Wrong => None,
@@ -190,21 +190,21 @@ impl Reading {
         for field in fields {
             let (key, place) = (field.key.text(), field.key.place);
             if !matches!(field.key.found, Found::Text(_)) {
-                self.warn(place, "a key that is no text counts for nothing; take it out");
+                self.warn(place, "a key that is not a string is ignored; remove it");
                 continue;
             }
             let is_known = FIELDS.contains(&key);
             if !seen.insert(key.to_owned()) {
-                let said = format!("the key `{key}` stands twice in one intent; keep one of them");
+                let said = format!("the key `{key}` occurs twice in one intent; keep one of them");
                 if is_known { self.refuse(place, &said) } else { self.error(place, &said) }
             } else if is_known {
                 kept.push(field);
             } else {
                 let hint = match nearest(key, &FIELDS) {
                     Some(meant) => format!("did you mean `{meant}`?"),
-                    None => format!("known are: {}", FIELDS.join(", ")),
+                    None => format!("expected one of: {}", FIELDS.join(", ")),
                 };
-                self.warn(place, &format!("the key `{key}` is not known and counts for nothing; {hint}"));
+                self.warn(place, &format!("the key `{key}` is not known and is ignored; {hint}"));
             }
         }
         kept
@@ -228,7 +228,7 @@ impl Reading {
             }
         };
         if let Some(first) = self.ids.get(id.as_str()) {
-            let said = format!("the id `{id}` stands twice, and the one in line {first} counts; give this one another id");
+            let said = format!("the id `{id}` occurs twice, and the one in line {first} counts; give this one another id");
             self.error(place, &said);
             return None;
         }
@@ -252,7 +252,7 @@ impl Reading {
         let place = fields.iter().find(|field| field.key.text() == name).and_then(|field| field.key.place);
         let date = self.text(fields, name).some()?;
         if !is_date(&date) {
-            let said = format!("`{name}` is `{date}`, which is no RFC 3339 date; write one such as 2026-01-31T12:00:00Z");
+            let said = format!("`{name}` is `{date}`, which is not an RFC 3339 date; write one such as 2026-01-31T12:00:00Z");
             self.warn(place, &said);
         }
         Some(date)
@@ -268,11 +268,11 @@ impl Reading {
                     match item.found {
                         Found::Text(text) => texts.push((text, item.place)),
                         Found::Nothing => {
-                            self.warn(item.place.or(key.place), &format!("an item of `{name}` is empty; take it out"))
+                            self.warn(item.place.or(key.place), &format!("an item of `{name}` is empty; remove it"))
                         }
                         found => {
                             let said =
-                                format!("an item of `{name}` is {}; write text, in quotes where it holds a `:`", kind(&found));
+                                format!("an item of `{name}` is {}; write text, in quotes if it contains a `:`", kind(&found));
                             self.refuse(item.place.or(key.place), &said);
                         }
                     }
@@ -294,7 +294,7 @@ impl Reading {
             let commas = pattern.bytes().filter(|byte| *byte == b',').take(8).count();
             self.in_patterns += pattern.len() << commas;
             if self.in_patterns > MAX_IN_PATTERNS {
-                self.refuse(*place, "up to here the patterns come to more than can be kept; use fewer, or fewer braces");
+                self.refuse(*place, "the patterns up to here are more than can be kept; use fewer, or fewer braces");
                 return Scope::default();
             }
         }

@@ -1,4 +1,4 @@
-//! Where in a JSON text something stands.
+//! Finds the line and column of a value in a JSON text.
 
 /// Line and column, from 1, of what a path of keys and positions leads to; where the path ends early, of the last thing on
 /// it. The text must be JSON.

@@ -1,4 +1,4 @@
-//! A ledger that has grown, put aside without breaking the chain.
+//! Archives a large ledger without breaking the chain.
 //!
 //! The host gives the file another name, which takes nothing from writers: whoever opened it before writes to its end,
 //! whoever opens it afterwards begins a new one. Then a line in the new ledger names the old one with its digest, and from
@@ -16,7 +16,7 @@ use crate::ports::{FileFault, FileKind, ListingLimits, Ports, Question, Root};
 /// So many parts are looked for.
 const MAX_PARTS: u32 = 10_000;
 
-/// A part of the ledger that was put aside.
+/// An archived part of the ledger.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Archived {
     /// Its name in the archive.
@@ -54,7 +54,7 @@ pub fn next_name(ports: &Ports) -> String {
     format!("agent_trace-{:04}.jsonl", last + 1)
 }
 
-/// The parts that no line of the ledger names: whoever put them aside was stopped before that.
+/// The parts that no line of the ledger names: the process that archived them was stopped before that.
 pub fn untied(ports: &Ports) -> Vec<String> {
     let named = named(ports);
     names(ports).into_iter().filter(|name| !named.contains(name)).collect()

@@ -10,7 +10,7 @@ use crate::intents::intent::IntentId;
 use crate::json;
 use crate::ports::{Ports, Timestamp};
 
-/// Whether the change was within the intent's scope.
+/// Whether the change was inside the intent's scope.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum ScopeValidation {
@@ -54,7 +54,7 @@ fn digest(value: &mut Value) -> Option<Digest> {
     value.as_str()?.parse().ok()
 }
 
-/// Somebody else's change to the same file, entered while the call was under way.
+/// Someone else's change to the same file, entered while the call was under way.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Concurrent {
     /// Who.

@@ -1,4 +1,4 @@
-//! Reading lines, the newest first, without reading the whole file.
+//! Reads entries, newest first, without reading the whole file.
 
 use std::collections::VecDeque;
 
@@ -10,10 +10,10 @@ use crate::ports::{FileFault, Ports, Root};
 /// So much is read at a time.
 const CHUNK: u64 = 64 << 10;
 
-/// After so many entries in a row that are too old, the rest is too. Clocks and writers are not in step to the line.
+/// After this many entries in a row that are too old, the rest is too old as well. Clocks and writers are not exactly in step.
 const OLD_ENOUGH: usize = 16;
 
-/// A longer line is no entry of ours.
+/// A longer line is not an entry of ours.
 const LONGEST_LINE: u64 = 4 << 20;
 
 /// Which entries are wanted; none of a kind means all.

@@ -1,4 +1,4 @@
-//! Taking a change back: what to put where. A host does it, after a person has said yes.
+//! Plans how to revert a change. A host carries the plan out after a person has agreed.
 
 use super::entry::{Entry, FileChange, Person, ScopeValidation};
 use super::images;
@@ -11,7 +11,7 @@ use crate::state;
 /// Read in one go while looking for an entry.
 const AT_ONCE: u64 = 4 << 20;
 
-/// Who takes changes back: a person, in no agent's session.
+/// The session under which a person's reverts are entered.
 const SESSION: &str = "tollgate";
 const TOOL: &str = "trace revert";
 
@@ -30,14 +30,14 @@ pub enum RevertFault {
         /// The file.
         path: String,
     },
-    /// Somebody would lose work.
-    #[error("`{path}` has changed again since: {}; take back the later change first", difference(.left.as_ref(), .now.as_ref()))]
+    /// Someone would lose work.
+    #[error("`{path}` has changed again since: {}; revert the later change first", difference(.left.as_ref(), .now.as_ref()))]
     ChangedSince {
         /// The file.
         path: String,
         /// What the entry left.
         left: Option<Digest>,
-        /// What stands there.
+        /// What is there.
         now: Option<Digest>,
     },
     /// The ledger cannot be read.
@@ -55,20 +55,20 @@ fn difference(left: Option<&Digest>, now: Option<&Digest>) -> String {
 pub enum RevertAction {
     /// Gives the file its content back.
     Restore,
-    /// Takes the file away, because it was not there before.
+    /// Takes the file away, because it did not exist before.
     Remove,
 }
 
-/// What is to be done.
+/// The plan.
 #[derive(Debug)]
 pub struct RevertPlan {
     /// The file.
     pub path: String,
     /// What.
     pub action: RevertAction,
-    /// What must stand there when it is done.
+    /// What must be there when it is done.
     pub now: Option<Digest>,
-    /// What stands there afterwards; none where that is not known.
+    /// What is there afterwards; none where that is not known.
     pub want: Option<Digest>,
     /// Where in the state that content was kept; none where git must have it.
     pub image: Option<String>,

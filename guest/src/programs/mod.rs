@@ -86,7 +86,7 @@ pub struct AgentProgram {
     pub tools: &'static [Tool],
     /// How the tools of MCP servers are spelled, with `SERVER` and `TOOL` for their names.
     pub mcp_prefixes: &'static [&'static str],
-    /// Where it keeps which of those tools a person lets it call unasked; none where it keeps no such thing, or not in a form
+    /// Where it keeps which of those tools a person lets it call without asking; none where it keeps no such thing, or not in a form
     /// that is known.
     pub permissions: Option<Permissions>,
     /// Its hook payloads and answers; none for programs without hooks.

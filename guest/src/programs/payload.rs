@@ -1,4 +1,4 @@
-//! Reading a payload by the names that a program gives its fields. Fields that nobody asks for are ignored.
+//! Reads a payload by the names that a program gives its fields. Unknown fields are ignored.
 
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
@@ -7,7 +7,7 @@ use super::speech::find_moment;
 use super::{CallEnding, EventKind, ProgramEvent, ReportedCall};
 
 /// Why a payload of another kind cannot be understood.
-pub(super) const NOT_AN_OBJECT: &str = "the payload is no JSON object";
+pub(super) const NOT_AN_OBJECT: &str = "the payload is not a JSON object";
 
 /// Why a tool failed that did not say it.
 pub(crate) const UNSAID: &str = "the tool did not say";

@@ -1,4 +1,4 @@
-//! Whether a program would run its hooks: what it asks a person for first, read from where it keeps the answers.
+//! Whether a program would run its hooks: what a person has to trust first, read from where the program stores it.
 
 use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
@@ -12,7 +12,7 @@ pub enum TrustState {
     Undecided,
     /// It was trusted, and has changed since, so it does not run.
     Changed,
-    /// Somebody decided that it does not run.
+    /// Someone decided that it does not run.
     Refused,
 }
 

@@ -1,4 +1,4 @@
-//! Secrets that are known by what stands before them.
+//! Secrets recognised by the label before them.
 
 use std::ops::Range;
 
@@ -52,7 +52,7 @@ pub(super) fn announced(rest: &[u8], in_prose: bool) -> Option<Range<usize>> {
 
 fn after_scheme(rest: &[u8], length: usize) -> Option<Range<usize>> {
     let start = length + count(from(rest, length), is_blank);
-    // Told at once, because the word may stand in the text many times.
+    // Told at once, because the word may be in the text many times.
     if start == length {
         return None;
     }

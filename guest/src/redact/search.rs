@@ -1,6 +1,6 @@
-//! The search for everything that the matches of one pattern cover, within a budget.
+//! Finds everything that the matches of one pattern cover, within a budget.
 //!
-//! It stands on `regex-automata`, the engine of the `regex` crate, because that crate offers neither of the two things needed here: all
+//! It is on `regex-automata`, the engine of the `regex` crate, because that crate offers neither of the two things needed here: all
 //! matches instead of one after the other, and an end to the work that does not depend on a clock. Automata are built while the text is
 //! read, and only as much of them as the text asks for.
 //!

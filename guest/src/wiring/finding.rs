@@ -1,4 +1,4 @@
-//! How a program is wired, all in all.
+//! Summarises how a program is wired.
 
 use serde_json::Value;
 
@@ -14,7 +14,7 @@ use crate::programs::{AgentProgram, EventKind, Wiring};
 /// How many tools are named that a matcher leaves out.
 const MAX_NAMED_TOOLS: usize = 5;
 
-/// How a program stands to the gate.
+/// How a program is wired to the gate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WiringState {
     /// It asks the gate before every tool.
@@ -149,11 +149,11 @@ impl Examination {
         }
         if misses {
             let every = wiring.every.unwrap_or("*");
-            remarks.push(format!("its matcher leaves out tools that change files; make it `{every}`"));
+            remarks.push(format!("its matcher omits tools that change files; change it to `{every}`"));
         }
         if !untold.is_empty() && !working.is_empty() {
             remarks.push(format!(
-                "nothing is said to the gate at {}, so the ledger stays incomplete; `tollgate init --host {}` adds it",
+                "nothing is reported to the gate at {}, so the ledger stays incomplete; `tollgate init --host {}` adds it",
                 untold.join(", "),
                 program.name()
             ));

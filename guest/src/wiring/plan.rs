@@ -1,4 +1,4 @@
-//! What `tollgate init` changes.
+//! Plans what `tollgate init` changes.
 
 use serde_json::{Value, json};
 
@@ -24,7 +24,7 @@ pub enum SettingsScope {
     User,
 }
 
-/// A file that becomes another.
+/// A file and its new content.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileEdit {
     /// The program it is for; none for the intents.
@@ -37,7 +37,7 @@ pub struct FileEdit {
     pub after: Option<String>,
 }
 
-/// What is asked for.
+/// The request.
 #[derive(Debug, Default)]
 pub struct PlanRequest {
     /// The program that hooks call: a name on the search path, or a path.
@@ -54,7 +54,7 @@ pub struct PlanRequest {
     pub others: Vec<Receipt>,
 }
 
-/// What is to be done.
+/// The plan.
 #[derive(Debug, Default)]
 pub struct WiringPlan {
     /// The programs that are wired.
@@ -104,7 +104,7 @@ pub fn plan(request: PlanRequest, layout: &Layout, seen: &Seen) -> WiringPlan {
             plan.changes.push(FileEdit { program: None, path: intents, before: None, after: Some(STARTER.to_owned()) });
         }
         SeenContent::Text(_) => {}
-        SeenContent::Fault(why) => plan.problems.push((None, format!("`{}` cannot be used: {why}", layout.shown(&intents)))),
+        SeenContent::Fault(why) => plan.problems.push((None, format!("`{}` is invalid: {why}", layout.shown(&intents)))),
     }
     let named = !programs.is_empty();
     for (program, wiring) in super::wired_programs() {
@@ -290,7 +290,7 @@ fn edited(
 }
 
 fn left(path: &str, why: &dyn std::fmt::Display, layout: &Layout) -> String {
-    format!("`{}` is left as it is: {why}; mend it, or add the hooks by hand as docs/hosts.md shows", layout.shown(path))
+    format!("`{}` is left as it is: {why}; fix it, or add the hooks by hand as docs/hosts.md shows", layout.shown(path))
 }
 
 /// Puts the hooks of every event in that are not there, and mends timeouts that the program does not accept.

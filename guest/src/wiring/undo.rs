@@ -1,4 +1,4 @@
-//! What `tollgate init --undo` changes: what was done in one workspace is taken back, and stays where others use it.
+//! Plans what `tollgate init --undo` changes: files of this workspace are reverted, files that other workspaces use stay.
 
 use serde_json::{Value, json};
 
@@ -11,7 +11,7 @@ use crate::digest::Digest;
 use crate::json::document::Document;
 use crate::programs::{AgentProgram, named};
 
-/// What becomes of a file.
+/// What happens to a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UndoStep {
     /// In a few words.
@@ -22,7 +22,7 @@ pub struct UndoStep {
     pub change: Option<FileEdit>,
 }
 
-/// What is to be done.
+/// The plan.
 #[derive(Debug, Default)]
 pub struct Undo {
     /// The files, the last one written first.
@@ -60,7 +60,7 @@ pub fn undo(receipt: &Receipt, others: &[Receipt], layout: &Layout, seen: &Seen)
                         step(words, Some(FileEdit { program, path: file.path.clone(), before: Some(now.to_owned()), after }))
                     }
                     None => {
-                        undo.notes.push(format!("{shown} was left alone, because it was changed since"));
+                        undo.notes.push(format!("{shown} was left alone, because it has changed since"));
                         step("changed since, left alone", None)
                     }
                 },
@@ -84,7 +84,7 @@ fn taken_back(file: &WrittenFile, now: &str) -> Option<(&'static str, Option<Str
     if file.before.is_none() && is_hollow(&after) {
         return Some(("remove", None));
     }
-    Some(("changed since; only Tollgate's entries go from", Some(after)))
+    Some(("changed since; only Tollgate's entries are removed from", Some(after)))
 }
 
 /// A settings file without what is Tollgate's; none where nothing of it is, or where it cannot be read.

@@ -38,9 +38,9 @@ pub(crate) fn run(options: &Options) -> ExitCode {
 fn augment(gate: &mut dyn Gate, lookups: &Lookups, options: &Options, screen: &mut Screen<'_>) -> Result<Outcome, Stop> {
     let args: Value = match serde_json::from_str(&options.args) {
         Ok(args @ Value::Object(_)) => args,
-        Ok(_) => return Err(Stop::fault(format!("`{}` is no JSON object; write --args '{{\"command\":\"…\"}}'", options.args))),
+        Ok(_) => return Err(Stop::fault(format!("`{}` is not a JSON object; write --args '{{\"command\":\"…\"}}'", options.args))),
         Err(why) => {
-            return Err(Stop::fault(format!("`{}` is no JSON: {why}; write --args '{{\"command\":\"…\"}}'", options.args)));
+            return Err(Stop::fault(format!("`{}` is not valid JSON: {why}; write --args '{{\"command\":\"…\"}}'", options.args)));
         }
     };
     let mut call = json!({"op": "plan-lookups", "session": "tollgate", "call": "augment", "tool": options.tool, "args": args});

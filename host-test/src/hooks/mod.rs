@@ -230,7 +230,7 @@ impl<G: BorrowMut<Tollgate>> Hooks<G> {
     fn ask(&mut self, question: &Value) -> Result<Value, Error> {
         let answer = self.perform(question.to_string().as_bytes())?;
         let answer: Value = serde_json::from_slice(&answer)
-            .map_err(|fault| Error::Internal(format!("the gate's answer is no JSON: {fault}; please report it")))?;
+            .map_err(|fault| Error::Internal(format!("the gate's answer is not valid JSON: {fault}; please report it")))?;
         match answer.pointer("/error/message").and_then(Value::as_str) {
             Some(message) => Err(Error::InvalidInput(message.to_owned())),
             None => Ok(answer),

@@ -48,7 +48,7 @@ export interface HookApproval {
   hook: string;
   /** What would be approved; `{"op":"hooks","do":"approve","id","digest"}` approves just this. */
   digest: string;
-  /** `new` where nobody has approved it yet, `changed` where it is no longer what was approved. */
+  /** `new` where it has not been approved yet, `changed` where it has changed since it was approved. */
   why: string;
   /** What a person has to be told about that besides. */
   notice?: string | undefined;

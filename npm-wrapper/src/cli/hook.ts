@@ -27,7 +27,7 @@ export async function main(args: string[]): Promise<number> {
     const locator = new Locator();
     const names = locator.names();
     if (!names.includes(program))
-      return blocked(`\`${program}\` is not a program that Tollgate speaks to; use one of: ${names.join(', ')}`);
+      return blocked(`\`${program}\` is not a program that Tollgate supports; use one of: ${names.join(', ')}`);
     const payload = readInput();
     const workspace = locator.locate(program, event, payload);
     if (workspace === undefined) return print(locator.silence(program), undefined);

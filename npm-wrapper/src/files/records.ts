@@ -85,7 +85,7 @@ export function recordsImport(roots: Roots, log: LogSink): typeof contract {
   };
 }
 
-/** Runs `make`, and once more with the folder made if it was not there. */
+/** Runs `make`, and once more with the folder made if it did not exist. */
 function inFolder<T>(target: Target, make: () => T): T {
   try {
     return make();

@@ -229,7 +229,7 @@ impl DiffReader {
     }
 }
 
-/// What stands behind a header's marker and a blank.
+/// What stands after a header's marker and a blank.
 fn behind<'a>(line: &'a str, marker: &str) -> Option<&'a str> {
     line.strip_prefix(marker)?.strip_prefix([' ', '\t']).map(str::trim_start)
 }

@@ -1,4 +1,4 @@
-//! From what a call's arguments say to what it does, now that the host has looked.
+//! Turns a footprint and the host's facts into effects.
 //!
 //! | file | what |
 //! | --- | --- |
@@ -197,7 +197,7 @@ impl Resolving<'_> {
         }
     }
 
-    /// The folder that is to be searched, where one stands at the path and is owned as a whole.
+    /// The folder that is to be searched, where one is at the path and is owned as a whole.
     fn searchable(&self, facts: &Facts) -> Option<WorkspacePath> {
         match facts.real_path.as_deref().map(Location::reported) {
             Some(Location::Inside(tree))
@@ -249,7 +249,7 @@ impl Resolving<'_> {
     }
 }
 
-/// What a removal takes away, and whether that is a folder: a link to a folder is taken away by itself.
+/// What a removal removes, and whether that is a folder: a link to a folder is removed by itself.
 fn removed(touch: &PathAccess, facts: &Facts) -> (Option<Location>, bool) {
     let through = touch.path.ends_with('/');
     let at = if through { &facts.real_path } else { &facts.entry_path };

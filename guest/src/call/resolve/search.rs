@@ -1,5 +1,4 @@
-//! Before something recursive is done to a tree, or through it: the links and the further names in it that lead out of what
-//! the intent owns.
+//! Searches a tree, before anything recursive is done to it, for links and hard links that lead out of the intent's scope.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -100,7 +99,7 @@ impl Resolving<'_> {
         match at {
             Location::Inside(path) if (self.owns)(&path, extent) => {
                 if facts.kind == FileKind::Unreadable {
-                    self.doubt(format!("`{link}` leads to `{path}`, which cannot be looked at"));
+                    self.doubt(format!("`{link}` leads to `{path}`, which cannot be inspected"));
                 }
                 (extent == Extent::Tree).then_some(path)
             }

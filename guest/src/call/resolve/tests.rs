@@ -1,4 +1,4 @@
-//! Footprints as any reader of calls may bring them, in a world in memory.
+//! Footprints of any kind, resolved against an in-memory host.
 
 use super::*;
 use crate::effects::Origin;

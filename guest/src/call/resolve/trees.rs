@@ -1,4 +1,4 @@
-//! The listings that a ruling needs. A folder is listed at most once, and one listing serves the folders in it.
+//! The folder listings that a ruling needs. A folder is listed at most once, and one listing serves the folders in it.
 
 use std::collections::{BTreeSet, HashMap};
 

@@ -1,4 +1,4 @@
-//! Where the paths are in a tool's arguments.
+//! Finds the paths in a tool's arguments.
 
 use serde_json::{Map, Value};
 
@@ -95,7 +95,7 @@ const OTHER_WORDS: &[&str] = &[
     "min",
 ];
 
-/// A path, and the argument it stood in.
+/// A path, and the argument it was in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct NamedPath {
     pub(super) argument: String,

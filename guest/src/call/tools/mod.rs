@@ -97,7 +97,7 @@ pub(super) fn server_tool(call: &ToolCall, args: &Map<String, Value>) -> Option<
     ServerTool::new(text(ArgumentMeaning::Server)?, text(ArgumentMeaning::ServerTool)?)
 }
 
-/// A call while its footprint is being put together.
+/// A call while its footprint is being built.
 struct FootprintBuilder<'a> {
     tool: &'a str,
     /// Those that the name may mean.
@@ -220,7 +220,7 @@ impl<'a> FootprintBuilder<'a> {
             Some("create" | "str_replace" | "insert" | "undo_edit") => self.some(Access::Write, keys),
             None if function.is_null() => self.some(Access::Write, keys),
             _ => {
-                self.unknown(format!("`{}` is not known to do what it is told", self.tool))?;
+                self.unknown(format!("`{}` is given a command that is not known", self.tool))?;
                 self.some(Access::Write, keys)
             }
         }
@@ -359,7 +359,7 @@ impl<'a> FootprintBuilder<'a> {
             }
         }
         if sources == 0 || targets == 0 {
-            return self.unknown(format!("`{}` does not say from where to where", self.tool));
+            return self.unknown(format!("`{}` does not say what is moved where", self.tool));
         }
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! PowerShell and `cmd`: neither is read. A short list of commands that only look is known by its exact words; everything
+//! PowerShell and `cmd`, which are not parsed. A short list of read-only commands is recognised by its exact words; everything
 //! else is unknown.
 
 use super::super::shell;
@@ -41,7 +41,7 @@ pub(super) fn footprint(command: &str) -> Footprint {
         .any(|word| lower.contains(word))
         || lower.trim_end().ends_with('&');
     let persistence = if outlasts { Persistence::Detached } else { Persistence::Ends };
-    let why = "a PowerShell command is not read, but for a few that only look, so what it does is not known";
+    let why = "PowerShell commands are not analysed, except for a few that only read, so what it does is not known";
     let mut found = Footprint { persistence, ..Footprint::unknown(why) };
     found.controls.extend(shell::control_in(command));
     found

@@ -1,4 +1,4 @@
-//! Tools that no record knows, MCP tools above all: what the words of their names hint at.
+//! Guesses what a tool without a record does, from the words of its name.
 
 use super::words::words;
 

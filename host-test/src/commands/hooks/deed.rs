@@ -71,8 +71,8 @@ pub(super) fn lines(hook: &Value, screen: &Screen<'_>) -> Vec<String> {
 fn title(hook: &Value, screen: &Screen<'_>) -> String {
     let trust = match text(hook, "/trust") {
         _ if !text(hook, "/notice").is_empty() => text(hook, "/notice"),
-        "new" => "nobody has approved it yet",
-        "changed" => "it is no longer what was approved",
+        "new" => "it has not been approved yet",
+        "changed" => "it has changed since it was approved",
         "approved" => "approved",
         _ => "it needs no approval",
     };
@@ -150,7 +150,7 @@ mod tests {
             "before": null,
         });
         let expected = "\
-lint (workspace hook, .tollgate/hooks.json): nobody has approved it yet
+lint (workspace hook, .tollgate/hooks.json): it has not been approved yet
   trigger      t
   runs         /bin/sh a.sh 'it'\\''s'
   interpreter  /bin/dash

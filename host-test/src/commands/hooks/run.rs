@@ -50,8 +50,8 @@ fn object(data: &str) -> Result<Value, Stop> {
     let remedy = "write --data '{\"file\":\"src/a.ts\"}'";
     match serde_json::from_str(data) {
         Ok(data @ Value::Object(_)) => Ok(data),
-        Ok(_) => Err(Stop::fault(format!("`{data}` is no JSON object; {remedy}"))),
-        Err(why) => Err(Stop::fault(format!("`{data}` is no JSON: {why}; {remedy}"))),
+        Ok(_) => Err(Stop::fault(format!("`{data}` is not a JSON object; {remedy}"))),
+        Err(why) => Err(Stop::fault(format!("`{data}` is not valid JSON: {why}; {remedy}"))),
     }
 }
 
@@ -78,7 +78,7 @@ mod tests {
 
     #[test]
     fn data_that_is_none_is_named() {
-        for (data, said) in [("[]", "`[]` is no JSON object"), ("{", "`{` is no JSON")] {
+        for (data, said) in [("[]", "`[]` is not a JSON object"), ("{", "`{` is not valid JSON")] {
             let options = Options { id: "a".to_owned(), data: Some(data.to_owned()) };
             let (came_to, _, _) = printed(|screen| run(&mut Script::new([]), &options, false, screen));
             let Err(Stop::Fault(why)) = came_to else { panic!("{data}") };

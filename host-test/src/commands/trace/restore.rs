@@ -102,7 +102,7 @@ fn unchanged(folder: &Dir, name: &Path, path: &str, now: Option<&str>) -> Result
     let changed = |is: String| Err(Fault::Changed { path: path.to_owned(), is });
     match (folder.symlink_metadata(name), now) {
         (Err(why), None) if why.kind() == io::ErrorKind::NotFound => Ok(()),
-        (Err(why), Some(_)) if why.kind() == io::ErrorKind::NotFound => changed("is not there any more".to_owned()),
+        (Err(why), Some(_)) if why.kind() == io::ErrorKind::NotFound => changed("no longer exists".to_owned()),
         (Err(why), _) => Err(fault(why)),
         (Ok(found), _) if !found.is_file() => Err(Fault::NoFile(path.to_owned())),
         (Ok(_), None) => changed("is there again".to_owned()),
@@ -208,7 +208,7 @@ mod tests {
         for (standing, now, change, expected) in [
             (Some("old"), Some("old"), NEW, Ok(Some("new"))),
             (Some("other"), Some("old"), NEW, Err("has changed meanwhile: it is sha256:")),
-            (None, Some("old"), NEW, Err("is not there any more")),
+            (None, Some("old"), NEW, Err("no longer exists")),
             (None, None, NEW, Ok(Some("new"))),
             (Some("other"), None, NEW, Err("is there again")),
             (Some("old"), Some("old"), Change::Remove, Ok(None)),

@@ -78,7 +78,7 @@ pub(super) const ROWS: &[Program] = &[
 ];
 
 fn pack(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
-    // The value of `-o` is always the next argument, and letters behind a number are options.
+    // The value of `-o` is always the next argument, and letters after a number are options.
     let is_split = |arg: &Arg| match arg.text().and_then(|text| text.strip_prefix('-')) {
         Some(letters) if letters.starts_with('-') || matches!(letters, "o" | "D") => false,
         Some(letters) => {
@@ -98,7 +98,7 @@ fn pack(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>
     if !parsed.is_ordered()
         && parsed.has(&["c", "stdout", "to-stdout", "t", "test", "l", "list", "d", "decompress", "z", "k", "keep"])
     {
-        return reader.unknown(format!("`{}` has options behind its files, which it may take for files", call.name));
+        return reader.unknown(format!("`{}` has options after its files, which it may take for files", call.name));
     }
     if u8::from(packs) + u8::from(unpacks) + u8::from(looks) > 1
         || (removes && (prints || looks))
