@@ -332,7 +332,7 @@ impl Cache {
             Err(fault) => {
                 ports.warn(&format!("{fault}; the last good settings stay in force"));
                 // A process that begins now has none yet.
-                let kept = if first { state::good(COPY, ports).and_then(|text| Config::parse(&text).ok()) } else { None };
+                let kept = if first { state::last_good(COPY, ports).and_then(|text| Config::parse(&text).ok()) } else { None };
                 let Some(config) = kept else { return false };
                 self.put_in_force(config, ports);
             }

@@ -43,7 +43,7 @@ pub fn value(text: &str) -> Result<Value, Error> {
 }
 
 /// Takes a text out of an object; nothing where there is none.
-pub fn taken_text(object: &mut Value, key: &str) -> Option<String> {
+pub fn take_text(object: &mut Value, key: &str) -> Option<String> {
     match object.get_mut(key)?.take() {
         Value::String(text) => Some(text),
         _ => None,

@@ -56,7 +56,7 @@ impl Secrets {
     fn redact_within<'t>(&self, text: &'t str, more: &[Pattern], budget: &mut Budget) -> Cow<'t, str> {
         let own = self.0.borrow();
         // All look at the text as it is: what one hides must not keep another from knowing its own.
-        let mut hidden = hidden(text);
+        let mut hidden = secret_ranges(text);
         budget.grant(text.len());
         for pattern in own.iter().chain(more) {
             if pattern.cover(text, &mut hidden, budget).is_err() {
@@ -101,11 +101,11 @@ fn without(text: &str, mut parts: Vec<Range<usize>>) -> Cow<'_, str> {
 
 /// Replaces secrets by `[REDACTED]`; labels, quotes and user names stay.
 pub fn redact(text: &str) -> Cow<'_, str> {
-    without(text, hidden(text))
+    without(text, secret_ranges(text))
 }
 
 /// Where secrets stand, in order.
-fn hidden(text: &str) -> Vec<Range<usize>> {
+fn secret_ranges(text: &str) -> Vec<Range<usize>> {
     let bytes = text.as_bytes();
     let mut hidden = Vec::new();
     let mut copied = 0;
@@ -118,7 +118,7 @@ fn hidden(text: &str) -> Vec<Range<usize>> {
         let behind = bytes.get(copied..at).unwrap_or_default();
         let starts = is_name(*byte) && starts_word(behind);
         let found = if starts {
-            label::announced(rest, matches!(behind, [.., before, b' '] if before.is_ascii_alphabetic()))
+            label::announced_secret(rest, matches!(behind, [.., before, b' '] if before.is_ascii_alphabetic()))
         } else if rest.starts_with(b"://") {
             label::url_password(rest)
         } else {

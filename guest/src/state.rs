@@ -100,7 +100,7 @@ pub fn keep_good(name: &str, text: &[u8], ports: &Ports) {
 }
 
 /// The last text that could be used.
-pub fn good(name: &str, ports: &Ports) -> Option<Vec<u8>> {
+pub fn last_good(name: &str, ports: &Ports) -> Option<Vec<u8>> {
     read(&format!("good/{name}"), MAX_GOOD, ports).ok()
 }
 

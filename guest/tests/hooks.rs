@@ -276,7 +276,7 @@ fn a_listener_that_cannot_be_had_disables_its_hooks() {
     let listed = house.perform(&json!({"op": "hooks", "do": "list"}));
     assert_eq!(listed["hooks"][0]["disabled_reason"], "nothing can listen to `onDidSaveTextDocument`: no watches left");
     assert_eq!(listed["hooks"][2]["enabled"], true);
-    assert!(house.log_text().contains("the hook `b` does not run: nobody can listen"));
+    assert!(house.log_text().contains("the hook `b` does not run: nothing can listen"));
     house.notify("onDidSaveTextDocument", json!({"file": "a"}));
     assert_eq!(house.runs().len(), 0);
 }
@@ -561,7 +561,7 @@ fn approvals_are_changed_by_one_at_a_time() {
     let approve = json!({"op": "hooks", "do": "approve", "id": "p"});
     house.world.write_home(".tollgate/trusted-hooks.lock", house.wall_ms().to_string());
     let refused = house.perform(&approve);
-    assert!(refused["error"]["message"].as_str().unwrap().contains("is being changed by somebody else"), "{refused}");
+    assert!(refused["error"]["message"].as_str().unwrap().contains("is being changed by another process"), "{refused}");
     // Whoever held it was killed.
     house.world.pass(11_000);
     assert!(house.perform(&approve)["digest"].is_string());

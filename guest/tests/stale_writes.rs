@@ -65,7 +65,7 @@ fn who_changed_it_is_told() {
                 house.run(("s", "bg"), "npm run dev &");
                 house.world.write(FILE, "x");
             }),
-            &["this session itself, session `s` with `bash`", "in a command that goes on"],
+            &["this session itself, session `s` with `bash`", "in a command that is still running"],
         ),
     ] {
         for part in parts {

@@ -73,7 +73,7 @@ fn gemini_runs_what_it_is_given() {
     // Beside a file in scope it could be written, so it is put back.
     let (success, text, told) = run(&writes("docs/other.md"));
     assert!(success, "{text}");
-    assert!(told.contains("put back as they were") && !told.contains("was not taken back"), "{told}");
+    assert!(told.contains("were restored") && !told.contains("was not reverted"), "{told}");
     assert_eq!(world.read("ws/docs/other.md"), "other\n");
 }
 

@@ -174,7 +174,7 @@ fn a_ledger_is_put_aside_and_goes_on() {
     fs::rename(house.root().join(LEDGER), house.root().join(".orchestration/archive/agent_trace-0002.jsonl")).unwrap();
     assert_eq!(house.trace(&["archive", "--yes"]).0, 0);
     let (_, out, err) = house.trace(&["verify"]);
-    assert!(out.starts_with("ok: 3 files") && !err.contains("tie it in"), "{out}{err}");
+    assert!(out.starts_with("ok: 3 files") && !err.contains("link it"), "{out}{err}");
     let (_, out, _) = house.trace(&["map"]);
     assert!(out.contains("1 intent, 1 file"), "{out}");
 }

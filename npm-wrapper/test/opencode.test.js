@@ -357,7 +357,7 @@ for (const [ofUser, ofWorkspace, governance, stopped] of [
     choose({ home });
     if (!governance) fs.rmSync(path.join(workspace, '.orchestration'), { recursive: true });
     const said =
-      /^Tollgate: the arguments are not JSON \(invalid_input\); so nothing is known about the call; nobody can be asked here/;
+      /^Tollgate: the arguments are not JSON \(invalid_input\); so nothing is known about the call; there is nobody to ask here/;
     await judge(before('write', { ...login, content: 's3cret', big: 1n }), log, said);
   });
 

@@ -111,7 +111,7 @@ impl Exchange {
     }
 
     /// Hooks have spoken.
-    pub(super) fn hooks_said(&mut self, gate: &mut Gate, answer: &Value) -> Option<HookAnswer> {
+    pub(super) fn take_hooks_answer(&mut self, gate: &mut Gate, answer: &Value) -> Option<HookAnswer> {
         self.go_on_after(gate, HooksReply::read(answer))
     }
 

@@ -90,7 +90,7 @@ impl Gate {
             if let Err(denial) = Lease::new(path, &call.session, &call.call, &call.tool, now).take(now, &self.ports) {
                 self.give_back(call, paths.iter().take(taken).copied());
                 return Err(match denial {
-                    LeaseDenial::Held(held) => Denied::Held(held_back(&held, now)),
+                    LeaseDenial::Held(held) => Denied::Held(lease_reason(&held, now)),
                     LeaseDenial::Fault(fault) => Denied::Fault(fault),
                 });
             }
@@ -195,7 +195,7 @@ impl Denied {
     }
 }
 
-fn held_back(held: &Lease, now: Timestamp) -> String {
+fn lease_reason(held: &Lease, now: Timestamp) -> String {
     let seconds = held.until.saturating_sub(now.0).div_ceil(1000);
     format!(
         "session `{}` is writing to `{}` with `{}` right now; wait until it is done, {seconds} s at most, then read the file again",

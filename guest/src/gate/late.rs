@@ -54,7 +54,7 @@ struct Comparison<'w> {
 impl Comparison<'_> {
     /// The call that may have changed a file, and how many others may have: the one that says so, else the latest whose intent owns
     /// the file, else the latest.
-    fn culprit(&self, path: &str) -> Option<(usize, &Ongoing, u64)> {
+    fn likely_cause(&self, path: &str) -> Option<(usize, &Ongoing, u64)> {
         let may: Vec<(usize, &Ongoing)> = self.watch.calls.iter().enumerate().filter(|(_, call)| call.may_change(path)).collect();
         let owns = |(nth, _): &&(usize, &Ongoing)| self.scopes.get(*nth).is_some_and(|scope| is_in_scope(scope, path));
         let declares = |(_, call): &&(usize, &Ongoing)| call.declares(path);
@@ -173,7 +173,7 @@ impl Gate {
         };
         let suspects = after.suspects(&watch.files);
         let waits = |path: &String| {
-            moment == ComparisonTime::Call && comparison.culprit(path).is_some_and(|(_, call, _)| was_entered(call, path))
+            moment == ComparisonTime::Call && comparison.likely_cause(path).is_some_and(|(_, call, _)| was_entered(call, path))
         };
         let (mut held, asked): (Vec<String>, Vec<String>) = suspects.into_iter().partition(waits);
         let anew = after.hash(Some(&asked), &self.ports);
@@ -181,7 +181,7 @@ impl Gate {
             after.keep_latest(&self.ports);
             self.copy(&anew, &watch.files, &after);
         }
-        let is_changed = |path: &String| comparison.culprit(path).is_some() && differs(watch.files.at(path), after.at(path));
+        let is_changed = |path: &String| comparison.likely_cause(path).is_some() && differs(watch.files.at(path), after.at(path));
         let changed = asked.into_iter().filter(is_changed).collect();
         let unexplained = self.unexplained(comparison, &after, changed, &mut held);
         // The rest is for the next comparison.
@@ -217,7 +217,7 @@ impl Gate {
             return Vec::new();
         }
         // First who is under way, then what has been entered: whoever ends in between is in the ledger.
-        let mut under_way = pending::under_way(&self.ports);
+        let mut under_way = pending::calls_under_way(&self.ports);
         under_way.extend(self.recorder.unsaved_calls().cloned());
         under_way.retain(|pending| {
             let is_watched = watch.calls.iter().any(|call| call.is(&pending.caller.session, &pending.caller.call));
@@ -256,7 +256,7 @@ impl Gate {
         (path, last): &(String, Option<Entry>),
         after: &Snapshot,
     ) -> Option<(usize, Entry)> {
-        let (nth, call, others) = comparison.culprit(path)?;
+        let (nth, call, others) = comparison.likely_cause(path)?;
         let (was, is) = (comparison.watch.files.at(path), after.at(path));
         let before = last.as_ref().and_then(|entry| entry.file.as_ref()).map(|file| file.post_hash);
         let file = FileChange {

@@ -7,7 +7,7 @@
 
 use super::Gate;
 use super::late::differs;
-use super::settle::{CallOutcome, Settlement, digest_question, leased};
+use super::settle::{CallOutcome, Settlement, digest_question, leased_files};
 use crate::call::{ToolCall, leaves_end_untold};
 use crate::digest::Digest;
 use crate::effects::Persistence;
@@ -58,7 +58,7 @@ impl Gate {
                 continue;
             }
             let call = pending.caller.call();
-            self.give_back(&call, leased(&pending));
+            self.give_back(&call, leased_files(&pending));
             if pending.persistence != Persistence::Ends && !leaves_end_untold(call.host.as_deref()) {
                 self.unwatch(&call.session, &call.call);
             }

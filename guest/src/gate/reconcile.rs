@@ -81,12 +81,13 @@ impl Gate {
         }
         // Rarely asked, and then for every copy there is.
         let needed = OnceCell::new();
-        let is_needed = |digest: &Digest| needed.get_or_init(|| self.wanted_back(now)).binary_search(&digest.short()).is_ok();
+        let is_needed =
+            |digest: &Digest| needed.get_or_init(|| self.contents_to_keep(now)).binary_search(&digest.short()).is_ok();
         images::keep(&wanted, is_needed, &self.ports);
     }
 
     /// The contents that may still be wanted back: those that stand there, and those that were changed out of scope.
-    fn wanted_back(&self, now: &Snapshot) -> Vec<[u8; 16]> {
+    fn contents_to_keep(&self, now: &Snapshot) -> Vec<[u8; 16]> {
         let page = reading::newest(&Filter::default(), usize::MAX, None, 1 << 20, &self.ports).unwrap_or_default();
         let failed = page.entries.into_iter().filter(|entry| entry.scope_validation == ScopeValidation::Fail);
         let before = failed.filter_map(|entry| entry.file?.pre_hash);
@@ -149,7 +150,7 @@ impl Gate {
             self.ports.warn(&format!("`{}` changed {more} more files than can be entered", work.call.tool));
         }
         let restore = self.changes_to_restore(work, &entries);
-        let notices = [notice(work, &entries, &restore, more), restored(work, &entries, &restore)];
+        let notices = [notice(work, &entries, &restore, more), restored_notice(work, &entries, &restore)];
         let notice = notices.into_iter().flatten().reduce(|one, other| format!("{one}\n{other}"));
         if let Some(notice) = &notice {
             self.ports.warn(notice);
@@ -209,7 +210,7 @@ fn notice(work: &Work<'_>, entries: &[Entry], restore: &[String], unentered: usi
 }
 
 /// What to say about changes that are taken back.
-fn restored(work: &Work<'_>, entries: &[Entry], restore: &[String]) -> Option<String> {
+fn restored_notice(work: &Work<'_>, entries: &[Entry], restore: &[String]) -> Option<String> {
     let changes: Vec<&Entry> = entries.iter().filter(|entry| restore.contains(&entry.id)).collect();
     let first = changes.first()?;
     let (tool, intent) = (&work.call.tool, &work.pending.intent);

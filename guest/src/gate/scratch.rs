@@ -30,7 +30,7 @@ impl Scratch {
         if made.peek().is_none() {
             return Self::default();
         }
-        let mut entries = kept(session, ports);
+        let mut entries = load_scratch(session, ports);
         for (effect, (entry, is_direct)) in made {
             let is_new = effect.operation == Operation::Create && matches!(effect.extent, Extent::Itself | Extent::Folder);
             if is_direct && is_new && entries.len() < MAX_ENTRIES {
@@ -48,7 +48,7 @@ impl Scratch {
 
     /// What the session has made.
     pub(super) fn of(session: &str, ports: &Ports) -> Vec<String> {
-        kept(session, ports).into_iter().collect()
+        load_scratch(session, ports).into_iter().collect()
     }
 
     /// Remembers what the session makes.
@@ -63,7 +63,7 @@ impl Scratch {
     }
 }
 
-fn kept(session: &str, ports: &Ports) -> BTreeSet<String> {
+fn load_scratch(session: &str, ports: &Ports) -> BTreeSet<String> {
     let kept = state::read(&path(session), state::MAX_BYTES, ports).unwrap_or_default();
     String::from_utf8_lossy(&kept).lines().map(str::to_owned).collect()
 }

@@ -224,7 +224,7 @@ impl Gate {
                 lines
             }
         };
-        self.give_back(call, leased(&pending));
+        self.give_back(call, leased_files(&pending));
         if *outcome != CallOutcome::Unknown {
             self.settle_left_behind(Over::Nothing, now);
         }
@@ -381,7 +381,7 @@ pub(super) struct Work<'a> {
 }
 
 /// The files that a call may hold.
-pub(super) fn leased(pending: &Pending) -> impl Iterator<Item = &str> {
+pub(super) fn leased_files(pending: &Pending) -> impl Iterator<Item = &str> {
     let mut paths: Vec<&str> = pending.changes.iter().map(|change| &*change.path).collect();
     paths.sort_unstable();
     paths.into_iter().take(MAX_LEASES)

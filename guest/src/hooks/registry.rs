@@ -291,7 +291,7 @@ impl HooksFile {
     /// A process that begins now has no last good version yet. That of the user's file is nowhere but in memory.
     fn fall_back(&mut self, first: bool, ports: &Ports) {
         if first && self.root == Root::Project {
-            self.hooks = state::good(&self.copy(), ports).and_then(|text| parse(&text).ok()).unwrap_or_default();
+            self.hooks = state::last_good(&self.copy(), ports).and_then(|text| parse(&text).ok()).unwrap_or_default();
         }
         if self.hooks.is_empty() {
             ports.warn(&format!("no hook of `{}` runs until it is fixed", self.shown));

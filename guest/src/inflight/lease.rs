@@ -52,7 +52,7 @@ impl Lease {
 
     fn read(content: &[u8]) -> Option<Self> {
         let mut value: Value = serde_json::from_slice(content).ok()?;
-        let mut text = |key: &str| json::taken_text(&mut value, key);
+        let mut text = |key: &str| json::take_text(&mut value, key);
         let (path, session, call, tool) = (text("path")?, text("session")?, text("call")?, text("tool")?);
         Some(Self { path, session, call, tool, until: value.get("until")?.as_u64()? })
     }

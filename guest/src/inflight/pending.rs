@@ -213,7 +213,7 @@ impl Over<'_> {
 }
 
 /// The calls under way, as many as are looked at when a change is to be attributed.
-pub fn under_way(ports: &Ports) -> Vec<Pending> {
+pub fn calls_under_way(ports: &Ports) -> Vec<Pending> {
     const MAX_UNDER_WAY: usize = 256;
     let names = state::list("calls", MAX_LEFT, ports).map(|listing| listing.entries).unwrap_or_default();
     let keys = names.iter().map(|entry| &entry.path).filter(|name| !name.ends_with(SETTLING)).take(MAX_UNDER_WAY);

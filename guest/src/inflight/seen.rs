@@ -21,7 +21,7 @@ impl Journal {
     pub fn of(session: &str, ports: &Ports) -> Self {
         let path = path(session);
         match state::read(&path, state::MAX_BYTES, ports) {
-            Ok(bytes) if bytes.len() > LONG => Self(shortened(&path, bytes, ports)),
+            Ok(bytes) if bytes.len() > LONG => Self(shorten(&path, bytes, ports)),
             Ok(bytes) => Self(bytes),
             Err(FileFault::Missing) => Self::default(),
             Err(fault) => {
@@ -82,7 +82,7 @@ pub fn note(session: &str, seen: &[(String, Option<Digest>)], ports: &Ports) {
     }
 }
 
-fn shortened(path: &str, bytes: Vec<u8>, ports: &Ports) -> Vec<u8> {
+fn shorten(path: &str, bytes: Vec<u8>, ports: &Ports) -> Vec<u8> {
     let mut names: BTreeSet<&[u8]> = BTreeSet::new();
     let mut short = Vec::new();
     for line in bytes.rsplit(|byte| *byte == b'\n') {

@@ -126,14 +126,14 @@ mod tests {
                 ],
             ),
             ("- id:\n  name: N\n  status: PLANNED\n  owned_scope: [a]", &[("E 1:3", &["no `id`"])]),
-            ("- id: a b\n  name: N\n  status: PLANNED\n  owned_scope: [a]", &[("E 1:3", &["`a b` is no intent id"])]),
+            ("- id: a b\n  name: N\n  status: PLANNED\n  owned_scope: [a]", &[("E 1:3", &["`a b` is not an intent id"])]),
             ("- id: A\n  name: [N]\n  status: PLANNED\n  owned_scope: [a]", &[("E 2:3", &["`name` is a list; write text"])]),
             ("- id: A\n  name:\n  status: PLANNED\n  owned_scope: [a]", &[("W 1:3", &["empty `name`"])]),
             (
                 "- id: A\n  name: N\n  status: done\n",
-                &[("E 3:3", &["`done` is no status", "PLANNED, IN_PROGRESS, COMPLETED, BLOCKED, ABANDONED"])],
+                &[("E 3:3", &["`done` is not a status", "PLANNED, IN_PROGRESS, COMPLETED, BLOCKED, ABANDONED"])],
             ),
-            ("- id: A\n  name: N\n  status: 1\n", &[("E 3:3", &["`1` is no status"])]),
+            ("- id: A\n  name: N\n  status: 1\n", &[("E 3:3", &["`1` is not a status"])]),
             ("- id: A\n  name: N\n  name: M\n  status: COMPLETED\n", &[("E 3:3", &["`name` stands twice"])]),
             ("- id: A\n  name: N\n  status: PLANNED\n", &[("W 1:3", &["`A` owns nothing", "`owned_scope:`"])]),
             ("- id: A\n  name: N\n  status: PLANNED\n  owned_scope: []", &[("W 4:3", &["`A` owns nothing"])]),
@@ -157,7 +157,7 @@ mod tests {
             (
                 "- id: A\n  name: N\n  status: PLANNED\n  owned_scopes: [a]\n  x: {}\n  x: 1\n  ? [k]\n  : v\n",
                 &[
-                    ("W 1:3", &["a key that is no text"]),
+                    ("W 1:3", &["a key that is not a string"]),
                     ("W 1:3", &["owns nothing"]),
                     ("W 4:3", &["`owned_scopes` is not known", "did you mean `owned_scope`?"]),
                     ("W 5:3", &["`x` is not known", "expected one of: id, name,"]),

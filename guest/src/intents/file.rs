@@ -135,7 +135,7 @@ impl Cache {
             }
         };
         if self.good.is_none() {
-            self.good = state::good(COPY, ports).and_then(|text| Intents::parse(&text).ok()).map(Rc::new);
+            self.good = state::last_good(COPY, ports).and_then(|text| Intents::parse(&text).ok()).map(Rc::new);
         }
         let last = if self.good.is_some() { "; the last good version stays in force" } else { "" };
         ports.warn(&format!("{fault}{last}"));
@@ -207,8 +207,8 @@ mod tests {
     #[test]
     fn faults_say_where() {
         for (text, said) in [
-            ("active_intents:\n  - {id: A, name: B, status: DOING}", "line 2, column 22: `DOING` is no status"),
-            ("active_intents:\n  - {id: 'a b', name: B, status: PLANNED}", "line 2, column 6: `a b` is no intent id"),
+            ("active_intents:\n  - {id: A, name: B, status: DOING}", "line 2, column 22: `DOING` is not a status"),
+            ("active_intents:\n  - {id: 'a b', name: B, status: PLANNED}", "line 2, column 6: `a b` is not an intent id"),
             ("active_intents:\n  - {name: B, status: PLANNED}", "line 2, column 6: the intent has no `id`"),
             ("other: 1", "line 1, column 1: there is no `active_intents:`"),
             ("- {id: A, name: B, status: PLANNED, owned_scopes: [a]}\n- 1", "line 2, column 3: an intent is text"),

@@ -4,7 +4,7 @@
 /// it. The text must be JSON.
 pub fn place(text: &str, path: &[PathStep]) -> (usize, usize) {
     let bytes = text.as_bytes();
-    let mut at = blanks(bytes, 0);
+    let mut at = skip_blanks(bytes, 0);
     for step in path {
         match member(text, at, step) {
             Some(found) => at = found,
@@ -38,7 +38,7 @@ fn line_and_column(text: &str, at: usize) -> (usize, usize) {
     (before.matches('\n').count() + 1, line.chars().count() + 1)
 }
 
-fn blanks(bytes: &[u8], from: usize) -> usize {
+fn skip_blanks(bytes: &[u8], from: usize) -> usize {
     let is_blank = |byte: &&u8| byte.is_ascii_whitespace();
     from + bytes.get(from..).unwrap_or_default().iter().take_while(is_blank).count()
 }
@@ -50,7 +50,7 @@ fn member(text: &str, object: usize, step: &PathStep) -> Option<usize> {
     if bytes.get(object)? != if is_object { &b'{' } else { &b'[' } {
         return None;
     }
-    let mut at = blanks(bytes, object + 1);
+    let mut at = skip_blanks(bytes, object + 1);
     let mut passed = 0;
     while !matches!(bytes.get(at)?, b'}' | b']') {
         let wanted = match step {
@@ -58,7 +58,7 @@ fn member(text: &str, object: usize, step: &PathStep) -> Option<usize> {
             PathStep::Key(wanted) => {
                 let end = value_end(bytes, at)?;
                 let key: Option<String> = serde_json::from_str(text.get(at..end)?).ok();
-                at = blanks(bytes, blanks(bytes, end) + 1);
+                at = skip_blanks(bytes, skip_blanks(bytes, end) + 1);
                 key.as_ref() == Some(wanted)
             }
         };
@@ -66,9 +66,9 @@ fn member(text: &str, object: usize, step: &PathStep) -> Option<usize> {
             return Some(at);
         }
         passed += 1;
-        at = blanks(bytes, value_end(bytes, at)?);
+        at = skip_blanks(bytes, value_end(bytes, at)?);
         if bytes.get(at)? == &b',' {
-            at = blanks(bytes, at + 1);
+            at = skip_blanks(bytes, at + 1);
         }
     }
     None

@@ -35,7 +35,7 @@ pub fn named_on(line: &[u8]) -> Option<Archived> {
     let mut line: Value = serde_json::from_slice(line).ok()?;
     let part = line.get_mut("archive")?;
     let (bytes, sha256) = (part.get("bytes")?.as_u64()?, part.get("sha256")?.as_str()?.parse().ok()?);
-    let file = json::taken_text(part, "file").filter(|file| !file.contains(['/', '\\']))?;
+    let file = json::take_text(part, "file").filter(|file| !file.contains(['/', '\\']))?;
     Some(Archived { file, bytes, sha256 })
 }
 
@@ -55,15 +55,15 @@ pub fn next_name(ports: &Ports) -> String {
 }
 
 /// The parts that no line of the ledger names: the process that archived them was stopped before that.
-pub fn untied(ports: &Ports) -> Vec<String> {
+pub fn unlinked_parts(ports: &Ports) -> Vec<String> {
     let named = named(ports);
     names(ports).into_iter().filter(|name| !named.contains(name)).collect()
 }
 
 /// Names those parts in the ledger.
-pub fn tie(ports: &Ports) -> Result<Vec<String>, FileFault> {
+pub fn link_parts(ports: &Ports) -> Result<Vec<String>, FileFault> {
     let mut tied = Vec::new();
-    for name in untied(ports) {
+    for name in unlinked_parts(ports) {
         let question = Question { root: Root::Project, path: format!("{ARCHIVE}/{name}"), digest: true };
         let facts = ports.workspace.inspect(&[question]).pop();
         let Some((sha256, bytes)) = facts.and_then(|facts| Some((facts.digest?, facts.size))) else {

@@ -42,7 +42,7 @@ impl FileChange {
             None => Vec::new(),
         };
         Some(Self {
-            relative_path: json::taken_text(value, "relative_path")?,
+            relative_path: json::take_text(value, "relative_path")?,
             pre_hash: json::optional(value, "pre_hash", digest)?,
             post_hash: json::optional(value, "post_hash", digest)?,
             line_ranges,
@@ -96,11 +96,7 @@ impl Person {
             let list = value.get(key)?.as_array()?;
             list.iter().map(|text| text.as_str().map(str::to_owned)).collect::<Option<Vec<_>>>()
         };
-        Some(Self {
-            command: texts(value, "command")?,
-            changed: texts(value, "changed")?,
-            user: json::taken_text(value, "user")?,
-        })
+        Some(Self { command: texts(value, "command")?, changed: texts(value, "changed")?, user: json::take_text(value, "user")? })
     }
 }
 
@@ -185,13 +181,13 @@ impl Entry {
     pub(super) fn read(mut line: Value) -> Option<Self> {
         let line = &mut line;
         Some(Self {
-            id: json::taken_text(line, "id")?,
-            timestamp: json::taken_text(line, "timestamp")?,
+            id: json::take_text(line, "id")?,
+            timestamp: json::take_text(line, "timestamp")?,
             intent_id: json::optional(line, "intent_id", |id| IntentId::try_from(id.as_str()?.to_owned()).ok())?,
-            session_id: json::taken_text(line, "session_id")?,
+            session_id: json::take_text(line, "session_id")?,
             agent: json::optional_text(line, "agent")?,
             host: json::optional_text(line, "host")?,
-            tool_name: json::taken_text(line, "tool_name")?,
+            tool_name: json::take_text(line, "tool_name")?,
             mutation_class: MutationClass::named(line.get("mutation_class")?.as_str()?)?,
             file: json::optional(line, "file", FileChange::read)?,
             content_hash: json::optional(line, "content_hash", digest)?,
@@ -205,14 +201,14 @@ impl Entry {
             error: json::optional_text(line, "error")?,
             concurrent: json::optional(line, "concurrent", |other| {
                 Some(Concurrent {
-                    session_id: json::taken_text(other, "session_id")?,
-                    entry_id: json::taken_text(other, "entry_id")?,
+                    session_id: json::take_text(other, "session_id")?,
+                    entry_id: json::take_text(other, "entry_id")?,
                 })
             })?,
             late: json::optional(line, "late", |late| {
                 Some(Late {
-                    call_id: json::taken_text(late, "call_id")?,
-                    began: json::taken_text(late, "began")?,
+                    call_id: json::take_text(late, "call_id")?,
+                    began: json::take_text(late, "began")?,
                     others: late.get("others").and_then(Value::as_u64).unwrap_or_default(),
                 })
             })?,

@@ -154,7 +154,13 @@ pub fn newest(filter: &Filter, limit: usize, before: Option<u64>, budget: u64, p
 }
 
 /// The entries of a file from an offset on that a filter takes, and where to go on; none at its end.
-pub fn onwards(file: &str, filter: &Filter, at: u64, budget: u64, ports: &Ports) -> Result<(Vec<Entry>, Option<u64>), FileFault> {
+pub fn read_from(
+    file: &str,
+    filter: &Filter,
+    at: u64,
+    budget: u64,
+    ports: &Ports,
+) -> Result<(Vec<Entry>, Option<u64>), FileFault> {
     let bytes = match ports.workspace.read_range(Root::Project, file, at, budget) {
         Err(FileFault::Missing) => Vec::new(),
         read => read?,

@@ -82,7 +82,7 @@ pub fn plan(id: &str, ports: &Ports) -> Result<RevertPlan, RevertFault> {
     let Some(file) = entry.file.clone() else { return Err(RevertFault::NoFile(id.to_owned())) };
     let path = file.relative_path;
     let action = if entry.mutation_class == MutationClass::FileCreation { RevertAction::Remove } else { RevertAction::Restore };
-    let mut questions = vec![hashed(&path)];
+    let mut questions = vec![digest_question(&path)];
     questions.extend(file.pre_hash.iter().map(|digest| state::question(images::path(digest))));
     let facts = ports.workspace.inspect(&questions);
     let stands = facts.first().is_some_and(|facts| facts.kind != FileKind::Missing);
@@ -107,7 +107,7 @@ pub fn plan(id: &str, ports: &Ports) -> Result<RevertPlan, RevertFault> {
 pub fn record(id: &str, person: Option<Person>, ports: &Ports) -> Result<Entry, RevertFault> {
     let undone = find(id, ports)?.ok_or_else(|| RevertFault::Unknown(id.to_owned()))?;
     let Some(file) = undone.file else { return Err(RevertFault::NoFile(id.to_owned())) };
-    let now = ports.workspace.inspect(&[hashed(&file.relative_path)]).pop().and_then(|facts| facts.digest);
+    let now = ports.workspace.inspect(&[digest_question(&file.relative_path)]).pop().and_then(|facts| facts.digest);
     let mutation_class = match (file.post_hash, now) {
         (None, Some(_)) => MutationClass::FileCreation,
         (Some(_), None) => MutationClass::FileDeletion,
@@ -144,6 +144,6 @@ fn find(id: &str, ports: &Ports) -> Result<Option<Entry>, FileFault> {
     }
 }
 
-fn hashed(path: &str) -> Question {
+fn digest_question(path: &str) -> Question {
     Question { root: Root::Project, path: path.to_owned(), digest: true }
 }

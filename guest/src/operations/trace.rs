@@ -95,7 +95,7 @@ fn export(gate: &mut Gate, asked: &TraceRequest) -> Result<Value, OperationFault
     let Some(file) = usize::try_from(part).ok().and_then(|part| files.get(part)) else {
         return Ok(json!({"records": [], "cursor": null}));
     };
-    let (entries, next) = reading::onwards(file, &filter(asked, ports)?, at, AT_ONCE, ports)?;
+    let (entries, next) = reading::read_from(file, &filter(asked, ports)?, at, AT_ONCE, ports)?;
     let records: Vec<Value> = entries.iter().filter_map(export::agent_trace).collect();
     let cursor = match next {
         Some(next) => Some(part << PART_BITS | next),
@@ -153,7 +153,7 @@ fn put_aside(gate: &mut Gate, asked: &TraceRequest) -> Result<Value, OperationFa
     match asked.text("step") {
         Some("plan") => {
             let bytes = size(ports);
-            if let Some(part) = archive::untied(ports).first() {
+            if let Some(part) = archive::unlinked_parts(ports).first() {
                 let why = format!("`{}/{part}` was archived before and is linked to the ledger first", ledger::ARCHIVE);
                 return Ok(json!({"rename": null, "why": why}));
             }
@@ -164,7 +164,7 @@ fn put_aside(gate: &mut Gate, asked: &TraceRequest) -> Result<Value, OperationFa
             Ok(json!({"rename": {"from": ledger::PATH, "to": to}, "bytes": bytes}))
         }
         Some("tie") => {
-            let tied = archive::tie(ports)?;
+            let tied = archive::link_parts(ports)?;
             Ok(json!({"done": true, "tied": tied}))
         }
         _ => Err(invalid("archive", "step", "use `plan` or `tie`".to_owned())),

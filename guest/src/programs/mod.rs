@@ -47,7 +47,7 @@ pub mod wiring;
 pub use limit::{Limit, cut};
 pub(crate) use payload::{UNSAID, derived_id};
 use permissions::Permissions;
-pub use salvage::salvage;
+pub use salvage::recover_event;
 pub use speech::{CallEnding, EventKind, HookAnswer, HookProtocol, ProgramEvent, ReportedCall};
 pub use table::{act, dialect, tools};
 pub use tool::{Act, ArgumentMeaning, PatchDialect, Tool};

@@ -28,7 +28,7 @@ impl ServerTool {
 
     /// The tool that `mcp__SERVER__TOOL` names, where the program says which server it means.
     pub fn of_server(server: &str, name: &str) -> Option<Self> {
-        Self::new(server, name.strip_prefix(&format!("mcp__{}__", spelled(server)))?)
+        Self::new(server, name.strip_prefix(&format!("mcp__{}__", spell(server)))?)
     }
 
     /// A tool of a server; none where either has no name.
@@ -38,12 +38,12 @@ impl ServerTool {
     }
 
     fn is_of(&self, server: &str) -> bool {
-        spelled(server) == spelled(&self.server)
+        spell(server) == spell(&self.server)
     }
 }
 
 /// A name as programs spell it for their models.
-fn spelled(name: &str) -> String {
+fn spell(name: &str) -> String {
     name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' }).collect()
 }
 
@@ -83,9 +83,9 @@ pub enum PermissionsFormat {
 /// The rules of Claude Code: `permissions.allow`, `ask` and `deny`, with `mcp__SERVER` and `mcp__SERVER__*` for a whole server and
 /// `mcp__SERVER__TOOL` for one tool. It skips an allowing rule whose wildcard is not behind the name of a server.
 pub(super) fn rules(settings: &Value, asked: &ServerTool) -> Permission {
-    let server = format!("mcp__{}", spelled(&asked.server));
+    let server = format!("mcp__{}", spell(&asked.server));
     let behind = format!("{server}__");
-    let name = format!("{behind}{}", spelled(&asked.tool));
+    let name = format!("{behind}{}", spell(&asked.tool));
     let listed = |list: &str| settings.get("permissions")?.get(list)?.as_array();
     let rules = |list: &str| listed(list).into_iter().flatten().filter_map(Value::as_str);
     // It does not read what is in parentheses behind the name of such a tool. Where it is stricter, the name alone counts.
@@ -163,7 +163,7 @@ pub(super) fn approvals(config: &str, asked: &ServerTool) -> Permission {
         let value = value.split('#').next().unwrap_or_default().trim();
         match path {
             ["default_tools_approval_mode"] => of_server = Some(value),
-            ["tools", tool, "approval_mode"] if spelled(tool) == spelled(&asked.tool) => of_tool = Some(value),
+            ["tools", tool, "approval_mode"] if spell(tool) == spell(&asked.tool) => of_tool = Some(value),
             // A table in one line is not read, and may say anything.
             [] | ["tools", ..] if value.starts_with('{') => return Permission::Unsaid,
             _ => {}

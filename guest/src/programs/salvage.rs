@@ -3,7 +3,7 @@
 use super::{EventKind, HookProtocol, ProgramEvent};
 
 /// An event out of a payload that cannot be parsed. Where not even its name is certain it counts as a call.
-pub fn salvage(speech: &HookProtocol, payload: &[u8], named: Option<&str>, why: &serde_json::Error) -> ProgramEvent {
+pub fn recover_event(speech: &HookProtocol, payload: &[u8], named: Option<&str>, why: &serde_json::Error) -> ProgramEvent {
     let text = String::from_utf8_lossy(payload);
     // What is broken elsewhere than at its end may be broken at its beginning too.
     let found = if why.is_eof() { top_texts(&text) } else { Vec::new() };

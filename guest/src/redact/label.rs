@@ -44,7 +44,7 @@ fn is_scheme(word: &[u8]) -> bool {
 }
 
 /// The secret that the word at the start of `rest` announces. `in_prose` says that another word stands before it.
-pub(super) fn announced(rest: &[u8], in_prose: bool) -> Option<Range<usize>> {
+pub(super) fn announced_secret(rest: &[u8], in_prose: bool) -> Option<Range<usize>> {
     let length = count(rest, is_name);
     let word = rest.get(..length)?;
     if is_scheme(word) { after_scheme(rest, length) } else { after_label(rest, word, in_prose) }

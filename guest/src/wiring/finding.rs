@@ -126,7 +126,7 @@ impl Examination {
         let working: Vec<&WiredHook> = open.iter().filter(|hook| denies(hook)).collect();
         let shown = working.first().copied().unwrap_or(first);
         let (tools, misses) = tools_of(program, &working);
-        let untold = untold(program, wiring, found);
+        let untold = missing_events(program, wiring, found);
         let state = if !found.switched_off.is_empty() {
             WiringState::Silent
         } else if working.is_empty() {
@@ -197,7 +197,7 @@ fn tools_of(program: &AgentProgram, hooks: &[&WiredHook]) -> (String, bool) {
 }
 
 /// The events after a tool that nobody has written a hook for.
-fn untold(program: &AgentProgram, wiring: &Wiring, found: &HookFindings) -> Vec<&'static str> {
+fn missing_events(program: &AgentProgram, wiring: &Wiring, found: &HookFindings) -> Vec<&'static str> {
     let is_after = |event: &str| {
         let moment = program.speech.as_ref().and_then(|speech| speech.moment_of(event));
         moment.is_some_and(|(_, moment)| moment == EventKind::AfterTool)

@@ -189,7 +189,7 @@ fn wire(
     let own = wiring.settings.first().map(|settings| settings.place);
     match wiring.servers {
         Some(servers) if Some(servers) == own => {
-            document.set(Some("mcpServers"), "tollgate", &server).map_err(|why| left(&settings.path, &why, layout))?;
+            document.set(Some("mcpServers"), "tollgate", &server).map_err(|why| left_alone_note(&settings.path, &why, layout))?;
         }
         Some(servers) => {
             if let Some(servers) = layout.path(servers) {
@@ -207,7 +207,7 @@ fn wire(
             let mut holder = unchanged(program, &file, layout, seen)?;
             let value = confiner.into();
             if holder.path == settings.path {
-                document.set(Some("env"), variable, &value).map_err(|why| left(&holder.path, &why, layout))?;
+                document.set(Some("env"), variable, &value).map_err(|why| left_alone_note(&holder.path, &why, layout))?;
             } else {
                 holder.after = Some(edited(&holder, layout, |document| document.set(Some("env"), variable, &value))?.text());
                 files.push(holder);
@@ -273,7 +273,7 @@ fn unchanged(program: &'static AgentProgram, path: &str, layout: &Layout, seen: 
     let before = match seen.file(path) {
         SeenContent::Missing => None,
         SeenContent::Text(text) => Some(text.to_owned()),
-        SeenContent::Fault(why) => return Err(left(path, &why, layout)),
+        SeenContent::Fault(why) => return Err(left_alone_note(path, &why, layout)),
     };
     // A file that is a link is changed where it leads.
     Ok(FileEdit { program: Some(program.name()), path: seen.real(path).to_owned(), after: before.clone(), before })
@@ -286,10 +286,10 @@ fn edited(
 ) -> Result<Document, String> {
     let document = Document::parse(change.before.as_deref().unwrap_or_default());
     let document = document.and_then(|document| edit(&document).map(|()| document));
-    document.map_err(|why| left(&change.path, &why, layout))
+    document.map_err(|why| left_alone_note(&change.path, &why, layout))
 }
 
-fn left(path: &str, why: &dyn std::fmt::Display, layout: &Layout) -> String {
+fn left_alone_note(path: &str, why: &dyn std::fmt::Display, layout: &Layout) -> String {
     format!("`{}` is left as it is: {why}; fix it, or add the hooks by hand as docs/hosts.md shows", layout.shown(path))
 }
 
@@ -304,7 +304,7 @@ fn add_hooks(
     if matches!(wiring.form, HooksFormat::Flat | HooksFormat::Shells) {
         document.set(None, "version", &json!(1))?;
     }
-    let command = quoted(command, windows);
+    let command = quote(command, windows);
     let settings = document.value();
     for event in wiring.events {
         let listed = settings.get("hooks").and_then(|hooks| hooks.get(event)).and_then(Value::as_array);
@@ -344,7 +344,7 @@ fn mend_timeouts(document: &Document, program: &AgentProgram, wiring: &Wiring, e
 }
 
 /// A program's path as a shell reads it as one word.
-fn quoted(path: &str, windows: bool) -> String {
+fn quote(path: &str, windows: bool) -> String {
     let is_plain =
         |character: char| character.is_alphanumeric() || "/._-+:@%,=~".contains(character) || (windows && character == '\\');
     if path.chars().all(is_plain) {

@@ -154,7 +154,7 @@ impl PatchedFiles {
 }
 
 /// A line for a message: short, and harmless to print.
-fn shown(line: &str) -> String {
+fn display_line(line: &str) -> String {
     let short: String = line.trim().chars().take(80).collect();
     short.escape_debug().to_string()
 }

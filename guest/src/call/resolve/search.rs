@@ -137,7 +137,7 @@ impl Resolving<'_> {
             for name in names {
                 let at = Location::reported(&name);
                 if !matches!(&at, Location::Inside(path) if (self.owns)(path, Extent::Itself)) {
-                    self.add_way_out(at, Extent::Itself, &there(), &file.path);
+                    self.add_way_out(at, Extent::Itself, &listed_facts(), &file.path);
                 }
             }
         }
@@ -158,7 +158,7 @@ fn is_remarkable(entry: &DirEntry) -> bool {
 }
 
 /// What is known of a file that was only listed.
-fn there() -> Facts {
+fn listed_facts() -> Facts {
     Facts {
         kind: FileKind::File,
         real_path: None,

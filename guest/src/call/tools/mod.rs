@@ -193,7 +193,7 @@ impl<'a> FootprintBuilder<'a> {
             Act::Types => self.type_into(tool),
             Act::Executes => self.execute(),
             Act::CallsServer => {
-                let found = self.passed_on(tool, config)?;
+                let found = self.call_through(tool, config)?;
                 self.found.merge(found);
                 Ok(())
             }
@@ -240,7 +240,7 @@ impl<'a> FootprintBuilder<'a> {
     }
 
     /// A tool of an MCP server, called by way of the program's own tool.
-    fn passed_on(&self, tool: &Tool, config: &Config) -> Result<Footprint, CallFault> {
+    fn call_through(&self, tool: &Tool, config: &Config) -> Result<Footprint, CallFault> {
         let text = |kind| -> Result<Option<&str>, CallFault> {
             match tool.arguments(kind).find_map(|name| self.args.get(name).map(|value| (name, value))) {
                 None | Some((_, Value::Null)) => Ok(None),

@@ -51,7 +51,7 @@ impl FootprintBuilder<'_> {
                 folders.push(value);
                 continue;
             }
-            if unfamiliar::matters(argument, value, changes) || rivals(argument, value, tools) {
+            if unfamiliar::matters(argument, value, changes) || is_rival(argument, value, tools) {
                 let why = format!("`{}` is not known to take `{argument}`, which may change what the call does", self.tool);
                 self.unknown(why)?;
             }
@@ -66,7 +66,7 @@ impl FootprintBuilder<'_> {
 }
 
 /// Whether an argument is another spelling of one that decides what the call does.
-fn rivals(argument: &str, value: &Value, tools: &[&Tool]) -> bool {
+fn is_rival(argument: &str, value: &Value, tools: &[&Tool]) -> bool {
     let decides =
         |kind| !matches!(kind, ArgumentMeaning::Text | ArgumentMeaning::Number | ArgumentMeaning::Flag | ArgumentMeaning::List);
     let same = |(name, kind): &(&str, ArgumentMeaning)| decides(*kind) && arguments::is_same(name, argument);

@@ -141,7 +141,7 @@ fn show(shown: &Shown, json: bool, screen: &mut Screen<'_>) -> Result<(), Stop> 
         }
         Shown::Approval(approval) => {
             let id = plain(text(approval, "/hook"));
-            let why = if text(approval, "/why") == "changed" { "is no longer what was approved" } else { "is new" };
+            let why = if text(approval, "/why") == "changed" { "has changed since it was approved" } else { "is new" };
             screen.note(&format!(
                 "{id} {why} and does not run; a person can look at it and let it run: `tollgate hooks approve {id}`"
             ));

@@ -22,7 +22,7 @@ pub(super) const ROWS: &[Program] = &[
         ..Program::new(&["unzip"])
     },
     Program { flags: "1hltmvz", operands: FILES, ..Program::new(&["zipinfo"]) },
-    Program::raw(&["7z", "7za", "7zr", "7zz"], seven),
+    Program::raw(&["7z", "7za", "7zr", "7zz"], seven_zip),
     Program::raw(&["ar"], library),
     Program { flags: "itv", long: &["list", "verbose"], rule: Some(only_lists), ..Program::new(&["cpio"]) },
     Program::unreadable(&["pax", "unrar", "rar", "unar"]),
@@ -188,7 +188,7 @@ fn unzip(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_
 }
 
 /// `7z COMMAND [-SWITCH…] ARCHIVE FILE…`
-fn seven(reader: &mut ShellReader<'_>, call: &Invocation<'_>, _: &Parsed<'_>) {
+fn seven_zip(reader: &mut ShellReader<'_>, call: &Invocation<'_>, _: &Parsed<'_>) {
     const PLAIN: &[&str] = &["-y", "-bd", "-ba", "-slt", "-bb0", "-bb1", "-aoa", "-aos"];
     let mut folder = None;
     let mut operands = Vec::new();

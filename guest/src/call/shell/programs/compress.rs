@@ -1,6 +1,6 @@
 //! Programs that replace a file by its packed or unpacked form: `gzip`, `bzip2`, `xz`, `zstd`.
 
-use super::place::{replace, stripped, suffixed};
+use super::place::{remove_suffix, replace, suffixed};
 use super::{Invocation, Operands, Parsed, Program, Role};
 use crate::call::shell::reader::ShellReader;
 use crate::call::shell::reader::arg::Arg;
@@ -115,8 +115,8 @@ fn pack(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>
         if !parsed.has(&["o"]) {
             let (packed, bundle) = suffixes(call.name);
             let end = if unpacks {
-                let bundle = stripped(file, bundle).map(|stem| suffixed(&stem, ".tar"));
-                stripped(file, packed).or(bundle)
+                let bundle = remove_suffix(file, bundle).map(|stem| suffixed(&stem, ".tar"));
+                remove_suffix(file, packed).or(bundle)
             } else {
                 Some(suffixed(file, packed))
             };

@@ -106,7 +106,7 @@ pub(super) fn suffixed(arg: &Arg, suffix: &str) -> Arg {
 }
 
 /// A path without text at its end; none where it does not end so.
-pub(super) fn stripped(arg: &Arg, suffix: &str) -> Option<Arg> {
+pub(super) fn remove_suffix(arg: &Arg, suffix: &str) -> Option<Arg> {
     let strip = |path: &str| path.strip_suffix(suffix).filter(|stem| !stem.is_empty() && !stem.ends_with('/')).map(str::to_owned);
     match arg {
         Arg::Known(path) => strip(path).map(Arg::Known),
