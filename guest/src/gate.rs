@@ -11,6 +11,7 @@ mod late;
 mod left_behind;
 mod notices;
 pub mod on_fault;
+mod own_programs;
 mod prompt;
 mod reconcile;
 mod recorder;
@@ -45,6 +46,7 @@ use crate::ledger::reading::{self, Filter};
 use crate::ledger::{self, checkpoint};
 use crate::ports::{Facts, FileFault, Ports, Question};
 use crate::state;
+pub use confined::HostCommand;
 use late::ComparisonTime;
 use notices::Notices;
 use on_fault::OnFault;
@@ -70,6 +72,8 @@ pub struct Gate {
     user: UserSettings,
     /// The program that runs commands confined, where this host can.
     confiner: Confiner,
+    /// Programs of hooks under way that run confined.
+    running: Vec<own_programs::Running>,
     notices: Notices,
     /// The agent program above the caller, if the host has reported one.
     pub(crate) agent_above: Option<String>,
@@ -133,6 +137,7 @@ impl Gate {
             guarded: Guarded::default(),
             user: UserSettings::default(),
             confiner: Confiner::default(),
+            running: Vec::new(),
             notices: Notices::default(),
             agent_above: None,
             ledger_jobs: LedgerJobs::default(),
@@ -234,7 +239,9 @@ impl Gate {
             Err(skipped) => Plan { skipped: Some(skipped), ..Plan::default() },
             Ok(named) => {
                 let config = self.settings();
-                self.knowledge.plan(call, named, &config.augment, &self.ports)
+                let mut plan = self.knowledge.plan(call, named, &config.augment, &self.ports);
+                self.confine_servers(&mut plan, &call.session);
+                plan
             }
         }
     }

@@ -137,7 +137,8 @@ fn command(ordered: &Ordered, folder: &Path, most: Duration) -> Answer {
     let inherit: Vec<&str> = ordered.inherit.iter().map(String::as_str).collect();
     let set: Vec<(&str, &str)> = ordered.set.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
     let input = ordered.stdin.as_bytes();
-    let program = Program { argv: &ordered.argv, input, folder, inherit: &inherit, set: &set, output_bytes: MOST_OUTPUT };
+    let (output_bytes, plan) = (MOST_OUTPUT, None);
+    let program = Program { argv: &ordered.argv, input, folder, inherit: &inherit, set: &set, output_bytes, plan };
     match process::run(&program, most) {
         Ending::Ended { status, output, .. } if status.success() => Answer::Text(String::from_utf8_lossy(&output).into_owned()),
         Ending::Ended { status, complaint, .. } => {

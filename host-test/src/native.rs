@@ -9,8 +9,8 @@ use std::time::SystemTime;
 
 use tollgate_guest::gate::Gate;
 use tollgate_guest::ports::{
-    Clock, DirEntry, Expectation, Facts, FileFault, FileKind, LogLevel, Listing, Log, Ports, Question, Random, ListingLimits, Records, Root, Tail,
-    Timestamp, Workspace, marks,
+    Clock, DirEntry, Expectation, Facts, FileFault, FileKind, Listing, ListingLimits, Log, LogLevel, Ports, Question, Random,
+    Records, Root, Tail, Timestamp, Workspace, marks,
 };
 
 use crate::bindings::tollgate::hooks::{records, workspace};

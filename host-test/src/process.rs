@@ -16,6 +16,8 @@ use std::time::{Duration, Instant};
 pub(crate) use group::kill;
 use group::{kill_group, over, own_group, poll};
 
+use crate::confine::Plan;
+
 /// Of its output so much is kept where nobody says otherwise; the rest is read and dropped.
 pub(crate) const MOST_OUTPUT: usize = 1 << 20;
 
@@ -40,6 +42,8 @@ pub(crate) struct Program<'a> {
     pub(crate) set: &'a [(&'a str, &'a str)],
     /// So much is kept of its output, and so much of its complaints.
     pub(crate) output_bytes: usize,
+    /// What the kernel holds it to.
+    pub(crate) plan: Option<&'a Plan>,
 }
 
 /// How a run ended.
@@ -211,28 +215,45 @@ pub(crate) fn command<S: AsRef<str>>(argv: &[String], inherit: &[S], folder: &Pa
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "no program is named"));
     };
     let mut command = Command::new(program);
-    command.args(arguments).current_dir(folder).env_clear();
-    command.envs(inherit.iter().filter_map(|name| Some((name.as_ref(), std::env::var_os(name.as_ref())?))));
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    own_group(&mut command);
+    command.args(arguments);
+    surround(&mut command, inherit, folder);
     Ok(command)
 }
 
+/// Gives a program its group, its pipes and its environment.
+pub(crate) fn surround<S: AsRef<str>>(command: &mut Command, inherit: &[S], folder: &Path) {
+    command.current_dir(folder).env_clear();
+    command.envs(inherit.iter().filter_map(|name| Some((name.as_ref(), std::env::var_os(name.as_ref())?))));
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    own_group(command);
+}
+
 fn start(program: &Program<'_>) -> Result<Child, Ending> {
-    let mut command = command(program.argv, program.inherit, program.folder).map_err(Ending::Failed)?;
+    let started = match program.plan {
+        None => command(program.argv, program.inherit, program.folder).and_then(|command| spawn(command, program)),
+        Some(plan) => plan.start(program.argv, |mut command, temporary| {
+            surround(&mut command, program.inherit, program.folder);
+            command.envs(temporary.map(|folder| ("TMPDIR", folder)));
+            spawn(command, program)
+        }),
+    };
+    started.map_err(|fault| match fault.kind() {
+        io::ErrorKind::NotFound => not_found(program.argv.first().map_or("", String::as_str), program.folder),
+        _ => Ending::Failed(fault),
+    })
+}
+
+fn spawn(mut command: Command, program: &Program<'_>) -> io::Result<Child> {
     command.envs(program.set.iter().copied());
-    let name = program.argv.first().map_or("", String::as_str);
     let mut tries = 0;
     loop {
         match command.spawn() {
-            Ok(child) => return Ok(child),
             // A process that another thread is just starting still has our file open for writing, until it is started.
             Err(fault) if fault.kind() == io::ErrorKind::ExecutableFileBusy && tries < BUSY_TRIES => {
                 tries += 1;
                 thread::sleep(Duration::from_millis(2));
             }
-            Err(fault) if fault.kind() == io::ErrorKind::NotFound => return Err(not_found(name, program.folder)),
-            Err(fault) => return Err(Ending::Failed(fault)),
+            started => return started,
         }
     }
 }
@@ -294,7 +315,7 @@ mod tests {
     use super::*;
 
     fn program<'a>(argv: &'a [String], input: &'a [u8], folder: &'a Path) -> Program<'a> {
-        Program { argv, input, folder, inherit: &["PATH"], set: &[("GIVEN", "yes")], output_bytes: 5_000 }
+        Program { argv, input, folder, inherit: &["PATH"], set: &[("GIVEN", "yes")], output_bytes: 5_000, plan: None }
     }
 
     fn sh(script: &str, input: &[u8], millis: u64) -> Ending {

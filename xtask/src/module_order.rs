@@ -96,7 +96,8 @@ mod tests {
 
     #[test]
     fn comments_and_tests_do_not_count() {
-        let text = "use crate::call::Call;\n// crate::gate\nfn f() { crate::glob::g() }\n#[cfg(test)]\nmod tests {\nuse crate::gate;\n}";
+        let text =
+            "use crate::call::Call;\n// crate::gate\nfn f() { crate::glob::g() }\n#[cfg(test)]\nmod tests {\nuse crate::gate;\n}";
         assert_eq!(used_modules(text), ["call", "glob"]);
     }
 }

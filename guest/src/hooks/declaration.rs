@@ -50,6 +50,8 @@ pub struct Hook {
     pub secrets: Vec<Pattern>,
     /// The files that its script needs, where it names them.
     pub files: Option<Vec<bundle::Pattern>>,
+    /// Whether the kernel holds its program to what the session's intent owns.
+    pub confine: bool,
     /// The declaration as it was written.
     pub written: Value,
 }
@@ -258,8 +260,12 @@ impl Reader {
             repo_root: self.text(fields, "repoRoot").map(str::to_owned),
             secrets: Vec::new(),
             files: self.files(fields),
+            confine: self.flag(fields, "confine", false),
             written: written.clone(),
         };
+        if hook.confine && !matches!(hook.action, Action::Command { .. }) {
+            self.fault_at("confine", "belongs to a `command`");
+        }
         match patterns(fields.get("secretPatterns").unwrap_or(&Value::Null)) {
             Ok(patterns) => {
                 self.patterns_size += patterns.iter().map(Pattern::size).sum::<usize>();
@@ -442,6 +448,7 @@ const KEYS: &[&str] = &[
     "shell",
     "component",
     "files",
+    "confine",
     "enabled",
     "concurrency",
     "timeoutMs",
@@ -511,6 +518,8 @@ mod tests {
             (with("files", json!(["a["])), "$.hooks[1].files `a[` is not a pattern"),
             (with("files", json!(vec!["a"; 33])), "$.hooks[1].files must be a list of at most 32"),
             (json!([{"id": "a", "trigger": "t", "prompt": "p", "files": []}]), "$[0].files belongs to a `command`"),
+            (with("confine", json!("yes")), "$.hooks[1].confine must be true or false"),
+            (json!([{"id": "a", "trigger": "t", "prompt": "p", "confine": true}]), "$[0].confine belongs to a `command`"),
             (with("timoutMs", json!(1)), "$.hooks[1].timoutMs is not known"),
         ] {
             let found = faults(&document);

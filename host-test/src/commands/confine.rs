@@ -13,6 +13,7 @@ use clap::Args;
 use serde_json::{Map, Value};
 use tollgate::confine::{Capability, Grant, Kind, Plan, Prepared};
 use tollgate::{Tollgate, governing_workspace};
+use tollgate_guest::confine::evidence::Key;
 
 use crate::cli::say;
 
@@ -25,11 +26,14 @@ const NOT_FOUND: u8 = 127;
 #[derive(Args, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Options {
     /// The session that the command runs for
-    #[arg(long, value_name = "SESSION")]
+    #[arg(long, value_name = "SESSION", required_unless_present_any = ["run", "check"], default_value_t, hide_default_value = true)]
     pub(super) session: String,
     /// The call that the gate has ruled on
     #[arg(long, value_name = "CALL")]
     pub(super) call: Option<String>,
+    /// Instead of a session: a run that the gate has prepared, of a hook or an MCP server
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["session", "call"])]
+    pub(super) run: Option<String>,
     /// The governed folder [default: the nearest from here upwards with .orchestration/]
     #[arg(long, value_name = "DIR")]
     pub(super) workspace: Option<PathBuf>,
@@ -62,6 +66,7 @@ impl Options {
             match name.to_str()? {
                 "--session" => options.session = words.next()?.into_string().ok()?,
                 "--call" => options.call = Some(words.next()?.into_string().ok()?),
+                "--run" => options.run = Some(words.next()?.into_string().ok()?),
                 "--workspace" => options.workspace = Some(words.next()?.into()),
                 "--home" => options.home = Some(words.next()?.into()),
                 "--state" => options.state = Some(words.next()?.into()),
@@ -72,7 +77,8 @@ impl Options {
             }
         }
         options.command = words.collect();
-        (!options.session.is_empty() && !options.command.is_empty()).then_some(options)
+        let is_named = options.session.is_empty() == options.run.is_some();
+        (is_named && !options.command.is_empty()).then_some(options)
     }
 }
 
@@ -151,6 +157,9 @@ fn decide(options: &Options) -> Result<Next, String> {
     if let Some(next) = prepared(options, &root) {
         return Ok(next);
     }
+    if let Some(run) = &options.run {
+        return Err(cannot(&format!("it has prepared no run `{run}` of this command")));
+    }
     let answer = ask(options, &root, &here).map_err(|why| cannot(&why))?;
     if let Some(message) = answer.pointer("/error/message").and_then(Value::as_str) {
         return Err(cannot(&message));
@@ -174,9 +183,16 @@ fn decide(options: &Options) -> Result<Next, String> {
 
 /// What the gate said when it ruled on the call. Where that is not to be had, the gate is asked again.
 fn prepared(options: &Options, root: &Path) -> Option<Next> {
-    let call = options.call.as_deref().filter(|_| !options.dry_run)?;
-    let (home, state) = (options.home.as_deref(), options.state.as_deref());
-    let prepared = Prepared::of(root, home, state, (&options.session, call), &options.command)?;
+    let Options { session, call, run, home, state, dry_run, command, .. } = options;
+    let key = match (run, call) {
+        (Some(run), _) => Key::of_program(run),
+        (None, Some(call)) if !dry_run => Key::of_call(session, call),
+        (None, _) => return None,
+    };
+    let mut prepared = Prepared::of(root, home.as_deref(), state.as_deref(), &key, command)?;
+    if *dry_run {
+        return Some(Next::Print(prepared.answer.take()));
+    }
     match prepared.answer.get("run").and_then(Value::as_str) {
         Some("confined") if !Capability::of_this_system().is_none() => {}
         Some("plain") => return Some(Next::Plain),
@@ -251,6 +267,7 @@ mod tests {
         assert_eq!(options.workspace.as_deref(), Some(Path::new("/w")));
         assert_eq!(options.command, ["sh", "-c", "x", "--call"]);
         assert!(plain("tollgate confine --check").unwrap().check);
+        assert_eq!(plain("tollgate confine --run r -- ls").unwrap().run.as_deref(), Some("r"));
         for line in [
             "tollgate",
             "tollgate hook x",
@@ -260,6 +277,7 @@ mod tests {
             "tollgate confine --session s --",
             "tollgate confine --session s ls",
             "tollgate confine --session -- ls",
+            "tollgate confine --session s --run r -- ls",
             "tollgate confine --help",
         ] {
             assert_eq!(plain(line), None, "{line}");

@@ -10,9 +10,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use tollgate::{governing_workspace, state_of};
-use tollgate_guest::confine::evidence::{self, key_of_command};
+use tollgate_guest::confine::evidence::{Key, key_of_command};
 use tollgate_guest::programs::shell_prefix::{AGENT, SESSION, VARIABLE, shell_call};
-use tollgate_guest::state;
 
 use super::confine::{Options, become_command, plain, run_words};
 
@@ -52,8 +51,8 @@ fn workspace_of(session: &str, key: &str) -> Option<PathBuf> {
     /// More workspaces are not looked at.
     const MAX_WORKSPACES: usize = 1_000;
     let states = state_of(Path::new("/"), None, None).ok()?.parent()?.to_owned();
-    let file = state::path(evidence::FOLDER, &[session, key]);
+    let file = Key::of_call(session, key);
     let states = fs::read_dir(states).ok()?.filter_map(Result::ok).take(MAX_WORKSPACES);
-    let state = states.map(|entry| entry.path()).find(|state| state.join(&file).is_file())?;
+    let state = states.map(|entry| entry.path()).find(|state| state.join(file.path()).is_file())?;
     Some(PathBuf::from(fs::read_to_string(state.join("workspace")).ok()?.trim_end_matches('\n')))
 }

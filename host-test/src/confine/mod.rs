@@ -10,6 +10,7 @@
 //! | macOS | a Seatbelt profile for `sandbox-exec`; written and tested as text, not yet run |
 //! | others | not at all |
 
+mod launch;
 #[cfg(target_os = "linux")]
 mod linux;
 #[cfg(unix)]
@@ -24,6 +25,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+pub(crate) use launch::Launch;
 pub use prepared::Prepared;
 use serde_json::Value;
 
@@ -126,32 +128,53 @@ impl Plan {
     ///
     /// Whoever gets an error must not run the command: it may be restricted in part.
     pub fn confine(&self, words: &[OsString]) -> io::Result<Command> {
+        let (mut command, temporary) = self.restrict(words)?;
+        command.envs(temporary.map(|folder| ("TMPDIR", folder)));
+        Ok(command)
+    }
+
+    /// Starts a command that is held to this, while the calling thread stays as it is. `start` is given the command, and the folder for
+    /// its temporary files.
+    pub(crate) fn start<T: Send>(
+        &self,
+        words: &[String],
+        start: impl FnOnce(Command, Option<PathBuf>) -> io::Result<T> + Send,
+    ) -> io::Result<T> {
+        let words: Vec<OsString> = words.iter().map(OsString::from).collect();
+        // Restrictions count for a thread and for what it starts, so a thread of its own starts it.
+        std::thread::scope(|scope| {
+            let started = std::thread::Builder::new().name("tollgate-confine".to_owned()).spawn_scoped(scope, || {
+                let (command, temporary) = self.restrict(&words)?;
+                start(command, temporary)
+            })?;
+            started.join().unwrap_or_else(|_| Err(io::Error::other("the thread that confines it failed")))
+        })
+    }
+
+    /// Restricts the calling thread. Returns what to run, and the folder for its temporary files.
+    fn restrict(&self, words: &[OsString]) -> io::Result<(Command, Option<PathBuf>)> {
         let Some((program, arguments)) = words.split_first() else {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "there is no command to run"));
         };
         #[cfg(target_os = "linux")]
-        let (mut command, temporary) = {
+        return {
             let temporary = linux::restrict(self)?;
             let mut command = Command::new(program);
             command.args(arguments);
-            (command, temporary)
+            Ok((command, temporary))
         };
         #[cfg(target_os = "macos")]
-        let (mut command, temporary) = {
+        return {
             let temporary = opened::make(self);
             let mut command = Command::new(seatbelt::PROGRAM);
             command.arg("-p").arg(seatbelt::profile(self)).arg(program).args(arguments);
-            (command, temporary)
+            Ok((command, temporary))
         };
         #[cfg(not(any(target_os = "linux", target_os = "macos")))]
-        let (mut command, temporary): (Command, Option<PathBuf>) = {
+        {
             let _ = (program, arguments);
-            return Err(io::Error::new(io::ErrorKind::Unsupported, "this system cannot confine a command"));
-        };
-        if let Some(temporary) = temporary {
-            command.env("TMPDIR", temporary);
+            Err(io::Error::new(io::ErrorKind::Unsupported, "this system cannot confine a command"))
         }
-        Ok(command)
     }
 }
 

@@ -10,6 +10,7 @@ use super::remote::{Message, Remote};
 use super::script::{PrivateCopy, Unusable};
 use crate::bindings::exports::tollgate::hooks::engine;
 use crate::bindings::exports::tollgate::hooks::engine::{Ending, Exited, ScriptCopy, Surroundings};
+use crate::confine::Launch;
 use crate::files::Files;
 use crate::process::{self, Canceler, Program};
 
@@ -136,6 +137,10 @@ fn carry_out(
         Err(Unusable::Changed(path)) => return Ending::Changed(path),
         Err(Unusable::Failed(why)) => return Ending::Failed(why),
     };
+    let Launch { argv, plan } = match Launch::read(argv) {
+        Ok(launch) => launch,
+        Err(why) => return Ending::Failed(why),
+    };
     let inherit: Vec<&str> = surroundings.inherit.iter().map(String::as_str).collect();
     let set: Vec<(&str, &str)> = surroundings.set.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
     let program = Program {
@@ -145,6 +150,7 @@ fn carry_out(
         inherit: &inherit,
         set: &set,
         output_bytes: usize::try_from(surroundings.output_bytes).unwrap_or(usize::MAX),
+        plan: plan.as_ref(),
     };
     match run.carry_out(&program, None) {
         process::Ending::Ended { status, output, complaint, truncated } => Ending::Exited(Exited {

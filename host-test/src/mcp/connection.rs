@@ -12,12 +12,14 @@ use rmcp::{Peer, RoleClient, ServiceError, ServiceExt as _};
 use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio::process::Child;
+use tokio::runtime::Handle;
 use tokio::sync::{oneshot, watch};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 use super::Lists;
 use crate::bindings::exports::tollgate::hooks::augment::{Answer, Program};
+use crate::confine::Launch;
 use crate::process;
 
 /// A server that is not ready after so long is given up. A package may have to be fetched first.
@@ -46,9 +48,19 @@ impl Start {
     }
 
     fn spawn(&self) -> io::Result<Child> {
-        let mut command = process::command(&self.argv, &self.inherit, &self.folder)?;
-        command.envs(self.env.iter().map(|(name, value)| (name, value)));
-        tokio::process::Command::from(command).kill_on_drop(true).spawn()
+        let spawn = |mut command: std::process::Command| {
+            command.envs(self.env.iter().map(|(name, value)| (name, value)));
+            tokio::process::Command::from(command).kill_on_drop(true).spawn()
+        };
+        let Launch { argv, plan } = Launch::read(self.argv.clone()).map_err(io::Error::other)?;
+        let Some(plan) = plan else { return spawn(process::command(&argv, &self.inherit, &self.folder)?) };
+        let runtime = Handle::current();
+        plan.start(&argv, |mut command, temporary| {
+            let _entered = runtime.enter();
+            process::surround(&mut command, &self.inherit, &self.folder);
+            command.envs(temporary.map(|folder| ("TMPDIR", folder)));
+            spawn(command)
+        })
     }
 }
 

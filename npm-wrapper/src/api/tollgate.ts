@@ -132,6 +132,8 @@ export class Tollgate {
   /** What to look up for a call before `augment`. */
   planLookups(call: ToolCall): LookupPlan {
     const asked = crossing(call);
+    // How servers are started depends on what this machine can do.
+    this.hooks.greet();
     const { concepts, lookups, totalMs, skipped } = this.#guest.call(({ augment }) => augment.planLookups(asked));
     return { concepts, lookups: lookups.map(lookupOf), totalMs, skipped };
   }

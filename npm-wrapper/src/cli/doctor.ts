@@ -1,7 +1,8 @@
 // `tollgate doctor`: whether the gate is really asked.
 //
 // A hook that is written down is not a hook that works, so each program's hook is run as the program would run it, with a call
-// that must be denied. The gate says what to run and what the answers mean.
+// that must be denied, and with a command that must be held to its scope, which is run then, too. The gate says what to run and
+// what the answers mean.
 import { spawnSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import * as os from 'node:os';
@@ -11,6 +12,7 @@ import { slashed, windows } from '../files/path.js';
 import { stateFolder, stateOf } from '../files/state.js';
 import { codeOf, look, placeOf, realOf, searchPath } from './inspection.js';
 import { type Cell, count, plain, type Style } from './output.js';
+import { findConfiner } from '../programs/confining.js';
 import { type Answer, ask, onGate, type Opened, Stop } from './workspace.js';
 
 const USAGE = 'Usage: tollgate doctor [--workspace DIR] [--home DIR] [--state DIR] [--json]';
@@ -26,6 +28,7 @@ interface Trial {
   folder: string;
   file: { path: string; text: string } | null;
   variables: Record<string, string>;
+  exist: string[];
 }
 
 interface Judged {
@@ -33,7 +36,17 @@ interface Judged {
   workspace: { governed: boolean; open_intents: number };
   faults: string[];
   notes: string[];
-  hosts: { host: string; title: string; state: string; tools: string; settings: string | null; remarks: string[] }[];
+  confinement: string;
+  hosts: {
+    host: string;
+    title: string;
+    state: string;
+    tools: string;
+    settings: string | null;
+    remarks: string[];
+    commands: string;
+    confinement: string | null;
+  }[];
 }
 
 export function main(args: string[]): Promise<number> {
@@ -50,23 +63,27 @@ export function main(args: string[]): Promise<number> {
 }
 
 async function examine(opened: Opened, home: string | undefined): Promise<boolean> {
-  const question = { op: 'wiring', do: 'examine', place: placeOf(opened, home) };
-  const seen = look(opened, question);
-  const outcomes = inTrialFolder(home, (folder) => {
-    const { files, trials } = ask(opened.gate, { ...question, seen, trial_folder: folder }) as unknown as {
-      files: Trial['file'][];
-      trials: Trial[];
-    };
-    for (const file of [...files, ...trials.map((trial) => trial.file)]) {
-      if (file === null) continue;
-      if (!file.path.startsWith(`${folder}/`)) throw new Stop(`\`${file.path}\` is not in the folder for trials`);
-      fs.mkdirSync(path.dirname(file.path), { recursive: true });
-      fs.writeFileSync(file.path, file.text);
+  const place = { op: 'wiring', do: 'examine', place: placeOf(opened, home) };
+  const { program: confiner = null, why = null } = findConfiner(searchPath().split(path.delimiter), opened.root);
+  const question = { ...place, confiner: confiner && slashed(confiner), why, seen: look(opened, place) };
+  const asked = inTrialFolder(home, (folder) => {
+    // What is tried next may depend on what came of the trials before.
+    const outcomes: Answer[] = [];
+    for (;;) {
+      const examined = ask(opened.gate, { ...question, trial_folder: folder, outcomes });
+      const { files, trials } = examined as unknown as { files: Trial['file'][]; trials: Trial[] };
+      if (trials.length === 0) return { trial_folder: folder, outcomes };
+      for (const file of [...files, ...trials.map((trial) => trial.file)]) {
+        if (file === null) continue;
+        if (!file.path.startsWith(`${folder}/`)) throw new Stop(`\`${file.path}\` is not in the folder for trials`);
+        fs.mkdirSync(path.dirname(file.path), { recursive: true });
+        fs.writeFileSync(file.path, file.text);
+      }
+      outcomes.push(...trials.map(run));
     }
-    return trials.map(run);
   });
   // Whether hooks may run depends on the machine, which is told to the gate where hooks are.
-  const line = JSON.stringify({ ...question, do: 'judge', seen, outcomes, digest });
+  const line = JSON.stringify({ ...question, ...asked, do: 'judge', digest });
   const answer = JSON.parse(await opened.gate.hooks.perform(line)) as Answer;
   if (answer.error !== undefined) throw new Stop((answer.error as { message: string }).message, answer);
   const judged = answer as unknown as Judged;
@@ -87,7 +104,7 @@ function inTrialFolder<T>(home: string | undefined, use: (folder: string) => T):
   }
 }
 
-function run({ id, shell, words, stdin, folder, variables }: Trial): Answer {
+function run({ id, shell, words, stdin, folder, variables, exist }: Trial): Answer {
   const [program, ...args] = shell === null ? words : windows ? ['cmd', '/C', shell] : ['sh', '-c', shell];
   const env = { ...process.env, PATH: searchPath(), ...variables };
   const ran = spawnSync(program ?? '', args, {
@@ -100,7 +117,9 @@ function run({ id, shell, words, stdin, folder, variables }: Trial): Answer {
   });
   const fault = ran.error === undefined ? undefined : codeOf(ran.error);
   // A command that reads nothing closes its end.
-  if (ran.error === undefined || fault === 'EPIPE') return { id, stdout: ran.stdout, stderr: ran.stderr, code: ran.status };
+  if (ran.error === undefined || fault === 'EPIPE') {
+    return { id, stdout: ran.stdout, stderr: ran.stderr, code: ran.status, exist: exist.filter((file) => fs.existsSync(file)) };
+  }
   return {
     id,
     fault:
@@ -110,21 +129,26 @@ function run({ id, shell, words, stdin, folder, variables }: Trial): Answer {
   };
 }
 
-function print({ screen }: Opened, { workspace, faults, notes, hosts }: Judged): void {
+function print({ screen }: Opened, { workspace, faults, notes, confinement: confined, hosts }: Judged): void {
   const styles: Record<string, Style> = { live: 'green', 'live in part': 'yellow', 'installed, not proven': 'yellow' };
-  const titles = ['HOST', 'STATE', 'TOOLS', 'SETTINGS'].map((title): Cell => [title, 'bold']);
-  const rows = hosts.map(({ title, state, tools, settings }): Cell[] => [
+  const held: Record<string, Style> = { confined: 'green', unconfined: 'yellow' };
+  const titles = ['HOST', 'STATE', 'TOOLS', 'COMMANDS', 'SETTINGS'].map((title): Cell => [title, 'bold']);
+  const rows = hosts.map(({ title, state, tools, commands, settings }): Cell[] => [
     [title],
     [state, styles[state] ?? 'red'],
     [tools],
+    commands === '' ? ['-'] : [commands, held[commands] ?? 'red'],
     [settings ?? '-'],
   ]);
   if (hosts.length === 0) screen.line('no agent program is in use here; `tollgate init --host NAME` wires one');
   else screen.rows([titles, ...rows]).forEach(screen.line);
-  for (const { title, remarks } of hosts) for (const remark of remarks) screen.line(`${title}: ${plain(remark)}`);
+  for (const { title, remarks, confinement } of hosts) {
+    for (const remark of confinement === null ? remarks : [...remarks, confinement]) screen.line(`${title}: ${plain(remark)}`);
+  }
   const { governed, open_intents: open } = workspace;
   screen.line(`workspace: ${governed ? `governed, ${count(open, 'open intent', 'open intents')}` : 'not governed'}`);
   for (const fault of faults) screen.line(`workspace: ${screen.paint('red', plain(fault))}`);
   for (const note of notes) screen.line(`workspace: ${screen.paint('yellow', plain(note))}`);
+  screen.line(`confinement: ${plain(confined)}`);
   screen.line(`version: ${version}, component ${digest}`);
 }

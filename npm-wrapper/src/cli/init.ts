@@ -4,7 +4,7 @@
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { makeState, stateFolder, stateOf } from '../files/state.js';
-import { confinerOf } from '../programs/confining.js';
+import { findConfiner } from '../programs/confining.js';
 import { slashed } from '../files/path.js';
 import { look, onPath, placeOf, realOf, searchPath, type Seen } from './inspection.js';
 import { type Change, obstacleOf, textOf, writeAll } from './change.js';
@@ -83,8 +83,8 @@ function init(opened: Opened, values: Values): boolean {
   const { own, others } = receipts;
   const scope = values.scope ?? null;
   // This package's own script cannot confine.
-  const found = confinerOf(searchPath().split(path.delimiter));
-  const confiner = found === undefined ? null : slashed(found);
+  const { program } = findConfiner(searchPath().split(path.delimiter), opened.root);
+  const confiner = program === undefined ? null : slashed(program);
   const plan = planOf(opened, { ...question, do: 'plan', scope, run_as: command, confiner, receipt: own ?? null, others }, seen);
   for (const { message } of plan.problems) say(message);
   if (command !== 'tollgate') {

@@ -2,7 +2,7 @@ import * as os from 'node:os';
 import * as path from 'node:path';
 import type { Command, Ending, Input, Order } from '../../generated/interfaces/tollgate-hooks-engine.js';
 import type { ProgramAnswer } from '../api/types.js';
-import { canConfine } from '../programs/confining.js';
+import { findConfiner } from '../programs/confining.js';
 import { type ErrorCode, TollgateError } from '../api/error.js';
 import type { Guest } from '../component/guest.js';
 import type { HookAnswer, HookApproval, HookRecord, HooksOptions } from '../api/hook_types.js';
@@ -169,7 +169,7 @@ export class Hooks {
       searchPath: folders.map(slashed),
       temporary: slashed(os.tmpdir()),
       runsPrompts: this.#options.runPrompt !== undefined,
-      confines: canConfine(folders),
+      confines: findConfiner(folders, this.#roots.project.folder).program !== undefined,
     };
     this.#inputs.unshift({ tag: 'machine', val: machine });
     this.#drive();

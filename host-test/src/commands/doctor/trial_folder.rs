@@ -35,11 +35,6 @@ impl TrialFolder {
         Ok(Self { root, state })
     }
 
-    /// Where it stands.
-    pub(super) fn root(&self) -> &Path {
-        &self.root
-    }
-
     /// The folder as the gate is told it.
     pub(super) fn path(&self) -> String {
         told(&self.root)
@@ -63,10 +58,12 @@ impl TrialFolder {
     /// Runs a trial, and says what came of it.
     pub(super) fn run(&self, trial: &Value) -> Value {
         let id = text(trial, "/id");
-        match ran(trial) {
-            Ok(said) => json!({"id": id, "stdout": said.out, "stderr": said.err, "code": said.code}),
-            Err(fault) => json!({"id": id, "fault": fault}),
-        }
+        let said = match ran(trial) {
+            Ok(said) => said,
+            Err(fault) => return json!({"id": id, "fault": fault}),
+        };
+        let exist: Vec<&str> = texts(trial, "exist").into_iter().filter(|file| Path::new(file).exists()).collect();
+        json!({"id": id, "stdout": said.out, "stderr": said.err, "code": said.code, "exist": exist})
     }
 }
 
