@@ -1,4 +1,4 @@
-//! The gate: rules on calls, settles them, and keeps who works for what.
+//! The gate: rules on calls, settles them, and tracks which intent each session works for.
 
 mod adopting;
 mod aftermath;
@@ -67,7 +67,7 @@ pub struct Gate {
     /// own, in one crossing; else they are not looked at, because nobody will judge them.
     governed: bool,
     recorder: Recorder,
-    /// What is the user's own and no agent's to change.
+    /// The user's own files, which an agent may not change.
     guarded: Guarded,
     /// What the user says about confinement.
     user: UserSettings,
@@ -76,7 +76,7 @@ pub struct Gate {
     /// Programs of hooks under way that run confined.
     running: Vec<own_programs::Running>,
     notices: Notices,
-    /// The agent program above whoever asks, where the host has told of one.
+    /// The agent program above the caller, if the host has reported one.
     pub(crate) agent_above: Option<String>,
     /// Work that takes longer than one answer.
     pub(crate) ledger_jobs: LedgerJobs,
@@ -97,7 +97,7 @@ pub enum Refusal {
         open: String,
     },
     /// It is completed or abandoned.
-    #[error("the intent {intent} is {status} and takes no more changes; choose one of: {open}")]
+    #[error("the intent {intent} is {status} and accepts no more changes; choose one of: {open}")]
     IntentClosed {
         /// The intent.
         intent: String,
@@ -110,7 +110,7 @@ pub enum Refusal {
     #[error("{0}")]
     NotGoverned(String),
     /// The selection could not be kept.
-    #[error("the selection cannot be kept: {0}")]
+    #[error("the selection cannot be saved: {0}")]
     NotKept(FileFault),
 }
 
@@ -214,7 +214,7 @@ impl Gate {
         }
     }
 
-    /// The session's intent, if it has one that still stands in the file.
+    /// The session's intent, if it has one that still is in the file.
     pub fn current(&mut self, session: &str) -> Option<Intent> {
         let Governance::By(intents) = self.governance() else { return None };
         self.selected(session, &intents)
@@ -225,7 +225,7 @@ impl Gate {
         self.current(session).map_or_else(String::new, |intent| self.prompt_context(&intent, limit_chars))
     }
 
-    /// What a model should know about an intent, whoever works for it.
+    /// The context for an intent, whichever session works for it.
     pub fn context_of(&mut self, intent: &str, limit_chars: usize) -> Result<String, Refusal> {
         let (intent, _) = self.find(intent)?;
         Ok(self.prompt_context(&intent, limit_chars))

@@ -20,7 +20,7 @@ pub const SETTINGS: &str = ".tollgate/config.json";
 /// A larger file is a mistake.
 pub const MAX_BYTES: u64 = 1 << 20;
 
-/// What a file of the user's says; none where there is none that can be read, and none where it stands in the workspace: the home
+/// What a file of the user's says; none where there is none that can be read, and none where it is in the workspace: the home
 /// folder may lie in it, be it, or lead into it by a link.
 pub fn read(path: &str, ports: &Ports) -> Option<Vec<u8>> {
     let question = Question { root: Root::Home, path: path.to_owned(), digest: false };

@@ -43,7 +43,7 @@
 //!
 //! # What it does not do
 //!
-//! It opens no file, no socket and no process of its own, it never waits, and it keeps nothing in memory that it could
+//! It opens no file, no socket and no process of its own, it never waits, and it stores nothing in memory that it could
 //! not read again: an instance that fails is thrown away and the next one carries on.
 //!
 //! # An example

@@ -1,4 +1,4 @@
-//! The contract's imports as [`Ports`].
+//! The component's imports as [`Ports`].
 
 use std::rc::Rc;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -124,7 +124,7 @@ impl Random for Imports {
     fn random_bytes(&self) -> [u8; 16] {
         let mut bytes = [0; 16];
         if getrandom::fill(&mut bytes).is_err() {
-            log::write(log::Level::Warn, "the host gives no random bytes; ids may repeat", &[]);
+            log::write(log::Level::Warn, "the host provides no random bytes; ids may repeat", &[]);
         }
         bytes
     }

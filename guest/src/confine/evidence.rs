@@ -1,4 +1,4 @@
-//! Calls that are to run confined: what they may change, kept when they are ruled on, and that they really ran so.
+//! Evidence about calls that are to run confined: their grants, saved when they are ruled on, and that they did run confined.
 //!
 //! | file of the state | who writes it | what |
 //! | --- | --- | --- |

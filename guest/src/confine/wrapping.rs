@@ -98,7 +98,7 @@ pub struct Launcher {
 }
 
 impl Launcher {
-    /// The words for a run that was prepared. `state` is the folder that the state of all workspaces stands in.
+    /// The words for a run that was prepared. `state` is the folder that the state of all workspaces is in.
     pub fn new(program: &str, workspace: &str, state: Option<String>, run: &str) -> Self {
         let mut words = [program, "confine", "--workspace", workspace].map(str::to_owned).to_vec();
         words.extend(state.into_iter().flat_map(|folder| ["--state".to_owned(), folder]));
@@ -122,7 +122,7 @@ impl Launcher {
 pub struct Launched<'a> {
     /// The workspace's absolute path.
     pub workspace: &'a str,
-    /// The folder that the state of all workspaces stands in; none where it is the usual one.
+    /// The folder that the state of all workspaces is in; none where it is the usual one.
     pub state: Option<&'a str>,
     /// The run that was prepared.
     pub run: &'a str,

@@ -1,4 +1,4 @@
-//! One exchange under way.
+//! One exchange in progress, from an agent program's event to its answer.
 
 use std::rc::Rc;
 
@@ -31,7 +31,7 @@ pub(super) enum ExchangeStage {
     Lookups { open: Vec<(Option<u64>, Lookup)>, found: Vec<Finding>, until: Option<u64> },
 }
 
-/// One event, and how far its answer is.
+/// One event and the progress of its answer.
 pub(super) struct Exchange {
     pub(super) number: u64,
     program: &'static AgentProgram,
@@ -114,7 +114,7 @@ impl Exchange {
     }
 
     /// Hooks have spoken.
-    pub(super) fn hooks_said(&mut self, gate: &mut Gate, answer: &Value) -> Option<HookAnswer> {
+    pub(super) fn take_hooks_answer(&mut self, gate: &mut Gate, answer: &Value) -> Option<HookAnswer> {
         self.go_on_after(gate, HooksReply::read(answer))
     }
 
@@ -341,7 +341,7 @@ impl Exchange {
         let Some(limit) = self.limit(moment).filter(|_| tells && !session.is_empty()) else { return };
         let taken: usize = self.told.iter().map(|text| text.len() + 2).sum();
         let room = limit.max().saturating_sub(taken);
-        // A session is told once, and again where it may have forgotten: when it begins anew, and where it has to be told each time.
+        // A session is told once, and again where it may have forgotten: when it begins again, and where it has to be told each time.
         let again = matches!(moment, EventKind::SessionStart | EventKind::SubagentStart | EventKind::Prompt);
         let context = gate.context_if_new(session, room, again);
         self.told.insert(0, context);

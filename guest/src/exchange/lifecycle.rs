@@ -1,4 +1,4 @@
-//! The events that hooks hear of a session, and what each carries: the same whatever the program.
+//! The session events that hooks receive, and the data of each, the same for every program.
 //!
 //! `docs/events.md` is the same table for hook authors. A field is left out where the program does not tell it.
 
@@ -67,7 +67,7 @@ pub(super) fn data(program: &AgentProgram, event: &ProgramEvent) -> Value {
     Value::Object(data)
 }
 
-/// What hooks said about an event.
+/// The combined answer of hooks to an event.
 #[derive(Debug)]
 pub(super) struct HooksReply {
     /// Whether it goes on.
@@ -83,7 +83,7 @@ pub(super) struct HooksReply {
 }
 
 impl HooksReply {
-    /// Nobody said anything.
+    /// No hook answered.
     pub(super) const NONE: Self = Self { goes_on: true, message: None, asks: None, args: None, wanted: None };
 
     /// Reads what a chain of hooks answered.

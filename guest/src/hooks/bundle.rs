@@ -26,7 +26,7 @@ const MAX_SEARCHED: u32 = 10_000;
 /// And this deep.
 const MAX_SEARCH_DEPTH: u32 = 32;
 
-/// What interpreters keep beside their scripts and write anew where it is missing.
+/// What interpreters keep beside their scripts and rewrite where it is missing.
 const CACHES: &[&str] = &["__pycache__"];
 
 /// A script in one of these folders shares it with files that change all the time, so it is taken alone.

@@ -1,4 +1,4 @@
-//! What a hook is declared to be, one entry of `hooks.json`.
+//! Hook declarations: one entry of `hooks.json`.
 
 use std::rc::Rc;
 
@@ -170,8 +170,8 @@ pub fn read(document: &Value) -> Result<Vec<Hook>, Vec<Fault>> {
             ("hooks", _) => reader.fault("must be a list of hooks"),
             ("schemaVersion", version) if version.as_u64() == Some(SCHEMA_VERSION) => {}
             ("schemaVersion", _) => reader.fault("must be 1; newer files need a newer tollgate"),
-            ("$schema" | "description", _) => reader.fault("must be a text"),
-            _ => reader.fault("is not known here; known are `hooks` and `schemaVersion`"),
+            ("$schema" | "description", _) => reader.fault("must be a string"),
+            _ => reader.fault("is not known; expected `hooks` or `schemaVersion`"),
         }),
         _ => None,
     };
@@ -187,7 +187,7 @@ pub fn read(document: &Value) -> Result<Vec<Hook>, Vec<Fault>> {
                 reader.path.push(PathStep::At(at));
                 if let Some(hook) = reader.hook(written) {
                     if known.insert(hook.id.clone(), at).is_some() {
-                        reader.fault_at("id", &format!("`{}` is declared twice; give each hook an id of its own", hook.id));
+                        reader.fault_at("id", &format!("`{}` is declared twice; give each hook a unique id", hook.id));
                     }
                     hooks.push(hook);
                 }
@@ -303,12 +303,12 @@ impl Reader {
             Ok(glob) => {
                 self.globs_size += glob.size();
                 if self.globs_size > MAX_GLOBS_SIZE {
-                    self.fault_at("pattern", "makes the patterns of this file stand for too many together");
+                    self.fault_at("pattern", "makes the patterns of this file expand to too many together");
                 }
                 Some(glob)
             }
             Err(fault) => {
-                self.fault_at("pattern", &format!("is no pattern such as `src/**/*.ts`: {fault}"));
+                self.fault_at("pattern", &format!("is not a pattern such as `src/**/*.ts`: {fault}"));
                 None
             }
         });
@@ -360,7 +360,7 @@ impl Reader {
         }
         for key in fields.keys() {
             if !KEYS.contains(&key.as_str()) {
-                self.fault_at(key, &format!("is not known; known are: {}", KEYS.join(", ")));
+                self.fault_at(key, &format!("is not known; expected one of: {}", KEYS.join(", ")));
             }
         }
         (self.faults.len() == faults && faults < MAX_FAULTS).then_some(hook)
@@ -370,7 +370,7 @@ impl Reader {
     fn name(&mut self, fields: &Map<String, Value>, key: &'static str, other: &'static str) -> Option<String> {
         let (key, value) = match (fields.get(key), fields.get(other)) {
             (Some(_), Some(_)) => {
-                self.fault_at(other, &format!("is another word for `{key}`; say one of them"));
+                self.fault_at(other, &format!("means the same as `{key}`; use only one of them"));
                 return None;
             }
             (Some(value), None) => (key, value),
@@ -384,7 +384,7 @@ impl Reader {
             Some(name) if !name.trim().is_empty() && name.len() <= LONGEST_ID && !name.contains(char::is_control) => {
                 return Some(name.to_owned());
             }
-            _ => self.fault_at(key, "must be a text of 1 to 128 characters"),
+            _ => self.fault_at(key, "must be a string of 1 to 128 characters"),
         }
         None
     }
@@ -392,7 +392,7 @@ impl Reader {
     pub(crate) fn text<'v>(&mut self, fields: &'v Map<String, Value>, key: &str) -> Option<&'v str> {
         let value = fields.get(key)?;
         if !value.is_string() {
-            self.fault_at(key, "must be a text");
+            self.fault_at(key, "must be a string");
         }
         value.as_str()
     }
@@ -433,7 +433,7 @@ impl Reader {
         }
         for key in fields.keys() {
             if !["count", "backoffMs", "backoffFactor", "jitter"].contains(&key.as_str()) {
-                self.fault_at(key, "is not known; known are: count, backoffMs, backoffFactor, jitter");
+                self.fault_at(key, "is not known; expected one of: count, backoffMs, backoffFactor, jitter");
             }
         }
         self.path.pop();
@@ -452,7 +452,7 @@ impl Reader {
         let mut patterns = Vec::new();
         for pattern in list {
             let compiled =
-                pattern.as_str().ok_or_else(|| "must be a list of texts".to_owned()).and_then(bundle::Pattern::compile);
+                pattern.as_str().ok_or_else(|| "must be a list of strings".to_owned()).and_then(bundle::Pattern::compile);
             match compiled {
                 Ok(pattern) => patterns.push(pattern),
                 Err(why) => self.fault_at("files", &why),
@@ -497,9 +497,9 @@ impl Reader {
                 kind,
                 match *kind {
                     "command" => {
-                        "must be a list of words, or a text with `args`; a text for a shell needs `\"shell\": true` and no `args`"
+                        "must be a list of words, or a string with `args`; a string for a shell needs `\"shell\": true` and no `args`"
                     }
-                    _ => "must be a text",
+                    _ => "must be a string",
                 },
             );
         }
@@ -569,10 +569,10 @@ mod tests {
             (json!({"hooks": [3]}), "$.hooks[0] must be an object"),
             (json!([{"id": "a"}]), "$[0] has no `trigger`"),
             (with("id", json!("first")), "$.hooks[1].id `first` is declared twice"),
-            (with("id", json!("")), "$.hooks[1].id must be a text"),
-            (with("name", json!("b")), "$.hooks[1].name is another word for `id`"),
+            (with("id", json!("")), "$.hooks[1].id must be a string"),
+            (with("name", json!("b")), "$.hooks[1].name means the same as `id`"),
             (with("trigger", json!("gitCommit")), "$.hooks[1].trigger runs at commits"),
-            (with("pattern", json!("[")), "$.hooks[1].pattern is no pattern"),
+            (with("pattern", json!("[")), "$.hooks[1].pattern is not a pattern"),
             (with("prompt", json!("p")), "$.hooks[1] must have one of"),
             (with("command", json!([])), "$.hooks[1].command must be a list"),
             (with("command", json!(["a", 1])), "$.hooks[1].command must be a list"),
@@ -583,10 +583,13 @@ mod tests {
             (with("retry", json!({"count": -1})), "$.hooks[1].retry.count must be"),
             (with("retry", json!({"backoffFactor": 0.5})), "$.hooks[1].retry.backoffFactor must be a number from 1"),
             (with("retry", json!({"tries": 1})), "$.hooks[1].retry.tries is not known"),
-            (with("secretPatterns", json!(["("])), "$.hooks[1].secretPatterns `secretPatterns[0]` is no regular expression"),
+            (
+                with("secretPatterns", json!(["("])),
+                "$.hooks[1].secretPatterns `secretPatterns[0]` is not a valid regular expression",
+            ),
             (with("metadata", json!(1)), "$.hooks[1].metadata must be an object"),
             (with("files", json!("a")), "$.hooks[1].files must be a list"),
-            (with("files", json!([1])), "$.hooks[1].files must be a list of texts"),
+            (with("files", json!([1])), "$.hooks[1].files must be a list of strings"),
             (with("files", json!(["../x"])), "$.hooks[1].files `../x` must be a path of the workspace"),
             (with("files", json!(["a["])), "$.hooks[1].files `a[` is not a pattern"),
             (with("files", json!(vec!["a"; 33])), "$.hooks[1].files must be a list of at most 32"),

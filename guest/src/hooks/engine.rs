@@ -1,4 +1,4 @@
-//! The engine: takes in what happened, says what to do.
+//! The hook engine: takes inputs, returns commands.
 
 mod chain;
 mod records;
@@ -73,7 +73,7 @@ impl Hooks {
         self.registry.refresh(&self.machine, ports);
     }
 
-    /// Puts in an event whose answer somebody waits for; none where no hook waits for it.
+    /// Puts in an event whose answer someone waits for; none where no hook waits for it.
     pub fn put(&mut self, event: Event) -> Option<u64> {
         let left = self.registry.waiting_for(&event);
         if left.is_empty() {
@@ -198,7 +198,7 @@ impl Hooks {
             Input::Cancel(run) => {
                 let is_it = |key: &Key| self.schedule.get(*key).is_some_and(|found| self.run_id(found) == *run);
                 if let Some(key) = self.schedule.keys().into_iter().find(is_it) {
-                    self.call_off(key, "somebody called it off", ports);
+                    self.call_off(key, "it was canceled", ports);
                 }
             }
             Input::Listening { trigger, failed } => {
@@ -212,7 +212,7 @@ impl Hooks {
                     self.schedule.hurry(self.now);
                 } else {
                     for key in self.schedule.keys() {
-                        self.call_off(key, "everything was called off", ports);
+                        self.call_off(key, "all runs were canceled", ports);
                     }
                 }
             }
@@ -237,12 +237,12 @@ impl Hooks {
     }
 
     fn not_listening(&mut self, trigger: &str, why: &str, ports: &Ports) {
-        let reason = format!("nobody can listen to `{trigger}`: {why}");
+        let reason = format!("nothing can listen to `{trigger}`: {why}");
         let of_trigger = |registered: &&Registered| registered.hook.trigger == trigger && registered.disabled.is_none();
         let ids: Vec<String> =
             self.registry.all().iter().filter(of_trigger).map(|registered| registered.hook.id.clone()).collect();
         for id in ids {
-            ports.fail(&format!("the hook `{id}` does not run: {reason}; `tollgate hooks` says how it stands"));
+            ports.fail(&format!("the hook `{id}` does not run: {reason}; `tollgate hooks` shows its state"));
             self.registry.set_enabled(&id, Some(reason.clone()));
         }
         self.listening.retain(|other| other != trigger);

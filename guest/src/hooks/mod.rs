@@ -1,4 +1,4 @@
-//! Hooks: something happens, those that wait for it run under limits, and what they say flows back.
+//! Hooks: declared programs and prompts that run on events, within limits, and whose answers are fed back.
 //!
 //! `declaration` and `registry` say which hooks there are, `event` what can happen, `trust` whether one may run, `program`,
 //! `interpreter` and `bundle` what that means, `owner` what an extension has to do with it, `schedule` when. `claude` is about hooks

@@ -1,4 +1,4 @@
-//! What a run brought, as the host reports it.
+//! The outcome of a run, as the host reports it.
 
 use serde_json::{Map, Value};
 
@@ -9,13 +9,13 @@ use crate::engine::RunEnding;
 use crate::ports::Ports;
 use crate::redact::Pattern;
 
-/// Of a run's output so much is kept, in characters.
+/// How much of a run's output is kept, in characters.
 const MAX_CHARS: usize = 8_000;
 
-/// Where the host cut the output, a secret may have been cut in two: so much of the last word goes too, in bytes.
+/// Where the host cut the output, a secret may have been cut in two: this much of the last word is dropped too, in bytes.
 const LONGEST_TORN: usize = 4_096;
 
-/// What a run brought.
+/// The outcome of a run.
 #[derive(Debug, Default)]
 pub(super) struct Outcome {
     pub(super) status: Option<Status>,
@@ -61,14 +61,14 @@ impl Outcome {
             RunEnding::Exited { code, stdout, stderr, truncated } => (*code, stdout.as_str(), stderr.as_str(), *truncated),
             RunEnding::Changed(path) => {
                 let why = format!(
-                    "`{path}` is no longer what was approved; a person can look at it and let it run: `tollgate hooks approve`"
+                    "`{path}` has changed since it was approved; a person can look at it and let it run: `tollgate hooks approve`"
                 );
                 return Self::of(Status::Skipped, &clean(&why));
             }
             RunEnding::Missing => {
-                return Self::of(Status::Failed, "there is nobody to run it: the program, or the runner of prompts, is missing");
+                return Self::of(Status::Failed, "nothing can run it: the program, or the prompt runner, is missing");
             }
-            RunEnding::Canceled => return Self::of(Status::Canceled, "the host called it off"),
+            RunEnding::Canceled => return Self::of(Status::Canceled, "the host canceled it"),
             RunEnding::Failed(why) if why.is_empty() => {
                 return Self::of(Status::Failed, "the host did not say why it could not be run");
             }

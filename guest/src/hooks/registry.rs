@@ -1,4 +1,4 @@
-//! Which hooks there are, in the order in which they run: built-in ones, the user's, the workspace's.
+//! The registry of hooks, in the order in which they run: built-in, user, workspace.
 //!
 //! A file of the user that lies in the workspace is a file of the workspace: whoever writes there wrote it. So it is where
 //! the workspace is the home folder.
@@ -247,7 +247,7 @@ impl Registry {
         waiting
     }
 
-    /// The events that somebody has to listen to on behalf of a hook, each once.
+    /// The events that someone has to listen to on behalf of a hook, each once.
     pub fn triggers(&self) -> Vec<String> {
         let mut triggers: Vec<String> = Vec::new();
         for Registered { hook, disabled, .. } in &self.all {
@@ -350,10 +350,10 @@ impl HooksFile {
     /// A process that begins now has no last good version yet. That of the user's file is nowhere but in memory.
     fn fall_back(&mut self, first: bool, ports: &Ports) {
         if first && self.root == Root::Project {
-            self.hooks = state::good(&self.copy(), ports).and_then(|text| parse(&text).ok()).unwrap_or_default();
+            self.hooks = state::last_good(&self.copy(), ports).and_then(|text| parse(&text).ok()).unwrap_or_default();
         }
         if self.hooks.is_empty() {
-            ports.warn(&format!("no hook of `{}` runs until it is mended", self.shown));
+            ports.warn(&format!("no hook of `{}` runs until it is fixed", self.shown));
         }
     }
 
@@ -366,7 +366,7 @@ impl HooksFile {
         let (line, column) = place;
         if self.faults.is_empty() {
             ports.warn(&format!(
-                "`{file}` cannot be used, line {line}, column {column}: `${path}` {message}; what was last good stays in force"
+                "`{file}` is invalid at line {line}, column {column}: `${path}` {message}; the last good version stays in force"
             ));
         }
         self.faults.push(FileFault { file, path: format!("${path}"), place, message: message.to_owned() });
@@ -378,7 +378,9 @@ type Wrong = (String, (usize, usize), String);
 fn parse(text: &[u8]) -> Result<Vec<Rc<Hook>>, Vec<Wrong>> {
     let document: Value = match serde_json::from_slice(text) {
         Ok(document) => document,
-        Err(fault) => return Err(vec![(String::new(), (fault.line(), fault.column().max(1)), format!("is no JSON: {fault}"))]),
+        Err(fault) => {
+            return Err(vec![(String::new(), (fault.line(), fault.column().max(1)), format!("is not valid JSON: {fault}"))]);
+        }
     };
     let text = String::from_utf8_lossy(text);
     let wrong = |Fault { path, message }: Fault| {

@@ -6,7 +6,7 @@ use super::declaration::Hook;
 use super::event::Event;
 use super::registry::Source;
 
-/// How a run stands.
+/// The status of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Status {
     /// It waits.
@@ -19,7 +19,7 @@ pub enum Status {
     Failed,
     /// Its time was up.
     Timeout,
-    /// Somebody called it off.
+    /// Someone called it off.
     Canceled,
     /// It did not run, for a reason.
     Skipped,
@@ -67,7 +67,7 @@ pub struct Run {
     pub(super) stage: Stage,
 }
 
-/// Where a run stands, with its times on the host's clock.
+/// The stage of a run, with its times on the host's clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stage {
     /// Its file may change again.

@@ -1,4 +1,4 @@
-//! Whose hooks run unasked: built-in ones and the user's own. A workspace's run once a person has approved exactly them.
+//! Trust: built-in and user hooks run without approval; workspace hooks only after a person approved exactly these bytes.
 //!
 //! The approval is a digest over everything that decides what runs: the declaration, the program behind its first word, the
 //! bytes of the script and of the files beside it. It is kept per workspace in the user's home folder, where no workspace can write.
@@ -67,8 +67,8 @@ impl Trust {
     pub fn reason(&self) -> &'static str {
         match self {
             Self::Approved => "",
-            Self::New => "nobody has approved it yet",
-            Self::Changed(_) => "it is no longer what was approved",
+            Self::New => "it has not been approved yet",
+            Self::Changed(_) => "it has changed since it was approved",
             Self::Outdated(_) => OUTDATED,
         }
     }
@@ -200,7 +200,7 @@ impl Approvals {
             let text = ports.workspace.read(Root::Home, PATH, MAX_BYTES).unwrap_or_default();
             self.kept = serde_json::from_slice(&text).unwrap_or_default();
             if self.kept.is_null() && stamp != 0 {
-                ports.warn(&format!("`~/{PATH}` cannot be read, so no hook of a workspace is approved; mend or remove it"));
+                ports.warn(&format!("`~/{PATH}` cannot be read, so no hook of a workspace is approved; fix or remove it"));
             }
         }
     }
@@ -258,14 +258,14 @@ fn lock(ports: &Ports) -> Result<(), String> {
         }
         let _ = ports.records.remove(Root::Home, LOCK);
     }
-    Err(format!("`~/{PATH}` is being changed by somebody else; try again"))
+    Err(format!("`~/{PATH}` is being changed by another process; try again"))
 }
 
 fn change(kind: &'static str, id: &str, approval: Approval, machine: &Machine, ports: &Ports) -> Result<bool, String> {
     let (mut kept, expected) = match ports.workspace.read(Root::Home, PATH, MAX_BYTES) {
         Ok(text) => {
-            let kept: Value =
-                serde_json::from_slice(&text).map_err(|fault| format!("`~/{PATH}` is no JSON, so it is left alone: {fault}"))?;
+            let kept: Value = serde_json::from_slice(&text)
+                .map_err(|fault| format!("`~/{PATH}` is not valid JSON, so it is left alone: {fault}"))?;
             (kept, Expectation::Digest(Digest::of(&text)))
         }
         Err(FileFault::Missing) => (Value::Null, Expectation::Absent),

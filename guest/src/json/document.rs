@@ -1,4 +1,4 @@
-//! A settings file that is edited and keeps its comments.
+//! Edits a settings file and keeps its comments.
 //!
 //! People write comments and trailing commas into their settings, and most programs read them. What is not changed stays as
 //! it is, to the byte.
@@ -242,7 +242,7 @@ mod tests {
 
     use super::*;
 
-    /// The text with an entry in `hooks.Pre`, and the same after it was taken away again.
+    /// The text with an entry in `hooks.Pre`, and the same after it was removed again.
     fn round(text: &str) -> (String, String) {
         let document = Document::parse(text).unwrap();
         document.push("hooks", "Pre", &json!({"command": "ours"})).unwrap();

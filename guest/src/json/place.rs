@@ -1,10 +1,10 @@
-//! Where in a JSON text something stands.
+//! Finds the line and column of a value in a JSON text.
 
 /// Line and column, from 1, of what a path of keys and positions leads to; where the path ends early, of the last thing on
 /// it. The text must be JSON.
 pub fn place(text: &str, path: &[PathStep]) -> (usize, usize) {
     let bytes = text.as_bytes();
-    let mut at = blanks(bytes, 0);
+    let mut at = skip_blanks(bytes, 0);
     for step in path {
         match member(text, at, step) {
             Some(found) => at = found,
@@ -17,7 +17,7 @@ pub fn place(text: &str, path: &[PathStep]) -> (usize, usize) {
 /// The first member, by its path, whose name its object has twice. The text must be JSON.
 pub fn repeated(text: &str) -> Option<Vec<PathStep>> {
     let mut path = Vec::new();
-    let whole = repeated_in(text, blanks(text.as_bytes(), 0), &mut path);
+    let whole = repeated_in(text, skip_blanks(text.as_bytes(), 0), &mut path);
     (whole.is_none() && !path.is_empty()).then_some(path)
 }
 
@@ -29,14 +29,14 @@ fn repeated_in(text: &str, from: usize, path: &mut Vec<PathStep>) -> Option<usiz
         Some(b'[') => false,
         _ => return value_end(bytes, from),
     };
-    let (mut at, mut passed) = (blanks(bytes, from + 1), 0);
+    let (mut at, mut passed) = (skip_blanks(bytes, from + 1), 0);
     let mut names = std::collections::HashSet::new();
     while !matches!(bytes.get(at)?, b'}' | b']') {
         let mut is_new = true;
         if is_object {
             let end = value_end(bytes, at)?;
             let name: String = serde_json::from_str(text.get(at..end)?).ok()?;
-            at = blanks(bytes, blanks(bytes, end) + 1);
+            at = skip_blanks(bytes, skip_blanks(bytes, end) + 1);
             is_new = names.insert(name.clone());
             path.push(PathStep::Key(name));
         } else {
@@ -44,9 +44,9 @@ fn repeated_in(text: &str, from: usize, path: &mut Vec<PathStep>) -> Option<usiz
         }
         let end = if is_new { repeated_in(text, at, path)? } else { return None };
         path.pop();
-        at = blanks(bytes, end);
+        at = skip_blanks(bytes, end);
         if bytes.get(at)? == &b',' {
-            at = blanks(bytes, at + 1);
+            at = skip_blanks(bytes, at + 1);
         }
         passed += 1;
     }
@@ -77,7 +77,7 @@ fn line_and_column(text: &str, at: usize) -> (usize, usize) {
     (before.matches('\n').count() + 1, line.chars().count() + 1)
 }
 
-fn blanks(bytes: &[u8], from: usize) -> usize {
+fn skip_blanks(bytes: &[u8], from: usize) -> usize {
     let is_blank = |byte: &&u8| byte.is_ascii_whitespace();
     from + bytes.get(from..).unwrap_or_default().iter().take_while(is_blank).count()
 }
@@ -89,7 +89,7 @@ fn member(text: &str, object: usize, step: &PathStep) -> Option<usize> {
     if bytes.get(object)? != if is_object { &b'{' } else { &b'[' } {
         return None;
     }
-    let mut at = blanks(bytes, object + 1);
+    let mut at = skip_blanks(bytes, object + 1);
     let mut passed = 0;
     while !matches!(bytes.get(at)?, b'}' | b']') {
         let wanted = match step {
@@ -97,7 +97,7 @@ fn member(text: &str, object: usize, step: &PathStep) -> Option<usize> {
             PathStep::Key(wanted) => {
                 let end = value_end(bytes, at)?;
                 let key: Option<String> = serde_json::from_str(text.get(at..end)?).ok();
-                at = blanks(bytes, blanks(bytes, end) + 1);
+                at = skip_blanks(bytes, skip_blanks(bytes, end) + 1);
                 key.as_ref() == Some(wanted)
             }
         };
@@ -105,9 +105,9 @@ fn member(text: &str, object: usize, step: &PathStep) -> Option<usize> {
             return Some(at);
         }
         passed += 1;
-        at = blanks(bytes, value_end(bytes, at)?);
+        at = skip_blanks(bytes, value_end(bytes, at)?);
         if bytes.get(at)? == &b',' {
-            at = blanks(bytes, at + 1);
+            at = skip_blanks(bytes, at + 1);
         }
     }
     None

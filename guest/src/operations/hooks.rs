@@ -55,7 +55,7 @@ pub(super) fn answer(gate: &mut Gate, op: &str, fields: Map<String, Value>) -> R
                     format!("`${path}` {}", fault.message)
                 };
                 OperationFault::NotDone(format!(
-                    "the hook cannot be used: {}",
+                    "the hook is invalid: {}",
                     faults.iter().map(said).collect::<Vec<_>>().join("; ")
                 ))
             })?;
@@ -144,7 +144,7 @@ fn of_one(hooks: &mut Hooks, ports: &Ports, what: &str, id: &str, asked: &Value)
             let (fingerprint, _) = hooks.examine(&registered, ports).map_err(OperationFault::NotDone)?;
             let digest = fingerprint.digest.to_string();
             if asked.get("digest").is_some_and(|expected| expected.as_str() != Some(&digest)) {
-                return Err(OperationFault::NotDone(format!("`{id}` has changed since it was shown; look at it again")));
+                return Err(OperationFault::NotDone(format!("`{id}` has changed since it was shown; review it again")));
             }
             hooks.approve(id, Some(&fingerprint), ports).map_err(OperationFault::NotDone)?;
             return Ok(object(&mut [("id", id.into()), ("digest", digest.into())]));

@@ -48,12 +48,12 @@ pub const LONGEST_LINE: usize = 32 << 20;
 /// What the prompt gets when nobody asks for less: 4,000 tokens of about four characters.
 const CONTEXT_CHARS: usize = 16_000;
 
-/// Why a line got no answer.
+/// Why a request line fails.
 #[derive(Debug, thiserror::Error)]
 enum OperationFault {
     #[error("the line is longer than {} MiB; pass large content by path", LONGEST_LINE >> 20)]
     TooLong,
-    #[error("the line is no JSON object: {0}")]
+    #[error("the line is not a JSON object: {0}")]
     InvalidJson(serde_json::Error),
     #[error("the line is {0}, not a JSON object such as {{\"op\":\"context\",\"session\":\"s1\"}}")]
     NoObject(&'static str),
@@ -63,24 +63,24 @@ enum OperationFault {
     InvalidField { op: String, field: &'static str, expected: &'static str },
     #[error("`{op}` cannot be understood: {why}")]
     InvalidFields { op: String, why: serde_json::Error },
-    #[error("the field `{field}` of `{op}` cannot be used: {why}")]
+    #[error("the field `{field}` of `{op}` is invalid: {why}")]
     InvalidValue { op: String, field: &'static str, why: String },
-    #[error("the op `{0}` is not known; known are: {known}", known = OPS.join(", "))]
+    #[error("the op `{0}` is not known; expected one of: {known}", known = OPS.join(", "))]
     UnknownOp(String),
     #[error(transparent)]
     Refused(#[from] Refusal),
     #[error("the workspace could not be read or written: {0}")]
     Workspace(#[from] crate::ports::FileFault),
-    #[error("there is no hook `{asked}`; declared are: {known}")]
+    #[error("there is no hook `{asked}`; declared hooks: {known}")]
     UnknownHook { asked: String, known: String },
     #[error("there is no {what} `{asked}`; known are: {known}")]
     UnknownName { what: &'static str, asked: String, known: String },
     #[error("{0}")]
     NotDone(String),
-    #[error("only a person may do that, and this line comes from below {0}; nothing was changed")]
+    #[error("only a person may do that, and this line comes from a process below {0}; nothing was changed")]
     NeedsPerson(String),
     #[error(
-        "the gate has not decided to take the change of entry `{0}` back; nothing was changed. A person can run `tollgate trace revert {0}` in a terminal"
+        "the gate has not decided to revert the change of entry `{0}` back; nothing was changed. A person can run `tollgate trace revert {0}` in a terminal"
     )]
     NotPermitted(String),
     #[error(transparent)]

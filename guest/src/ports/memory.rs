@@ -1,4 +1,4 @@
-//! A world in memory, for tests, benchmarks and fuzzing: files with links, a clock that ticks, bytes that repeat.
+//! An in-memory host for tests, benchmarks and fuzzing: files with links, a clock that ticks, deterministic random bytes.
 //!
 //! It follows the same contract as the hosts' file systems and goes through the same fixtures, so a test that passes here
 //! means what it says.
@@ -18,11 +18,11 @@ use super::{
 use crate::digest::Digest;
 use path::{folder, join, may_read, may_write, parent_of, reported, walk_from};
 
-/// Where the workspace stands in a world in memory.
+/// Where the workspace is in an in-memory host.
 pub const PROJECT: &str = "/workspace";
-/// Where the home folder stands in a world in memory.
+/// Where the home folder is in an in-memory host.
 pub const HOME: &str = "/home/user";
-/// Where the gate's state stands in a world in memory.
+/// Where the gate's state is in an in-memory host.
 pub const STATE: &str = "/home/user/.local/state/tollgate/workspace";
 
 /// Links followed before a path counts as a circle; the kernel's own limit.
@@ -42,7 +42,7 @@ struct Content {
     stamp: u64,
 }
 
-/// The world in memory.
+/// The in-memory host.
 pub struct Memory {
     nodes: RefCell<BTreeMap<String, Node>>,
     contents: RefCell<BTreeMap<u64, Content>>,
@@ -50,7 +50,7 @@ pub struct Memory {
     now: Cell<u64>,
     drawn: Cell<u8>,
     lines: RefCell<Vec<(LogLevel, String)>>,
-    /// What somebody else appends to a file just before the gate does.
+    /// What another process appends to a file just before the gate does.
     ahead: RefCell<Option<(String, Vec<u8>)>>,
     /// What writing ends with.
     refusal: Cell<Option<FileFault>>,
@@ -144,7 +144,7 @@ impl Memory {
         self.file_at(&real).ok().map(|content| content.bytes)
     }
 
-    /// Has somebody else append to a file of the workspace just before the gate does next.
+    /// Makes another process append to a file of the workspace just before the gate next does.
     pub fn before_append(&self, path: &str, bytes: &[u8]) {
         *self.ahead.borrow_mut() = Some((path.to_owned(), bytes.to_vec()));
     }

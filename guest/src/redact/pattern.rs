@@ -1,4 +1,4 @@
-//! Patterns of secrets that people configure: read when the settings are, built when there is text to search.
+//! Secret patterns that people configure: parsed with the settings, compiled when there is text to search.
 //!
 //! The syntax is that of the `regex` crate: no look-around and no references back to a group, because those take more than linear
 //! time. `\d`, `\s`, `\w` and `\b` know ASCII alone: a letter such as `ä` before a key does not hide the edge of the key.

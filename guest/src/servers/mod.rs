@@ -44,7 +44,7 @@ pub enum Standing {
 }
 
 impl Standing {
-    /// How a server's tool is taken in an agent program, by what stands in the user's own settings and what its server claims.
+    /// How a server's tool is taken in an agent program, by what is in the user's own settings and what its server claims.
     /// Reads files, so it is for calls that are unknown otherwise.
     pub fn of(asked: &ServerTool, host: Option<&str>, ports: &Ports) -> Self {
         let word = word(host, asked, ports);

@@ -1,4 +1,4 @@
-//! How runs stand and how they ended: counted, shown, written down.
+//! Run records: counts, status reports and the log.
 
 use serde_json::Value;
 
@@ -67,7 +67,10 @@ impl Hooks {
             self.counts.longest_ms = self.counts.longest_ms.max(took);
         }
         if outcome.is_malformed && run.chain.is_some() && matches!(run.hook.action, Action::Command { .. }) {
-            ports.fail(&format!("the hook `{}` printed something that is no JSON object; it counts as `continue`", run.hook.id));
+            ports.fail(&format!(
+                "the hook `{}` printed something that is not a JSON object; it counts as `continue`",
+                run.hook.id
+            ));
         }
         if status == Status::Failed {
             let why = outcome.reason.as_deref().unwrap_or("it failed");
@@ -103,7 +106,7 @@ impl Hooks {
         record
     }
 
-    /// Tells whoever watches how a run stands.
+    /// Reports the status of a run to observers.
     pub(super) fn show(&mut self, key: Key, status: Status, ports: &Ports) {
         if let Some(run) = self.schedule.get(key).cloned() {
             let record = object(&mut self.fields(&run, status, ports));

@@ -1,4 +1,4 @@
-//! From a free slot to the end of a run.
+//! Starts and ends runs.
 
 use std::rc::Rc;
 
@@ -146,13 +146,12 @@ impl Hooks {
             Action::Prompt(prompt) => {
                 let runner = self.registry.of_user().prompt_runner.clone().filter(|_| !self.prompts_by_host);
                 if runner.is_none() && !self.prompts_by_host {
-                    let why =
-                        "there is nobody to run prompts; name a command in `hooks.prompt_runner` of `~/.tollgate/config.json`";
+                    let why = "nothing is configured to run prompts; name a command in `hooks.prompt_runner` of `~/.tollgate/config.json`";
                     return Err(Outcome::boxed(Status::Failed, why));
                 }
                 // Secrets are looked for in the texts themselves, before JSON writes line breaks and quotes in its own way.
                 ports.secrets.redact_value(&mut event, &run.hook.secrets);
-                let prompt = format!("{prompt}\n\nThis was set off by the event:\n{event}\n");
+                let prompt = format!("{prompt}\n\nThis was triggered by the event:\n{event}\n");
                 let text = ports.secrets.redact_with(&prompt, &run.hook.secrets).into_owned();
                 let words = runner.as_ref().and_then(Value::as_array).into_iter().flatten();
                 let argv = words.filter_map(|word| word.as_str().map(str::to_owned)).collect();
@@ -246,7 +245,7 @@ impl Hooks {
         let reason = if status == Status::Timeout {
             format!("it took longer than {} ms", self.time_ms(run))
         } else {
-            "it was called off".to_owned()
+            "it was canceled".to_owned()
         };
         if status == Status::Timeout {
             ports.warn(&format!("the hook `{}` was ended: {reason}", run.hook.id));

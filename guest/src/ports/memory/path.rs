@@ -1,4 +1,4 @@
-//! Paths of a world in memory.
+//! Paths of the in-memory host.
 
 use super::{HOME, PROJECT, STATE};
 use crate::ports::Root;
@@ -55,7 +55,7 @@ pub(super) fn may_write(root: Root, path: &str) -> bool {
     own.iter().any(|own| path.starts_with(&format!("{}/{own}/", folder(root))))
 }
 
-/// Whether what stands at a path is lent to somebody who asks about that root.
+/// Whether the file at a path is exposed under that root.
 pub(super) fn may_read(root: Root, path: &str) -> bool {
     let below = |folder: &str, path: &str| path.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
     let of_programs = PROGRAMS.iter().filter_map(|program| Some(program.permissions?.file));
