@@ -1,11 +1,11 @@
-// The command hook inside the real Claude Code. `cargo xtask test` runs this; a run takes seconds, so one plays many turns.
+// The command hook in the real Claude Code. `cargo xtask test` runs this. A run takes seconds, so one run plays many turns.
 import assert from 'node:assert/strict';
 import * as path from 'node:path';
 import { test } from 'node:test';
 import { assertRecorded, record } from '../recorder.mjs';
 import { assertListed } from '../tools.mjs';
-import { spoken } from '../turns.mjs';
-import { FILES, NOTE, assertFiles, brief, ledger, withoutCommand } from '../workspace.mjs';
+import { workWithHelp } from '../turns.mjs';
+import { FILES, NOTE, assertFiles, assertLive, assertOneSession, brief, ledger, withoutCommand } from '../workspace.mjs';
 import { resultsIn, textsIn } from './messages.mjs';
 import { play } from './session.mjs';
 
@@ -15,10 +15,10 @@ const SELECT = 'mcp__tollgate__select_active_intent';
 
 const bash = (command) => ['Bash', { command, description: 'Runs it' }];
 
-/** Behind the back of the session it would end at a time of its own. */
+/** In the background, it would end at an unpredictable time. */
 const HELPER = { description: 'Help', subagent_type: 'general-purpose', run_in_background: false };
 
-/** What the model does in the session, with what it has to be told of each call: `[tool, args, expected]`. */
+/** What the model does in the session, with the expected result of each call: `[tool, args, expected]`. */
 function work(root) {
   const at = (name) => path.join(root, name);
   const save = (name, content) => ['Write', { file_path: at(name), content }];
@@ -68,7 +68,7 @@ function assertTold(request, turns) {
   });
 }
 
-/** The hooks answered every event in silence, with nothing to complain of but what a command changed out of scope. */
+/** The hooks answered every event without output, except for the change that a command made out of scope. */
 function assertHooked(events) {
   const answers = events.filter(({ subtype }) => subtype === 'hook_response');
   for (const { hook_name, outcome, exit_code, stderr } of answers) {
@@ -86,7 +86,7 @@ function assertHooked(events) {
   ]);
 }
 
-/** What hooks told the model at one event, in the order of the conversation. */
+/** The context that hooks gave the model at one event, in the order of the conversation. */
 function contexts(request, event) {
   const reminders = textsIn(request)
     .split('<system-reminder>')
@@ -95,15 +95,7 @@ function contexts(request, event) {
 }
 
 test('a session in Claude Code, and its continuation', async (t) => {
-  const played = await play({
-    files: FILES,
-    prompts: ['Please do the work', 'Please go on'],
-    prepare: record,
-    scripts: (root) => [
-      { when: 'SUBTASK', turns: spoken(help(root)) },
-      { when: 'Please do the work', turns: spoken(work(root)) },
-    ],
-  });
+  const played = await play({ files: FILES, prepare: record, ...workWithHelp(work, help) });
   t.after(played.discard);
   const { workspace, requests, events, tollgate } = played;
   assertHooked(events);
@@ -123,7 +115,7 @@ test('a session in Claude Code, and its continuation', async (t) => {
   assertTold(last, work(workspace));
   assertTold(child, help(workspace));
 
-  // What the session works for is told once there is something to tell, not at every prompt, and to the sub-agent.
+  // The active intent is reported as soon as there is one, not at every prompt, and to the sub-agent too.
   for (const [event, times] of [
     ['SessionStart', 1],
     ['UserPromptSubmit', 0],
@@ -134,7 +126,7 @@ test('a session in Claude Code, and its continuation', async (t) => {
     for (const text of told) assert.match(text, /<active_intent>\nIntent: INT-001 [^]*Write src\/auth\/new\.ts 1-1\n/);
   }
   assert.match(contexts(child, 'SubagentStart').join(), /<active_intent>\nIntent: INT-001 /);
-  // What is known about a call is told beside it; only the sub-agent's prompt is rewritten.
+  // Knowledge about a call is given beside it; only the sub-agent's prompt is rewritten.
   assert.deepEqual(
     contexts(last, 'PreToolUse:Write').map((text) => text.includes(NOTE)),
     [true],
@@ -168,18 +160,9 @@ test('a session in Claude Code, and its continuation', async (t) => {
     'Write src/auth/child.ts true PASS',
     'Write src/auth/late.ts true PASS',
   ]);
-  assert.deepEqual(new Set(entries.map(({ session_id }) => session_id)), new Set([events[0].session_id]));
-  assert.deepEqual(
-    entries.filter(({ agent }) => agent).map(({ file }) => file.relative_path),
-    ['src/auth/child.ts'],
-  );
+  assertOneSession(entries, events[0].session_id);
 
-  const { ok, hosts } = JSON.parse(tollgate('doctor', '--json'));
-  assert.equal(ok, true);
-  assert.deepEqual(
-    hosts.map(({ host, state, tools }) => [host, state, tools]),
-    [['claude-code', 'live', 'every tool']],
-  );
+  assertLive(tollgate, 'claude-code');
 });
 
 test('where the command is missing, Claude Code runs everything, and says so', async (t) => {

@@ -1,10 +1,10 @@
-// The command hook inside the real Codex. `cargo xtask test` runs this; a run takes seconds, so one plays many turns.
+// The command hook in the real Codex. `cargo xtask test` runs this. A run takes seconds, so one run plays many turns.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { assertRecorded, record } from '../recorder.mjs';
 import { assertListed } from '../tools.mjs';
 import { assertTold, spoken } from '../turns.mjs';
-import { FILES, NOTE, assertFiles, brief, ledger, withoutCommand } from '../workspace.mjs';
+import { FILES, NOTE, assertFiles, assertLive, assertOneSession, brief, ledger, withoutCommand } from '../workspace.mjs';
 import { resultsIn, textsIn } from './responses.mjs';
 import { play } from './session.mjs';
 
@@ -15,10 +15,10 @@ const SELECT = 'mcp__tollgate/select_active_intent';
 const patch = (...lines) => ['apply_patch', ['*** Begin Patch', ...lines, '*** End Patch', ''].join('\n')];
 const shell = (cmd) => ['exec_command', { cmd }];
 
-/** The id of the sub-agent, which the model was told. */
+/** The sub-agent's id, as reported to the model. */
 const spawnedIn = (asked) => JSON.parse(resultsIn(asked).findLast((text) => text.includes('agent_id'))).agent_id;
 
-/** What the model does in the session, with what it has to be told of each call. */
+/** What the model does in the session, with the expected result of each call. */
 const WORK = [
   [[...patch('*** Add File: src/auth/new.ts', '+new'), /Tollgate: no intent is active; call select_active_intent first/]],
   [[SELECT, { intent_id: 'INT-9' }, /Tollgate: there is no intent `INT-9`; choose one of: INT-001/]],
@@ -67,10 +67,10 @@ test('a session in Codex, and its continuation', async (t) => {
   });
   t.after(played.discard);
   const { workspace, requests, events, tollgate } = played;
-  // Hooks see the names of a namespace and of its tool joined.
+  // Hooks see a namespace's name and its tool's name joined.
   const offered = requests[0].tools.flatMap(({ name, type, tools }) => tools?.map((tool) => name + tool.name) ?? [name ?? type]);
   assertListed('codex', offered);
-  // The sub-agent's conversation is its own.
+  // The sub-agent has its own conversation.
   const isChilds = (request) => textsIn(request).includes('SUBTASK');
   const [last, child] = [requests.findLast((request) => !isChilds(request)), requests.findLast(isChilds)];
   assertTold(resultsIn(last), WORK);
@@ -79,11 +79,11 @@ test('a session in Codex, and its continuation', async (t) => {
   assert.deepEqual(said, ['All done.', 'Done again.']);
   assert.deepEqual([...new Set(played.trusted.map(([, state]) => state))], ['untrusted']);
 
-  // What the session works for is told once there is something to tell, and to the sub-agent.
+  // The active intent is reported as soon as there is one, and to the sub-agent too.
   assert.doesNotMatch(textsIn(requests[0]), /<active_intent>/);
   assert.match(textsIn(last), /<active_intent>\nIntent: INT-001 [^]*apply_patch src\/auth\/new\.ts 1-1\n/);
   assert.match(textsIn(child), /<active_intent>\nIntent: INT-001 /);
-  // What is known about a call is told, and what a command changed out of scope.
+  // Knowledge about a call is reported, and what a command changed out of scope.
   assert.deepEqual(
     [requests[0], last].map((request) => textsIn(request).includes(NOTE)),
     [false, true],
@@ -112,7 +112,7 @@ test('a session in Codex, and its continuation', async (t) => {
   assert.deepEqual(entries.map(brief), [
     'apply_patch src/auth/new.ts true PASS',
     'apply_patch src/auth/login.ts true PASS',
-    // Codex does not say that a command failed.
+    // Codex does not report that a command failed.
     'Bash src/auth/half.txt true PASS',
     'apply_patch src/auth/limits.ts true PASS',
     'Bash src/billing/made.ts true FAIL',
@@ -120,18 +120,9 @@ test('a session in Codex, and its continuation', async (t) => {
     'apply_patch src/auth/late.ts true PASS',
   ]);
   const [session] = events.filter(({ type }) => type === 'thread.started').map(({ thread_id }) => thread_id);
-  assert.deepEqual(new Set(entries.map(({ session_id }) => session_id)), new Set([session]));
-  assert.deepEqual(
-    entries.filter(({ agent }) => agent).map(({ file }) => file.relative_path),
-    ['src/auth/child.ts'],
-  );
+  assertOneSession(entries, session);
 
-  const { ok, hosts } = JSON.parse(tollgate('doctor', '--json'));
-  assert.equal(ok, true);
-  assert.deepEqual(
-    hosts.map(({ host, state, tools }) => [host, state, tools]),
-    [['codex', 'live', 'every tool']],
-  );
+  assertLive(tollgate, 'codex');
 });
 
 test('where the command is missing, Codex runs everything', async (t) => {

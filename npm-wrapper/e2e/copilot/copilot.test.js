@@ -1,4 +1,5 @@
-// The command hook inside the real Copilot command line. `cargo xtask test` runs this; a run takes seconds, so one plays many turns.
+// The command hook in the real Copilot command line. `cargo xtask test` runs this. A run takes seconds, so one run plays many
+// turns.
 import assert from 'node:assert/strict';
 import * as path from 'node:path';
 import { test } from 'node:test';
@@ -6,7 +7,7 @@ import { resultsIn, systemOf } from '../chat.mjs';
 import { assertRecorded, record } from '../recorder.mjs';
 import { assertListed } from '../tools.mjs';
 import { assertTold, spoken } from '../turns.mjs';
-import { FILES, NOTE, assertFiles, brief, ledger, withoutCommand } from '../workspace.mjs';
+import { FILES, NOTE, assertFiles, assertLive, brief, ledger, withoutCommand } from '../workspace.mjs';
 import { play } from './session.mjs';
 
 const OUT = /Tollgate: `src\/billing\/\S+` is not in the scope of INT-001 .*select the intent that owns it \(out_of_scope\)/;
@@ -15,7 +16,7 @@ const SELECT = 'tollgate-select_active_intent';
 
 const shell = (command) => ['bash', { command, description: 'Runs it' }];
 
-/** What the model does in the session, with what it has to be told of each call. */
+/** What the model does in the session, with the expected result of each call. */
 function work(root) {
   const save = (name, text) => ['create', { path: path.join(root, name), file_text: text }];
   return [
@@ -83,7 +84,7 @@ test('a session in Copilot, and its continuation', async (t) => {
   assert.deepEqual(entries.map(brief), [
     'create src/auth/new.ts true PASS',
     'edit src/auth/login.ts true PASS',
-    // Copilot does not say that a command failed.
+    // Copilot does not report that a command failed.
     'bash src/auth/half.txt true PASS',
     'create src/auth/limits.ts true PASS',
     'bash src/billing/made.ts true FAIL',
@@ -91,12 +92,7 @@ test('a session in Copilot, and its continuation', async (t) => {
   ]);
   assert.equal(new Set(entries.map(({ session_id }) => session_id)).size, 1);
 
-  const { ok, hosts } = JSON.parse(tollgate('doctor', '--json'));
-  assert.equal(ok, true);
-  assert.deepEqual(
-    hosts.map(({ host, state, tools }) => [host, state, tools]),
-    [['copilot', 'live', 'every tool']],
-  );
+  assertLive(tollgate, 'copilot');
 });
 
 test('where the command is missing, Copilot denies every call', async (t) => {

@@ -1,11 +1,11 @@
-// The command hook inside the real Gemini CLI. `cargo xtask test` runs this; a run takes seconds, so one plays many turns.
+// The command hook in the real Gemini CLI. `cargo xtask test` runs this. A run takes seconds, so one run plays many turns.
 import assert from 'node:assert/strict';
 import * as path from 'node:path';
 import { test } from 'node:test';
 import { assertRecorded, record } from '../recorder.mjs';
 import { assertListed } from '../tools.mjs';
-import { assertTold, spoken } from '../turns.mjs';
-import { FILES, NOTE, assertFiles, brief, ledger, withoutCommand } from '../workspace.mjs';
+import { assertTold, workWithHelp } from '../turns.mjs';
+import { FILES, NOTE, assertFiles, assertLive, brief, ledger, withoutCommand } from '../workspace.mjs';
 import { resultsIn, textsIn } from './contents.mjs';
 import { play } from './session.mjs';
 
@@ -15,7 +15,7 @@ const SELECT = 'mcp_tollgate_select_active_intent';
 
 const shell = (command) => ['run_shell_command', { command, description: 'Runs it' }];
 
-/** What the model does in the session, with what it has to be told of each call. */
+/** What the model does in the session, with the expected result of each call. */
 function work(root) {
   const at = (name) => path.join(root, name);
   const save = (name, content) => ['write_file', { file_path: name, content }];
@@ -68,22 +68,14 @@ function help(root) {
 }
 
 test('a session in Gemini CLI, and its continuation', async (t) => {
-  const played = await play({
-    files: FILES,
-    prompts: ['Please do the work', 'Please go on'],
-    prepare: record,
-    scripts: (root) => [
-      { when: 'SUBTASK', turns: spoken(help(root)) },
-      { when: 'Please do the work', turns: spoken(work(root)) },
-    ],
-  });
+  const played = await play({ files: FILES, prepare: record, ...workWithHelp(work, help) });
   t.after(played.discard);
   const { workspace, requests, events, tollgate } = played;
   assertListed(
     'gemini',
     requests[0].tools.flatMap(({ functionDeclarations }) => functionDeclarations.map(({ name }) => name)),
   );
-  // The sub-agent's conversation is its own. It is not told what came of the call that ends it.
+  // The sub-agent has its own conversation. It does not receive the result of the call that ends it.
   const isChilds = (request) => textsIn(request).includes('SUBTASK');
   const [last, child] = [requests.findLast((request) => !isChilds(request)), requests.findLast(isChilds)];
   assertTold(resultsIn(last), work(workspace));
@@ -91,7 +83,7 @@ test('a session in Gemini CLI, and its continuation', async (t) => {
   const said = events.filter(({ role }) => role === 'assistant').map(({ content }) => content);
   assert.deepEqual(said, ['All done.', 'Done again.']);
 
-  // What the session works for is told once there is something to tell. Gemini CLI escapes what hooks say.
+  // The active intent is reported as soon as there is one. Gemini CLI escapes the output of hooks.
   assert.doesNotMatch(textsIn(requests[0]), /active_intent&gt;/);
   assert.match(textsIn(last), /&lt;active_intent&gt;\nIntent: INT-001 [^]*write_file src\/auth\/new\.ts 1-1\n/);
   assert.ok(!textsIn(requests[0]).includes(NOTE));
@@ -117,7 +109,7 @@ test('a session in Gemini CLI, and its continuation', async (t) => {
   assert.deepEqual(entries.map(brief), [
     'write_file src/auth/new.ts true PASS',
     'replace src/auth/login.ts true PASS',
-    // Gemini CLI does not say that a command failed.
+    // Gemini CLI does not report that a command failed.
     'run_shell_command src/auth/half.txt true PASS',
     'write_file src/auth/limits.ts true PASS',
     'run_shell_command src/billing/made.ts true FAIL',
@@ -127,12 +119,7 @@ test('a session in Gemini CLI, and its continuation', async (t) => {
   const sessions = events.filter(({ type }) => type === 'init').map(({ session_id }) => session_id);
   assert.deepEqual(new Set(entries.map(({ session_id }) => session_id)), new Set(sessions));
 
-  const { ok, hosts } = JSON.parse(tollgate('doctor', '--json'));
-  assert.equal(ok, true);
-  assert.deepEqual(
-    hosts.map(({ host, state, tools }) => [host, state, tools]),
-    [['gemini', 'live', 'every tool']],
-  );
+  assertLive(tollgate, 'gemini');
 });
 
 test('where the command is missing, Gemini CLI runs nothing', async (t) => {

@@ -1,12 +1,12 @@
-// `tollgate extensions`: what brings hooks, MCP servers, settings and skills. Changes are for the native command.
-import { type Cell, count, plain, say } from './output.js';
-import { ask, onGate, type Opened, Stop } from './workspace.js';
+// `tollgate extensions`: lists, shows and checks extensions. The native command can also change them.
+import { type Cell, count, escape, type Output, say } from './output.js';
+import { ask, onGate, type OpenGate, CommandError } from './workspace.js';
 
 const USAGE = `Usage: tollgate extensions list|show NAME|check [FOLDER] [--workspace DIR] [--home DIR] [--state DIR] [--json]
 
-  list            List the extensions: how they stand, what they bring; exits with 1 if one cannot be used
-  show NAME       Show everything that one brings, in words, and what is set for it
-  check [FOLDER]  Check manifests; exits with 1 if one cannot be used
+  list            List the extensions with their state and contents; exits with 1 if a manifest is not valid
+  show NAME       Show one extension: everything that it provides, and its settings
+  check [FOLDER]  Validate manifests; exits with 1 if one is not valid
 
 The native \`tollgate\` also has enable, disable, approve, revoke, set and new.`;
 
@@ -55,27 +55,27 @@ const KINDS = [
 
 export function main(args: string[]): Promise<number> {
   return onGate(args, {}, USAGE, (opened, [command, ...words]) => {
-    // Where the workspace is decides which extensions a person has approved, and hooks tell that.
+    // Approvals depend on the workspace's path, which the gate learns from the hooks.
     opened.gate.hooks.greet();
     if (command === 'list' && words.length === 0) return list(opened);
     if (command === 'check' && words.length < 2) return check(opened, words[0]);
     if (command === 'show' && words[0] !== undefined && words.length === 1) return show(opened, words[0]);
-    throw new Stop(`that cannot be understood\n${USAGE}`);
+    throw new CommandError(`invalid arguments\n${USAGE}`);
   });
 }
 
-function list({ gate, json, screen }: Opened): boolean {
+function list({ gate, json, output }: OpenGate): boolean {
   const answer = ask(gate, { op: 'extensions', do: 'list' });
   const { extensions, faults } = answer as unknown as { extensions: Extension[]; faults: Fault[] };
-  if (json) screen.line(JSON.stringify(answer));
+  if (json) output.line(JSON.stringify(answer));
   else if (extensions.length === 0 && faults.length === 0) {
-    say('there are no extensions; `.tollgate/extensions/` is where they are looked for, here and in your home folder');
+    say('there are no extensions in `.tollgate/extensions/`, here or in your home folder');
   } else {
     const titles = ['NAME', 'VERSION', 'STATE', 'BRINGS', 'FOLDER'].map((title): Cell => [title, 'bold']);
-    if (extensions.length > 0) screen.rows([titles, ...extensions.map(rowOf)]).forEach(screen.line);
+    if (extensions.length > 0) output.rows([titles, ...extensions.map(rowOf)]).forEach(output.line);
     for (const { name, state, why } of extensions)
-      if (state !== 'invalid' && why !== undefined) screen.line(`${plain(name)}: ${plain(why)}`);
-    printFaults(faults, screen);
+      if (state !== 'invalid' && why !== undefined) output.line(`${escape(name)}: ${escape(why)}`);
+    printFaults(faults, output);
   }
   return faults.length === 0;
 }
@@ -88,26 +88,26 @@ function rowOf(extension: Extension): Cell[] {
   return [[name], [version], [state, style], [brings], [folder]];
 }
 
-function check({ gate, json, screen }: Opened, folder: string | undefined): boolean {
+function check({ gate, json, output }: OpenGate, folder: string | undefined): boolean {
   const answer = ask(gate, { op: 'extensions', do: 'check', path: folder ?? null });
   const { checked, faults } = answer as unknown as { checked: number; faults: Fault[] };
-  if (json) screen.line(JSON.stringify(answer));
+  if (json) output.line(JSON.stringify(answer));
   else {
-    printFaults(faults, screen);
-    screen.line(`${count(checked, 'extension', 'extensions')}, ${faults.length} faults`);
+    printFaults(faults, output);
+    output.line(`${count(checked, 'extension', 'extensions')}, ${count(faults.length, 'error', 'errors')}`);
   }
   return faults.length === 0;
 }
 
-function printFaults(faults: Fault[], screen: Opened['screen']): void {
+function printFaults(faults: Fault[], output: Output): void {
   for (const { file, path, line, column, message } of faults)
-    screen.line(`${plain(file)}:${line}:${column}: ${screen.paint('red', 'error')}: \`${plain(path)}\` ${plain(message)}`);
+    output.line(`${escape(file)}:${line}:${column}: ${output.paint('red', 'error')}: \`${escape(path)}\` ${escape(message)}`);
 }
 
-function show({ gate, json, screen }: Opened, name: string): boolean {
+function show({ gate, json, output }: OpenGate, name: string): boolean {
   const answer = ask(gate, { op: 'extensions', do: 'show', id: name });
   if (json) {
-    screen.line(JSON.stringify(answer));
+    output.line(JSON.stringify(answer));
     return true;
   }
   const {
@@ -123,9 +123,9 @@ function show({ gate, json, screen }: Opened, name: string): boolean {
     problem,
     faults,
   } = answer as unknown as Extension;
-  screen.line(`${screen.paint('bold', plain(name))} ${plain(version)} (${source} extension, ${plain(folder)}): ${state}`);
+  output.line(`${output.paint('bold', escape(name))} ${escape(version)} (${source} extension, ${escape(folder)}): ${state}`);
   const row = (title: string, value = '') => {
-    if (value !== '') screen.line(`  ${title.padEnd(12)} ${plain(value)}`);
+    if (value !== '') output.line(`  ${title.padEnd(12)} ${escape(value)}`);
   };
   row('about', description);
   row('state', why);
