@@ -1,4 +1,4 @@
-// The command `tollgate`, as people and programs start it.
+// The `tollgate` command as people and programs start it.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import * as fs from 'node:fs';

@@ -1,4 +1,4 @@
-// The command, as others start it.
+// `tollgate eval` as other programs start it.
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import * as fs from 'node:fs';

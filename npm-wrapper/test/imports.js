@@ -1,4 +1,4 @@
-// The imports of the component by themselves, as the sources make them.
+// The component's imports on their own, built from the sources.
 import * as path from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import * as esbuild from 'esbuild';

@@ -1,4 +1,4 @@
-// The OpenCode plugin, called as OpenCode calls it, with a real gate behind it.
+// The OpenCode plugin, called as OpenCode calls it, with a real gate.
 import assert from 'node:assert/strict';
 import * as fs from 'node:fs';
 import { createRequire } from 'node:module';
@@ -20,7 +20,7 @@ const content = (text) => ({ content: [{ type: 'text', text }] });
 const make = { command: 'false > src/auth/login.ts' };
 const mcp = { path: 'src/auth/login.ts', content: '' };
 const login = { filePath: 'src/auth/login.ts', content: 'new' };
-/** How many calls the gate remembers, because they have not been settled. */
+/** The number of calls the gate remembers because they have not been settled. */
 function underWay(home) {
   const folder = path.join(stateOf(home), 'calls');
   return fs.existsSync(folder) ? fs.readdirSync(folder).length : 0;
@@ -72,7 +72,7 @@ for (const [what, selected, tool, args] of [
     const { home, before, select, ledger, failed } = await started();
     if (selected) await select();
     await assert.rejects(before(tool, args), { message: reason });
-    // OpenCode tells of it as of a failure, which it is not.
+    // OpenCode reports this as a failure, but it is not one.
     await failed({ tool, sessionID: 's1', callID: 'c1' }, reason);
     assert.deepEqual([ledger(), underWay(home)], [[], 0]);
     await select();
@@ -260,7 +260,7 @@ test("a sub-agent's session works for its parent's intent", async () => {
   const { before, event, select } = await started();
   await select('parent');
   const created = (id, parentID) => event('session.created', { sessionID: id, info: { id, parentID, directory: '/' } });
-  // Not awaited by OpenCode.
+  // OpenCode does not await this.
   void created('child', 'parent');
   void created('stranger', undefined);
   await before('write', login, 'child');
@@ -348,7 +348,7 @@ for (const [ofUser, ofWorkspace, governance, stopped] of [
     await settle();
     const faults = log.filter(({ level }) => level === 'error').map(({ message }) => message);
     assert.ok(faults.length > 0);
-    // Nothing of a call's arguments is said.
+    // No message contains a call's arguments.
     for (const fault of faults) assert.ok(!fault.includes('s3cret'), fault);
   };
 

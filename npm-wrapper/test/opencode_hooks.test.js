@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { started } from './opencode_host.js';
 import { governed, stateOf, writeFiles } from './workspace_folder.js';
 
-/** The plugin with a hook of the user's for each trigger, which keeps what it hears and answers as the table says. */
+/** The plugin with a user hook for each trigger. The hook records its input and answers with the entry in `answers`. */
 async function hooked(answers) {
   const place = governed();
   const heard = path.join(place.home, 'heard');
@@ -131,7 +131,7 @@ test('what hooks say is told to the model once', async () => {
   await hooks.dispose();
 });
 
-/** A hook that nobody has approved. */
+/** A hook that has not been approved. */
 const waiting = { '.tollgate/hooks.json': JSON.stringify({ hooks: [{ id: 'lint', trigger: 'on_never', command: ['true'] }] }) };
 
 test('what a person must know is shown to them, once a session and not for sub-agents', async () => {

@@ -1,4 +1,4 @@
-// Programs that are run for the gate.
+// Programs that the host runs for the gate.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -20,7 +20,7 @@ const never = new AbortController().signal;
 const program = (argv, more = {}) => ({ argv, input: '', folder, inherit: ['PATH'], set: [], outputBytes: 1 << 20, ...more });
 const sh = (script, more = {}, signal = never) => run(program(['sh', '-c', script], more), signal);
 
-/** A killed process may take a moment to go. */
+/** A killed process may take a moment to disappear. */
 async function gone(pids) {
   for (let tries = 0; tries < 500 && pids.some(isAlive); tries += 1) await sleep(10);
   assert.deepEqual(pids.filter(isAlive), []);

@@ -1,4 +1,4 @@
-// The extension as it is packed.
+// The packed extension.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import * as fs from 'node:fs';
@@ -14,7 +14,7 @@ const wrapper = fileURLToPath(new URL('..', import.meta.url));
 const vsix = fs.readFileSync(path.join(wrapper, 'vscode/dist/tollgate.vsix'));
 const manifest = JSON.parse(fs.readFileSync(path.join(wrapper, 'vscode/package.json'), 'utf8'));
 
-/** The files of an archive, by its central directory. */
+/** The files of an archive, read through its central directory. */
 function unpacked(archive) {
   const files = new Map();
   const end = archive.lastIndexOf('PK\x05\x06');
@@ -83,7 +83,7 @@ test('the gate is nowhere in the code that runs in the extension host', () => {
   assert.ok(fs.readFileSync(path.join(wrapper, 'dist/gate-worker.cjs'), 'utf8').includes('WebAssembly'));
 });
 
-/** An editor that has every function and does nothing, but for what is given. */
+/** An editor API in which every function exists and does nothing, except those given. */
 function editorWith(given) {
   const nothing = new Proxy(function () {}, {
     get: (_, name) =>

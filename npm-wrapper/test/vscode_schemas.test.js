@@ -1,4 +1,4 @@
-// The schemas that editors complete and check with.
+// The schemas that editors use for completion and validation.
 import assert from 'node:assert/strict';
 import * as fs from 'node:fs';
 import { test } from 'node:test';
@@ -17,7 +17,7 @@ function isRegex(text) {
 
 function schema(name) {
   const text = fs.readFileSync(new URL(`../schemas/${name}.schema.json`, import.meta.url), 'utf8');
-  // The editor's own words, for snippets and messages, are unknown to the strict mode.
+  // Strict mode does not know the editor's own keywords for snippets and messages.
   return new Ajv({ strict: false, formats: { regex: isRegex } }).compile(JSON.parse(text));
 }
 
@@ -207,7 +207,7 @@ const INTENTS = [
   [false, 'an id with a blank', { active_intents: [{ ...intent, id: 'INT 1' }] }],
 ];
 
-/** What the gate itself says of a file. */
+/** The problems that the gate itself reports about a file. */
 function faultsOf(name, sample) {
   const { folder, discard } = freshFolder();
   try {

@@ -1,4 +1,4 @@
-// `tollgate init` and `tollgate doctor` of the package: files and programs of this machine, decisions of the gate.
+// `tollgate init` and `tollgate doctor` of the npm package: files and programs of this machine, decisions of the gate.
 import assert from 'node:assert/strict';
 import * as fs from 'node:fs';
 import * as os from 'node:os';
@@ -7,14 +7,14 @@ import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { atTerminal, withoutTerminal } from './terminal.js';
 
-/** With `--yes` it is a person who gives the command. */
+/** With `--yes`, a person has to run the command. */
 function give(args, options) {
   return (args.includes('--yes') ? atTerminal : withoutTerminal)([process.execPath, command, ...args], options);
 }
 
 const command = fileURLToPath(new URL('../bin/tollgate.js', import.meta.url));
 
-/** A repository and a home with nothing of any program in them, and a search path with nothing but what trials need. */
+/** A repository and a home folder without any agent program's files, and a search path with only what the trials need. */
 function machine() {
   const top = fs.realpathSync(fs.mkdtempSync(path.join(os.tmpdir(), 'tollgate-wiring-')));
   after(() => fs.rmSync(top, { recursive: true, force: true }));
@@ -30,7 +30,7 @@ function machine() {
     fs.writeFileSync(path.join(root, file), text);
   };
   const read = (file) => fs.readFileSync(path.join(root, file), 'utf8');
-  /** Every file there is, but for what the gate itself remembers, and the ledger, which nothing takes back. */
+  /** Every file, except what the gate itself stores and the ledger, which is never undone. */
   const files = () => {
     const names = fs.readdirSync(top, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
     const all = names
@@ -152,7 +152,7 @@ test('what npm adds to the search path is not there for agent programs', () => {
   const settings = path.join(root, '.claude/settings.json');
   assert.ok(fs.readFileSync(settings, 'utf8').includes(`"${fs.realpathSync(command)} hook claude-code"`));
   assert.equal(JSON.parse(run(['doctor', '--json'], underNpm).stdout).hosts[0].state, 'live');
-  // A name that only npm knows is a program that is missing.
+  // A program name that only npm knows counts as missing.
   fs.writeFileSync(settings, fs.readFileSync(settings, 'utf8').replaceAll(fs.realpathSync(command), 'tollgate'));
   const [{ state, remarks }] = JSON.parse(run(['doctor', '--json'], underNpm).stdout).hosts;
   assert.deepEqual([state, remarks.length], ['installed, but silent', 1]);

@@ -40,7 +40,7 @@ export interface TollgateOptions {
   clock?: (() => number) | undefined;
   /** Returns this many random bytes, for repeatable ids. Default: the system's random bytes. */
   random?: ((length: number) => Uint8Array) | undefined;
-  /** The variables that settings of extensions may be read from, by name; those of this process where none are given. */
+  /** Environment variables for the settings of extensions, by name. By default those of this process. */
   variables?: Readonly<Record<string, string | undefined>> | undefined;
   /** Options for hooks. */
   hooks?: HooksOptions | undefined;

@@ -59,3 +59,24 @@ export interface FileChange {
   /** The lines of the new content that differ from the old; empty if unknown. */
   line_ranges: { start: number; end: number }[];
 }
+
+/** A fault or a note of a verification. */
+export interface VerificationRemark {
+  /** Relative to the workspace. */
+  file: string;
+  line: number | null;
+  what: string;
+}
+
+/** The answer to `{"op":"verify"}`. */
+export interface Verification {
+  ok: boolean;
+  /** The files of the ledger. */
+  files: string[];
+  lines: number;
+  entries: number;
+  /** What proves later that nothing was cut off. */
+  heads: string[];
+  faults: VerificationRemark[];
+  notes: VerificationRemark[];
+}

@@ -46,7 +46,7 @@ export interface Skill {
 /** Serves the tools, and the skills as prompts, to an MCP client on standard input and output until the input ends. */
 export async function serveOwnTools(gate: Tollgate, session: string): Promise<void> {
   const { serve } = await import('../programs/mcp.js');
-  // Where the workspace is decides which of its extensions a person has approved, and hooks tell that.
+  // Approvals depend on the workspace's path, which the gate learns from the hooks.
   gate.hooks.greet();
   const skills = {
     list: () => (performed(gate, { op: 'skills', do: 'list' }) as { skills: Skill[] }).skills,

@@ -1,12 +1,12 @@
-// `tollgate extensions`: what brings hooks, MCP servers, settings and skills. Changes are for the native command.
-import { type Cell, count, escape, say } from './output.js';
+// `tollgate extensions`: lists, shows and checks extensions. The native command can also change them.
+import { type Cell, count, escape, type Output, say } from './output.js';
 import { ask, onGate, type OpenGate, CommandError } from './workspace.js';
 
 const USAGE = `Usage: tollgate extensions list|show NAME|check [FOLDER] [--workspace DIR] [--home DIR] [--state DIR] [--json]
 
-  list            List the extensions: how they stand, what they bring; exits with 1 if one cannot be used
-  show NAME       Show everything that one brings, in words, and what is set for it
-  check [FOLDER]  Check manifests; exits with 1 if one cannot be used
+  list            List the extensions with their state and contents; exits with 1 if a manifest is not valid
+  show NAME       Show one extension: everything that it provides, and its settings
+  check [FOLDER]  Validate manifests; exits with 1 if one is not valid
 
 The native \`tollgate\` also has enable, disable, approve, revoke, set and new.`;
 
@@ -55,12 +55,12 @@ const KINDS = [
 
 export function main(args: string[]): Promise<number> {
   return onGate(args, {}, USAGE, (opened, [command, ...words]) => {
-    // Where the workspace is decides which extensions a person has approved, and hooks tell that.
+    // Approvals depend on the workspace's path, which the gate learns from the hooks.
     opened.gate.hooks.greet();
     if (command === 'list' && words.length === 0) return list(opened);
     if (command === 'check' && words.length < 2) return check(opened, words[0]);
     if (command === 'show' && words[0] !== undefined && words.length === 1) return show(opened, words[0]);
-    throw new CommandError(`that cannot be understood\n${USAGE}`);
+    throw new CommandError(`invalid arguments\n${USAGE}`);
   });
 }
 
@@ -69,7 +69,7 @@ function list({ gate, json, output }: OpenGate): boolean {
   const { extensions, faults } = answer as unknown as { extensions: Extension[]; faults: Fault[] };
   if (json) output.line(JSON.stringify(answer));
   else if (extensions.length === 0 && faults.length === 0) {
-    say('there are no extensions; `.tollgate/extensions/` is where they are looked for, here and in your home folder');
+    say('there are no extensions in `.tollgate/extensions/`, here or in your home folder');
   } else {
     const titles = ['NAME', 'VERSION', 'STATE', 'BRINGS', 'FOLDER'].map((title): Cell => [title, 'bold']);
     if (extensions.length > 0) output.rows([titles, ...extensions.map(rowOf)]).forEach(output.line);
@@ -94,12 +94,12 @@ function check({ gate, json, output }: OpenGate, folder: string | undefined): bo
   if (json) output.line(JSON.stringify(answer));
   else {
     printFaults(faults, output);
-    output.line(`${count(checked, 'extension', 'extensions')}, ${faults.length} faults`);
+    output.line(`${count(checked, 'extension', 'extensions')}, ${count(faults.length, 'error', 'errors')}`);
   }
   return faults.length === 0;
 }
 
-function printFaults(faults: Fault[], output: OpenGate['output']): void {
+function printFaults(faults: Fault[], output: Output): void {
   for (const { file, path, line, column, message } of faults)
     output.line(`${escape(file)}:${line}:${column}: ${output.paint('red', 'error')}: \`${escape(path)}\` ${escape(message)}`);
 }

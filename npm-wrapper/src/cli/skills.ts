@@ -1,11 +1,11 @@
-// `tollgate skills`: prompts under names.
+// `tollgate skills`: lists and shows named prompts.
 import { type Cell, escape, say } from './output.js';
 import { ask, onGate, type OpenGate, CommandError } from './workspace.js';
 
 const USAGE = `Usage: tollgate skills list|show NAME [NAME=VALUE]... [--workspace DIR] [--home DIR] [--state DIR] [--json]
 
-  list       List the skills: their parameters, what they are for, where they stand; exits with 1 if one cannot be used
-  show NAME  Print the prompt of a skill; with parameters, filled in`;
+  list       List the skills with their parameters, purpose and file; exits with 1 if one is not valid
+  show NAME  Print the prompt of a skill, with the parameters filled in if any are given`;
 
 interface Skill {
   name: string;
@@ -16,11 +16,11 @@ interface Skill {
 
 export function main(args: string[]): Promise<number> {
   return onGate(args, {}, USAGE, (opened, [command, ...words]) => {
-    // Where the workspace is decides which extensions a person has approved, and hooks tell that.
+    // Approvals depend on the workspace's path, which the gate learns from the hooks.
     opened.gate.hooks.greet();
     if (command === 'list' && words.length === 0) return list(opened);
     if (command === 'show' && words[0] !== undefined) return show(opened, words[0], words.slice(1));
-    throw new CommandError(`that cannot be understood\n${USAGE}`);
+    throw new CommandError(`invalid arguments\n${USAGE}`);
   });
 }
 
@@ -32,7 +32,7 @@ function list({ gate, json, output }: OpenGate): boolean {
   };
   if (json) output.line(JSON.stringify(answer));
   else if (skills.length === 0 && faults.length === 0) {
-    say('there are no skills; extensions bring them, and agent programs keep them in folders such as `.claude/skills`');
+    say('there are no skills; extensions provide them, and agent programs store them in folders such as `.claude/skills`');
   } else {
     const titles = ['NAME', 'PARAMETERS', 'ABOUT', 'FILE'].map((title): Cell => [title, 'bold']);
     if (skills.length > 0) output.rows([titles, ...skills.map(rowOf)]).forEach(output.line);
@@ -54,7 +54,7 @@ function show({ gate, json, output }: OpenGate, id: string, parameters: string[]
     if (at < 0) throw new CommandError(`\`${escape(parameter)}\` is not a parameter; write NAME=VALUE`);
     given[parameter.slice(0, at)] = parameter.slice(at + 1);
   }
-  // Without parameters it is shown as it is written, with its places.
+  // Without parameters, the prompt is shown with its placeholders.
   const question = parameters.length === 0 ? { op: 'skills', do: 'show', id } : { op: 'skills', do: 'invoke', id, args: given };
   const answer = ask(gate, question);
   if (json) output.line(JSON.stringify(answer));

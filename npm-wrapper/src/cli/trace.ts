@@ -1,7 +1,7 @@
 // `tollgate trace`: shows and manages what agents changed.
 import * as fs from 'node:fs';
 import * as path from 'node:path';
-import type { LedgerEntry } from '../api/index.js';
+import type { LedgerEntry, Verification, VerificationRemark } from '../api/ledger.js';
 import { type Filters, FILTERS, isWorkspaceRelative, questionOf } from './filters.js';
 import { type Cell, count, escape, say, type Output } from './output.js';
 import { type Answer, ask, askUntilDone, onGate, type OpenGate, CommandError, unexpectedAnswer } from './workspace.js';
@@ -189,30 +189,15 @@ function shortId(text: string): string {
   return [...text.replace(/^sha256:/, '')].slice(0, 8).join('');
 }
 
-interface Remark {
-  file: string;
-  line: number | null;
-  what: string;
-}
-
-interface Verified {
-  ok: boolean;
-  files: string[];
-  lines: number;
-  entries: number;
-  heads: string[];
-  faults: Remark[];
-  notes: Remark[];
-}
-
 function verify({ gate, json, output }: OpenGate, given: string | undefined): boolean {
   const answer = askUntilDone(gate, { op: 'verify', ...(given === undefined ? {} : { expect: digestOf(given) }) });
-  const { ok, files, lines, entries, heads, faults, notes } = answer as unknown as Verified;
+  const { ok, files, lines, entries, heads, faults, notes } = answer as unknown as Verification;
   if (json) {
     output.line(JSON.stringify(answer));
     return ok;
   }
-  const messageOf = ({ file, line, what }: Remark) => `${escape(file)}${line === null ? '' : `:${line}`}: ${escape(what)}`;
+  const messageOf = ({ file, line, what }: VerificationRemark) =>
+    `${escape(file)}${line === null ? '' : `:${line}`}: ${escape(what)}`;
   for (const fault of faults.slice(0, MAX_FAULTS)) output.line(output.paint('red', messageOf(fault)));
   if (faults.length > MAX_FAULTS) output.line(`and ${faults.length - MAX_FAULTS} more`);
   for (const note of notes) output.line(`note: ${messageOf(note)}`);

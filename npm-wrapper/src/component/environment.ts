@@ -1,25 +1,25 @@
 import { spawnSync } from 'node:child_process';
 import type * as contract from '../../generated/interfaces/tollgate-hooks-environment.js';
 
-/** The variables of the environment, by name. */
+/** Environment variables by name. */
 export type Variables = Readonly<Record<string, string | undefined>>;
 
-/** Under which service the secrets are kept. */
+/** The keyring service that secrets are stored under. */
 const SERVICE = 'tollgate';
 
-/** A keyring that is locked asks a person; longer nobody waits for them. */
-const PATIENCE_MS = 10_000;
+/** A locked keyring asks the person for a password; this is how long to wait for it. */
+const TIMEOUT_MS = 10_000;
 
-/** The import `tollgate:hooks/environment`: single values, by names that somebody has declared. */
+/** The import `tollgate:hooks/environment`: individual values, by names that a manifest declares. */
 export function environmentImport(variables: Variables): typeof contract {
   return {
     variables: (names) => names.map((name) => (Object.hasOwn(variables, name) ? variables[name] : undefined)),
-    secrets: (names) => names.map(secretOf),
+    secrets: (names) => names.map(readSecret),
   };
 }
 
-/** A secret in the system's keyring, asked for with the program that comes with the system; on Windows there is none. */
-function secretOf(name: string): string | undefined {
+/** Reads a secret from the system's keyring with the system's own program. Windows has none. */
+function readSecret(name: string): string | undefined {
   const [program, ...words] =
     process.platform === 'darwin'
       ? ['/usr/bin/security', 'find-generic-password', '-s', SERVICE, '-a', name, '-w']
@@ -29,7 +29,7 @@ function secretOf(name: string): string | undefined {
   if (program === undefined) return undefined;
   const { status, stdout } = spawnSync(program, words, {
     encoding: 'utf8',
-    timeout: PATIENCE_MS,
+    timeout: TIMEOUT_MS,
     stdio: ['ignore', 'pipe', 'ignore'],
   });
   const secret = status === 0 ? stdout.replace(/\n$/, '') : '';

@@ -12,7 +12,7 @@ import {
 import { once } from 'node:events';
 import type { OwnAnswer, OwnTools, Skill } from '../api/own_tools.js';
 
-/** The skills, as they are when somebody asks. */
+/** The skills at the time of the request. */
 interface Skills {
   list(): Skill[];
   invoke(id: string, args: object): { description: string; prompt: string };

@@ -31,22 +31,6 @@ export interface TracePage {
   before: number | null;
 }
 
-export interface Remark {
-  file: string;
-  line: number | null;
-  what: string;
-}
-
-export interface Verification {
-  ok: boolean;
-  files: string[];
-  lines: number;
-  entries: number;
-  heads: string[];
-  faults: Remark[];
-  notes: Remark[];
-}
-
 export interface HookDetails {
   id: string;
   trigger: string;
@@ -105,7 +89,7 @@ export interface ExtensionList {
   faults: HookFault[];
 }
 
-/** An extension with everything that a person sees before agreeing. */
+/** An extension with everything that a person sees before approving it. */
 export interface ShownExtension extends Omit<ExtensionDetails, 'settings'> {
   digest?: string;
   problem?: string;

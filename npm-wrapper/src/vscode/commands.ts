@@ -1,6 +1,7 @@
 import * as vscode from 'vscode';
 import type { HookRecord } from '../api/hook_types.js';
-import type { ExtensionDetails, HookDetails, IntentDetails, KeptRecord, Verification } from './answers.js';
+import type { Verification } from '../api/ledger.js';
+import type { ExtensionDetails, HookDetails, IntentDetails, KeptRecord } from './answers.js';
 import { APPROVALS } from './approvals.js';
 import { INTENTS } from './diagnostics.js';
 import type { Editor } from './editor.js';

@@ -129,7 +129,7 @@ export class Editor implements vscode.Disposable {
     this.#tree.refresh();
     this.#showStatus();
     this.#changed.fire(folder);
-    void this.#said(this.extensions.tellWaiting(folder).then((changed) => (changed ? this.refresh(folder) : undefined)));
+    void this.#said(this.extensions.notifyWaiting(folder).then((changed) => (changed ? this.refresh(folder) : undefined)));
   }
 
   /** Ends everything and waits for that. */

@@ -5,24 +5,24 @@ import { APPROVALS } from './approvals.js';
 import type { Folder } from './folder.js';
 import type { Pages } from './pages.js';
 
-/** A question that is longer does not fit on a screen. */
+/** A longer question does not fit on the screen. */
 const MAX_LINES = 30;
 
-/** What a person says about extensions, in the editor. */
+/** Lets a person approve, enable and set up extensions, and invoke skills. */
 export class Extensions {
-  /** Those that a person was told of, as they were then. */
-  readonly #told = new Set<string>();
+  /** The extensions, with their states, that a person has been notified of. */
+  readonly #notified = new Set<string>();
 
   constructor(private readonly pages: Pages) {}
 
-  /** Tells a person of extensions that wait for approval, once for each. @returns whether one was approved */
-  async tellWaiting(folder: Folder): Promise<boolean> {
+  /** Notifies a person of extensions that wait for approval, once for each. @returns whether one was approved */
+  async notifyWaiting(folder: Folder): Promise<boolean> {
     if (!vscode.workspace.isTrusted) return false;
     for (const { name, state } of folder.extensions) {
       if (state !== 'unapproved' && state !== 'changed') continue;
       const key = `${folder.key} ${name} ${state}`;
-      if (this.#told.has(key)) continue;
-      this.#told.add(key);
+      if (this.#notified.has(key)) continue;
+      this.#notified.add(key);
       const look = 'Review';
       const what = state === 'changed' ? 'has changed since you approved it' : 'waits for your approval';
       const picked = await vscode.window.showWarningMessage(`The extension "${name}" of "${folder.name}" ${what}.`, look);
@@ -31,18 +31,18 @@ export class Extensions {
     return false;
   }
 
-  /** Shows everything that an extension brings, and approves it if a person agrees. @returns whether it is approved */
+  /** Shows everything that an extension provides, and approves it if the person agrees. @returns whether it is approved */
   async approve(folder: Folder, name: string): Promise<boolean> {
     const extension = await folder.perform<ShownExtension>({ op: 'extensions', do: 'show', id: name });
     if (extension.problem !== undefined)
       throw new TollgateError('not_done', `\`${name}\` cannot be approved: ${extension.problem}`);
     if (extension.digest === undefined) return true;
-    // The question may come while a person types, and the first button takes the Enter key: it must not be the one that approves.
+    // The question may appear while a person types, and Enter presses the first button, so that must not be the one that approves.
     const look: vscode.MessageItem = { title: 'Show Files' };
     const approve: vscode.MessageItem = { title: 'Approve' };
     const later: vscode.MessageItem = { title: 'Not now', isCloseAffordance: true };
-    const detail = broughtBy(extension).join('\n');
-    const question = `Let everything that the extension "${name}" brings count in "${folder.name}"?`;
+    const detail = contentsOf(extension).join('\n');
+    const question = `Approve everything that the extension "${name}" provides in "${folder.name}"?`;
     const answer = await vscode.window.showWarningMessage(question, { modal: true, detail }, look, approve, later);
     if (answer === look) {
       await this.pages.show(`Extension ${name}`, textOf(extension), 'md');
@@ -51,7 +51,7 @@ export class Extensions {
       return picked === again ? this.approve(folder, name) : false;
     }
     if (answer !== approve) return false;
-    // Only what was shown is approved, whatever it has become meanwhile.
+    // Approves only what was shown, even if the files have changed since.
     await folder.perform({ op: 'extensions', do: 'approve', id: name, digest: extension.digest });
     await folder.record(['extensions', 'approve', name], APPROVALS);
     return true;
@@ -63,7 +63,7 @@ export class Extensions {
     await folder.record(['extensions', what, name], file);
   }
 
-  /** Sets something; what is a secret is not shown. */
+  /** Asks for the value of a setting, without showing it if it is secret. */
   async set(folder: Folder, name: string): Promise<void> {
     const { settings = [] } = await folder.perform<ShownExtension>({ op: 'extensions', do: 'show', id: name });
     const setting = await pickSetting(name, settings);
@@ -87,7 +87,7 @@ export class Extensions {
     await folder.record(['extensions', 'set', name, setting.name], file);
   }
 
-  /** Puts the prompt of a skill into the chat, or into a page where the editor has none. */
+  /** Puts the prompt of a skill into the chat, or opens it as a page if the editor has no chat. */
   async invoke(folder: Folder): Promise<void> {
     const { skills } = await folder.perform<{ skills: SkillDetails[] }>({ op: 'skills', do: 'list' });
     if (skills.length === 0) {
@@ -98,11 +98,11 @@ export class Extensions {
     const picked = await vscode.window.showQuickPick(items, { title: 'Tollgate: which skill?', matchOnDescription: true });
     if (picked === undefined) return;
     const args: Record<string, string> = {};
-    for (const { name, description, required, default: usual, enum: choices } of picked.skill.parameters) {
+    for (const { name, description, required, default: initial, enum: choices } of picked.skill.parameters) {
       const title = `Tollgate: ${name}${description === undefined ? '' : ` (${description})`}`;
       const given =
         choices === undefined
-          ? await vscode.window.showInputBox({ title, value: usual ?? '' })
+          ? await vscode.window.showInputBox({ title, value: initial ?? '' })
           : await vscode.window.showQuickPick(choices, { title });
       if (given === undefined) return;
       if (given !== '' || required) args[name] = given;
@@ -116,12 +116,12 @@ export class Extensions {
   }
 }
 
-function broughtBy({ shows }: ShownExtension): string[] {
+function contentsOf({ shows }: ShownExtension): string[] {
   const lines = shows?.brings ?? [];
   return lines.length > MAX_LINES ? [...lines.slice(0, MAX_LINES), `and ${lines.length - MAX_LINES} more`] : lines;
 }
 
-/** What a person reads of an extension: everything that it brings, and the texts of its files. */
+/** The page about an extension: everything that it provides, and the contents of its files. */
 function textOf(extension: ShownExtension): string {
   const { name, version = '', description = '', shows } = extension;
   const texts = (shows?.texts ?? []).map(([path, content]) => `## ${path}\n\n\`\`\`\n${content}\n\`\`\`\n`);
@@ -133,7 +133,7 @@ function textOf(extension: ShownExtension): string {
 
 async function pickSetting(name: string, settings: ExtensionSetting[]): Promise<ExtensionSetting | undefined> {
   if (settings.length === 0) {
-    void vscode.window.showInformationMessage(`Tollgate: there is nothing to set for ${name}.`);
+    void vscode.window.showInformationMessage(`Tollgate: the extension ${name} has no settings.`);
     return undefined;
   }
   const shown = (setting: ExtensionSetting) => (setting.value === undefined ? 'not set' : String(setting.value));
@@ -143,7 +143,7 @@ async function pickSetting(name: string, settings: ExtensionSetting[]): Promise<
     detail: setting.description,
     setting,
   }));
-  return (await vscode.window.showQuickPick(items, { title: `Tollgate: set what of ${name}?` }))?.setting;
+  return (await vscode.window.showQuickPick(items, { title: `Tollgate: which setting of ${name}?` }))?.setting;
 }
 
 /** The page that lists extensions. */

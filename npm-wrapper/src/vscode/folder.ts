@@ -75,7 +75,7 @@ export class Folder {
 
   /** Updates everything that is shown. */
   async refresh(): Promise<void> {
-    const [intents, current, { hooks, faults }, brought] = await Promise.all([
+    const [intents, current, { hooks, faults }, listed] = await Promise.all([
       this.perform<IntentList>({ op: 'list-intents' }),
       this.call<Intent | undefined>('currentIntent', this.session),
       this.perform<HookList>({ op: 'hooks', do: 'list' }),
@@ -84,8 +84,8 @@ export class Folder {
     this.#intents = intents;
     this.#current = current;
     this.#hooks = hooks;
-    this.#faults = [...faults, ...brought.faults];
-    this.#extensions = brought.extensions;
+    this.#faults = [...faults, ...listed.faults];
+    this.#extensions = listed.extensions;
   }
 
   /** The newest entries of the ledger, newest first. */

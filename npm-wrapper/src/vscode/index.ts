@@ -1,15 +1,5 @@
 import * as vscode from 'vscode';
-import type {
-  Augmented,
-  Intent,
-  LookupOptions,
-  LookupPlan,
-  Outcome,
-  ProgramAnswer,
-  Ruling,
-  Settlement,
-  ToolCall,
-} from '../api/types.js';
+import type * as gate from '../api/types.js';
 import type { HookAnswer } from '../api/hook_types.js';
 import { Lookups } from '../programs/lookups.js';
 import { TollgateError } from '../api/error.js';
@@ -26,7 +16,7 @@ const EXTENSION = 'tollgate.tollgate';
 const SHARED = Symbol.for('tollgate/vscode@0.2');
 
 /** A tool call. Default session: that of the window. */
-export type EditorCall = Omit<ToolCall, 'session'> & { session?: string | undefined };
+export type EditorCall = Omit<gate.ToolCall, 'session'> & { session?: string | undefined };
 
 /**
  * The gates of an editor window.
@@ -45,26 +35,26 @@ export interface TollgateApi {
    * Checks a call. Do not run the tool on `deny`; on `ask`, run it only if a person agrees. If the gate fails, the answer is
    * `ask` as well (`gate_fault`).
    */
-  preTool(call: EditorCall, where?: vscode.Uri): Promise<Ruling>;
+  preTool(call: EditorCall, where?: vscode.Uri): Promise<gate.Ruling>;
   /** Records the result of a call in the ledger. */
-  postTool(call: EditorCall, outcome: Outcome, where?: vscode.Uri): Promise<Settlement>;
+  postTool(call: EditorCall, outcome: gate.Outcome, where?: vscode.Uri): Promise<gate.Settlement>;
   /** Looks up what is known about a call's concepts and adds it to the call. */
-  augment(call: EditorCall, options?: LookupOptions, where?: vscode.Uri): Promise<Augmented>;
+  augment(call: EditorCall, options?: gate.LookupOptions, where?: vscode.Uri): Promise<gate.Augmented>;
   /**
    * Handles a payload of an agent program, such as `generic` for your own, and answers in its format: checks a call, records its
    * result, runs hooks, and looks up concepts. If the promise is rejected, the tool must not run.
    */
-  respond(program: string, event: string | undefined, payload: object, where?: vscode.Uri): Promise<ProgramAnswer>;
+  respond(program: string, event: string | undefined, payload: object, where?: vscode.Uri): Promise<gate.ProgramAnswer>;
   /** Reports an event to the hooks and waits for their answer. Their messages are also shown. */
   event(event: string, data?: object, session?: string, where?: vscode.Uri): Promise<HookAnswer>;
   /** Reports an event to the hooks without waiting. */
   notify(event: string, data?: object, where?: vscode.Uri): void;
   /** Makes an intent the only active one of a session. */
-  selectIntent(intent: string, session?: string, where?: vscode.Uri): Promise<Intent>;
+  selectIntent(intent: string, session?: string, where?: vscode.Uri): Promise<gate.Intent>;
   /** Removes the intent of a session. */
   clearIntent(session?: string, where?: vscode.Uri): Promise<void>;
   /** The intent of a session. */
-  currentIntent(session?: string, where?: vscode.Uri): Promise<Intent | undefined>;
+  currentIntent(session?: string, where?: vscode.Uri): Promise<gate.Intent | undefined>;
   /** What the model should know about the session's intent; empty if there is none. */
   context(session?: string, limitChars?: number, where?: vscode.Uri): Promise<string>;
   /** Answers one JSON request, such as `{ op: 'trace', limit: 20 }`. */
@@ -103,7 +93,7 @@ async function start(context: vscode.ExtensionContext, ended: () => void): Promi
       `no folder of this window contains \`${where?.fsPath ?? ''}\`; open one that does`,
     );
   };
-  const whole = (call: EditorCall): ToolCall => ({ ...call, session: call.session ?? session });
+  const whole = (call: EditorCall): gate.ToolCall => ({ ...call, session: call.session ?? session });
   const refreshed = async <T>(folder: ReturnType<typeof at>, work: Promise<T>): Promise<T> => {
     const value = await work;
     await editor.refresh(folder);
@@ -123,7 +113,7 @@ async function start(context: vscode.ExtensionContext, ended: () => void): Promi
       const folder = at(where);
       if (options === undefined) return folder.call('augmentWith', whole(call));
       // Functions cannot be sent to another thread.
-      const plan = await folder.call<LookupPlan>('planLookups', whole(call));
+      const plan = await folder.call<gate.LookupPlan>('planLookups', whole(call));
       const lookups = new Lookups(folder.at.uri.fsPath, options);
       try {
         return await folder.call('augment', whole(call), await lookups.run(plan));
@@ -146,7 +136,7 @@ async function start(context: vscode.ExtensionContext, ended: () => void): Promi
         .catch(() => {}),
     selectIntent: async (intent, of = session, where) => {
       const folder = at(where);
-      return refreshed(folder, folder.call<Intent>('selectIntent', of, intent));
+      return refreshed(folder, folder.call<gate.Intent>('selectIntent', of, intent));
     },
     clearIntent: async (of = session, where) => {
       const folder = at(where);

@@ -1,6 +1,6 @@
 import * as vscode from 'vscode';
-import type { LedgerEntry } from '../api/ledger.js';
-import type { HookDetails, IntentDetails, KeptRecord, Verification } from './answers.js';
+import type { LedgerEntry, Verification } from '../api/ledger.js';
+import type { HookDetails, IntentDetails, KeptRecord } from './answers.js';
 
 const SCHEME = 'tollgate';
 

@@ -30,7 +30,7 @@ const ICONS: Record<string, string> = {
 
 const { Collapsed, Expanded, None } = vscode.TreeItemCollapsibleState;
 
-/** By state. */
+/** The icon and its color for each state. */
 const STATES: Record<ExtensionDetails['state'], [icon: string, color?: string]> = {
   active: ['extensions', 'charts.green'],
   disabled: ['circle-slash'],
@@ -59,7 +59,7 @@ export class IntentTree implements vscode.TreeDataProvider<Node> {
       return folders.map((folder) => ({ kind: 'folder', folder }));
     }
     if (node.kind === 'folder') return partsOfFolder(node.folder);
-    if (node.kind === 'extension') return broughtBy(node.extension);
+    if (node.kind === 'extension') return contentsOf(node.extension);
     if (node.kind === 'group') return node.children;
     return node.kind === 'intent' ? partsOf(node.folder, node.intent) : [];
   }
@@ -107,8 +107,8 @@ function partsOfFolder(folder: Folder): Node[] {
   return [...intents, { kind: 'group', label: 'Extensions', icon: 'extensions', open: false, children: extensions }];
 }
 
-/** What an extension brings, a line each. */
-function broughtBy({ hooks = [], servers = [], skills = [], settings = [] }: ExtensionDetails): Node[] {
+/** What an extension provides, one line each. */
+function contentsOf({ hooks = [], servers = [], skills = [], settings = [] }: ExtensionDetails): Node[] {
   const lines = (names: string[], icon: string): Node[] => names.map((label) => ({ kind: 'text', label, icon }));
   return [...lines(hooks, 'zap'), ...lines(servers, 'server-process'), ...lines(skills, 'lightbulb'), ...lines(settings, 'gear')];
 }
