@@ -1,7 +1,7 @@
 //! What a hook would do, as a person sees it before agreeing.
 
 use serde_json::Value;
-use similar::{ChangeTag, TextDiff};
+use tollgate_guest::wiring::difference::difference;
 
 use crate::cli::client::{list, text, texts};
 use crate::cli::output::{Screen, Style, plain};
@@ -11,9 +11,6 @@ const MOST_LINES: usize = 20;
 
 /// So many other files are named; `--json` names all.
 const MOST_FILES: usize = 20;
-
-/// Lines around a difference.
-const AROUND: usize = 2;
 
 /// The hook, what it runs and what was approved before, in lines.
 pub(super) fn lines(hook: &Value, screen: &Screen<'_>) -> Vec<String> {
@@ -110,23 +107,16 @@ fn all(shows: &Value) -> String {
 }
 
 fn differences(before: &str, now: &str, screen: &Screen<'_>) -> Vec<String> {
-    let diff = TextDiff::from_lines(before, now);
-    let mut lines = Vec::new();
-    for (number, group) in diff.grouped_ops(AROUND).iter().enumerate() {
-        if number > 0 {
-            lines.push("    …".to_owned());
-        }
-        for change in group.iter().flat_map(|operation| diff.iter_changes(operation)) {
-            let (mark, style) = match change.tag() {
-                ChangeTag::Delete => ('-', Style::Red),
-                ChangeTag::Insert => ('+', Style::Green),
-                ChangeTag::Equal => (' ', Style::Plain),
-            };
-            let line = format!("  {mark} {}", plain(change.value().trim_end_matches(['\n', '\r'])));
-            lines.push(screen.paint(style, &line));
-        }
-    }
-    lines
+    let paint = |line: &String| {
+        let style = match line.chars().next() {
+            Some('-') => Style::Red,
+            Some('+') => Style::Green,
+            Some('…') => return format!("    {line}"),
+            _ => Style::Plain,
+        };
+        screen.paint(style, &format!("  {}", plain(line)))
+    };
+    difference(before, now).iter().map(paint).collect()
 }
 
 #[cfg(test)]
