@@ -1,8 +1,7 @@
-// `tollgate doctor`: whether the gate is really asked.
+// `tollgate doctor`: checks whether agent programs really ask the gate.
 //
-// A hook that is written down is not a hook that works, so each program's hook is run as the program would run it, with a call
-// that must be denied, and with a command that must be held to its scope, which is run then, too. The gate says what to run and
-// what the answers mean.
+// A configured hook may not work, so each program's hook is run as the program would run it, with a call that must be denied, and with
+// a command that must be confined, which is then run, too. The gate defines the tests and interprets the results.
 import { spawnSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import * as os from 'node:os';
@@ -10,15 +9,15 @@ import * as path from 'node:path';
 import { digest, version } from '../api/index.js';
 import { slashed, windows } from '../files/path.js';
 import { stateFolder, stateOf } from '../files/state.js';
-import { codeOf, look, placeOf, realOf, searchPath } from './inspection.js';
-import { type Cell, count, plain, type Style } from './output.js';
+import { codeOf, look, environmentOf, realOf, searchPath } from './inspection.js';
+import { type Cell, count, escape, type Style } from './output.js';
 import { findConfiner } from '../programs/confining.js';
-import { type Answer, ask, onGate, type Opened, Stop } from './workspace.js';
+import { type Answer, ask, onGate, type OpenGate, CommandError } from './workspace.js';
 
 const USAGE = 'Usage: tollgate doctor [--workspace DIR] [--home DIR] [--state DIR] [--json]';
 
-/** How long a trial may take. A program would wait longer; a person should not. */
-const PATIENCE_MS = 10_000;
+/** Time limit for a test. A program would wait longer, but a person should not have to. */
+const TIME_LIMIT_MS = 10_000;
 
 interface Trial {
   id: string;
@@ -55,19 +54,19 @@ export function main(args: string[]): Promise<number> {
     {},
     USAGE,
     (opened, words, given) => {
-      if (words.length > 0) throw new Stop(`that cannot be understood\n${USAGE}`);
+      if (words.length > 0) throw new CommandError(`invalid arguments\n${USAGE}`);
       return examine(opened, (given as { home?: string }).home);
     },
     true,
   );
 }
 
-async function examine(opened: Opened, home: string | undefined): Promise<boolean> {
-  const place = { op: 'wiring', do: 'examine', place: placeOf(opened, home) };
+async function examine(opened: OpenGate, home: string | undefined): Promise<boolean> {
+  const place = { op: 'wiring', do: 'examine', place: environmentOf(opened, home) };
   const { program: confiner = null, why = null } = findConfiner(searchPath().split(path.delimiter), opened.root);
   const question = { ...place, confiner: confiner && slashed(confiner), why, seen: look(opened, place) };
   const asked = inTrialFolder(home, (folder) => {
-    // What is tried next may depend on what came of the trials before.
+    // The next tests may depend on the results of earlier ones.
     const outcomes: Answer[] = [];
     for (;;) {
       const examined = ask(opened.gate, { ...question, trial_folder: folder, outcomes });
@@ -75,31 +74,31 @@ async function examine(opened: Opened, home: string | undefined): Promise<boolea
       if (trials.length === 0) return { trial_folder: folder, outcomes };
       for (const file of [...files, ...trials.map((trial) => trial.file)]) {
         if (file === null) continue;
-        if (!file.path.startsWith(`${folder}/`)) throw new Stop(`\`${file.path}\` is not in the folder for trials`);
+        if (!file.path.startsWith(`${folder}/`)) throw new CommandError(`\`${file.path}\` is not in the test folder`);
         fs.mkdirSync(path.dirname(file.path), { recursive: true });
         fs.writeFileSync(file.path, file.text);
       }
       outcomes.push(...trials.map(run));
     }
   });
-  // Whether hooks may run depends on the machine, which is told to the gate where hooks are.
+  // Whether hooks can run depends on the machine, which is described to the gate when hooks are used.
   const line = JSON.stringify({ ...question, ...asked, do: 'judge', digest });
   const answer = JSON.parse(await opened.gate.hooks.perform(line)) as Answer;
-  if (answer.error !== undefined) throw new Stop((answer.error as { message: string }).message, answer);
+  if (answer.error !== undefined) throw new CommandError((answer.error as { message: string }).message, answer);
   const judged = answer as unknown as Judged;
-  if (opened.json) opened.screen.line(JSON.stringify({ ...judged, version, digest }));
+  if (opened.json) opened.output.line(JSON.stringify({ ...judged, version, digest }));
   else print(opened, judged);
   return judged.ok;
 }
 
-/** A folder that is taken away again, with what the gate remembers of it. */
+/** Creates a temporary folder and removes it afterwards, together with the gate's state for it. */
 function inTrialFolder<T>(home: string | undefined, use: (folder: string) => T): T {
   const folder = slashed(fs.mkdtempSync(path.join(realOf(os.tmpdir()), 'tollgate-doctor-')));
   try {
     return use(folder);
   } finally {
     fs.rmSync(folder, { recursive: true, force: true });
-    // The hooks are run as a program would, and so with the user's own state folder.
+    // Hooks run as an agent program would run them, and so use the user's state folder.
     fs.rmSync(stateOf(folder, stateFolder(home, undefined)), { recursive: true, force: true });
   }
 }
@@ -112,11 +111,11 @@ function run({ id, shell, words, stdin, folder, variables, exist }: Trial): Answ
     env,
     input: stdin,
     encoding: 'utf8',
-    timeout: PATIENCE_MS,
+    timeout: TIME_LIMIT_MS,
     maxBuffer: 1 << 20,
   });
   const fault = ran.error === undefined ? undefined : codeOf(ran.error);
-  // A command that reads nothing closes its end.
+  // A command that does not read its input closes the pipe.
   if (ran.error === undefined || fault === 'EPIPE') {
     return { id, stdout: ran.stdout, stderr: ran.stderr, code: ran.status, exist: exist.filter((file) => fs.existsSync(file)) };
   }
@@ -124,12 +123,12 @@ function run({ id, shell, words, stdin, folder, variables, exist }: Trial): Answ
     id,
     fault:
       fault === 'ETIMEDOUT'
-        ? `the command did not answer within ${PATIENCE_MS / 1000} seconds`
+        ? `the command did not answer within ${TIME_LIMIT_MS / 1000} seconds`
         : `the command cannot be run: ${ran.error.message}`,
   };
 }
 
-function print({ screen }: Opened, { workspace, faults, notes, confinement: confined, hosts }: Judged): void {
+function print({ output }: OpenGate, { workspace, faults, notes, confinement: confined, hosts }: Judged): void {
   const styles: Record<string, Style> = { live: 'green', 'live in part': 'yellow', 'installed, not proven': 'yellow' };
   const held: Record<string, Style> = { confined: 'green', unconfined: 'yellow' };
   const titles = ['HOST', 'STATE', 'TOOLS', 'COMMANDS', 'SETTINGS'].map((title): Cell => [title, 'bold']);
@@ -140,15 +139,15 @@ function print({ screen }: Opened, { workspace, faults, notes, confinement: conf
     commands === '' ? ['-'] : [commands, held[commands] ?? 'red'],
     [settings ?? '-'],
   ]);
-  if (hosts.length === 0) screen.line('no agent program is in use here; `tollgate init --host NAME` wires one');
-  else screen.rows([titles, ...rows]).forEach(screen.line);
+  if (hosts.length === 0) output.line('no agent program is in use here; set one up with `tollgate init --host NAME`');
+  else output.rows([titles, ...rows]).forEach(output.line);
   for (const { title, remarks, confinement } of hosts) {
-    for (const remark of confinement === null ? remarks : [...remarks, confinement]) screen.line(`${title}: ${plain(remark)}`);
+    for (const remark of confinement === null ? remarks : [...remarks, confinement]) output.line(`${title}: ${escape(remark)}`);
   }
   const { governed, open_intents: open } = workspace;
-  screen.line(`workspace: ${governed ? `governed, ${count(open, 'open intent', 'open intents')}` : 'not governed'}`);
-  for (const fault of faults) screen.line(`workspace: ${screen.paint('red', plain(fault))}`);
-  for (const note of notes) screen.line(`workspace: ${screen.paint('yellow', plain(note))}`);
-  screen.line(`confinement: ${plain(confined)}`);
-  screen.line(`version: ${version}, component ${digest}`);
+  output.line(`workspace: ${governed ? `governed, ${count(open, 'open intent', 'open intents')}` : 'not governed'}`);
+  for (const fault of faults) output.line(`workspace: ${output.paint('red', escape(fault))}`);
+  for (const note of notes) output.line(`workspace: ${output.paint('yellow', escape(note))}`);
+  output.line(`confinement: ${escape(confined)}`);
+  output.line(`version: ${version}, component ${digest}`);
 }

@@ -3,10 +3,10 @@ import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { below, slashed } from '../files/path.js';
 
-/** The native program is larger than this; the script of this package is not. */
+/** The native program is larger than this, unlike the script of this package. */
 const MIN_BYTES = 1 << 20;
 
-/** It says at once whether it can. */
+/** It answers immediately. */
 const MAX_MS = 2_000;
 
 const NAME = process.platform === 'win32' ? 'tollgate.exe' : 'tollgate';
@@ -17,12 +17,12 @@ export interface Confiner {
   why?: string;
 }
 
-/** Why programs cannot confine commands, by their paths; none where they can. The answer does not change. */
+/** By path, why a program cannot confine commands; `undefined` if it can. The answer does not change. */
 const known = new Map<string, string | undefined>();
 
 /**
- * The native program that confines commands: Node itself cannot restrict a process. None where it is in none of these folders, lies in the
- * workspace, or the system does not let it.
+ * Finds the native program that confines commands, because Node itself cannot restrict a process. There is none if it is not in
+ * these folders, is in the workspace, or the system does not support it.
  */
 export function findConfiner(folders: readonly string[], workspace: string): Confiner {
   const program = folders

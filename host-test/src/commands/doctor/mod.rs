@@ -1,9 +1,8 @@
-//! `tollgate doctor`: whether the gate is really asked.
+//! `tollgate doctor`: checks whether agent programs really ask the gate.
 //!
-//! A hook that is written down is not a hook that works: a program that is not found, a timeout in the wrong unit, a matcher
-//! that leaves a tool out, and every call runs unseen. So each program's hook is run as the program would run it, with a call
-//! that must be denied, and with a command that must be held to its scope, which is run then, too. The gate says what to run and what
-//! the answers mean.
+//! A configured hook may not work: the program is not found, a timeout is in the wrong unit, or a matcher leaves out a tool, and
+//! every call runs unchecked. So each program's hook is run as the program would run it, with a call that must be denied, and with
+//! a command that must be confined, which is then run, too. The gate defines the tests and interprets the results.
 
 mod trial_folder;
 
@@ -15,34 +14,34 @@ use tollgate::confine::Capability;
 use tollgate::hooks::{Hooks, Options as HookOptions};
 use tollgate::{DIGEST, Level, VERSION};
 
-use crate::cli::client::{ask, is, list, number, text, texts};
-use crate::cli::inspection::{self, told};
-use crate::cli::output::{Cell, Screen, Style, count, plain};
-use crate::cli::workspace::{Folders, Place};
-use crate::cli::{Outcome, Stop};
+use crate::cli::client::{ask, flag, list, number, text, texts};
+use crate::cli::inspection::{self, path_text};
+use crate::cli::output::{Cell, Output, Style, count, escape};
+use crate::cli::workspace::{Folders, WorkspaceArgs};
+use crate::cli::{CommandError, Outcome};
 use trial_folder::TrialFolder;
 
 /// The options of `tollgate doctor`.
 #[derive(Args)]
 pub(crate) struct Options {
     #[command(flatten)]
-    place: Place,
+    workspace: WorkspaceArgs,
 }
 
-/// Tries every program.
+/// Tests every program.
 pub(crate) fn run(options: &Options) -> ExitCode {
-    options.place.run_in(|| options.place.folders(), |folders, screen| examine(folders, options.place.json, screen))
+    options.workspace.run_in(|| options.workspace.folders(), |folders, output| examine(folders, options.workspace.json, output))
 }
 
-fn examine(folders: &Folders, json: bool, screen: &mut Screen<'_>) -> Result<Outcome, Stop> {
-    // What the gate would warn of is told as a fault.
+fn examine(folders: &Folders, json: bool, output: &mut Output<'_>) -> Result<Outcome, CommandError> {
+    // Warnings of the gate are part of the result.
     let quiet = |_: Level, _: &str, _: &str| {};
-    let mut gate = folders.gate().log(quiet).open().map_err(Stop::fault)?;
+    let mut gate = folders.gate().log(quiet).open().map_err(CommandError::failed)?;
     let mut gate = Hooks::new(&mut gate, HookOptions::new());
-    let place = inspection::place(&mut gate, folders)?;
+    let place = inspection::environment(&mut gate, folders)?;
     let mut question = json!({"op": "wiring", "do": "examine", "place": place});
-    let seen = inspection::seen(&mut gate, &question)?;
-    let no_room = |why| Stop::Fault(format!("there is no room for a trial in the temporary folder: {why}"));
+    let seen = inspection::inspect(&mut gate, &question)?;
+    let no_room = |why| CommandError::Failed(format!("the test folder cannot be created: {why}"));
     let trial_folder = TrialFolder::new(folders).map_err(no_room)?;
     let mut add = |name: &str, value: Value| {
         if let Some(fields) = question.as_object_mut() {
@@ -54,9 +53,9 @@ fn examine(folders: &Folders, json: bool, screen: &mut Screen<'_>) -> Result<Out
     add("trial_folder", trial_folder.path().into());
     match Capability::of_this_system() {
         Capability::None(why) => add("why", why.into()),
-        _ => add("confiner", std::env::current_exe().ok().map(|own| told(&own)).into()),
+        _ => add("confiner", std::env::current_exe().ok().map(|own| path_text(&own)).into()),
     };
-    // What is tried next may depend on what came of the trials before.
+    // The next tests may depend on the results of earlier ones.
     let mut outcomes: Vec<Value> = Vec::new();
     loop {
         let examined = ask(&mut gate, &add("outcomes", outcomes.clone().into()))?;
@@ -70,20 +69,20 @@ fn examine(folders: &Folders, json: bool, screen: &mut Screen<'_>) -> Result<Out
     drop(trial_folder);
     add("do", "judge".into());
     let mut judged = ask(&mut gate, &add("digest", DIGEST.into()))?;
-    let is_well = is(&judged, "ok");
+    let is_well = flag(&judged, "ok");
     if json {
         if let Some(fields) = judged.as_object_mut() {
             fields.insert("version".to_owned(), VERSION.into());
             fields.insert("digest".to_owned(), DIGEST.into());
         }
-        screen.json(&judged)?;
+        output.json(&judged)?;
     } else {
-        print(&judged, screen)?;
+        print(&judged, output)?;
     }
     Ok(if is_well { Outcome::Done } else { Outcome::No })
 }
 
-fn print(judged: &Value, screen: &mut Screen<'_>) -> Result<(), Stop> {
+fn print(judged: &Value, output: &mut Output<'_>) -> Result<(), CommandError> {
     let mut rows = vec![
         ["HOST", "STATE", "TOOLS", "COMMANDS", "SETTINGS"].map(|title| Cell::styled(title, Style::Bold)).into_iter().collect(),
     ];
@@ -106,26 +105,26 @@ fn print(judged: &Value, screen: &mut Screen<'_>) -> Result<(), Stop> {
         rows.push(vec![title, Cell::styled(state, style), tools, commands, Cell::new(settings)]);
     }
     if hosts.is_empty() {
-        screen.line("no agent program is in use here; `tollgate init --host NAME` wires one")?;
+        output.line("no agent program is in use here; set one up with `tollgate init --host NAME`")?;
     } else {
-        screen.rows(&rows).iter().try_for_each(|row| screen.line(row))?;
+        output.rows(&rows).iter().try_for_each(|row| output.line(row))?;
     }
     for host in hosts {
         for remark in texts(host, "remarks").into_iter().chain(host.get("confinement").and_then(Value::as_str)) {
-            screen.line(&format!("{}: {}", text(host, "/title"), plain(remark)))?;
+            output.line(&format!("{}: {}", text(host, "/title"), escape(remark)))?;
         }
     }
     let workspace = judged.get("workspace").unwrap_or(&Value::Null);
     let intents = count(number(workspace, "open_intents"), "open intent", "open intents");
-    let governed = if is(workspace, "governed") { format!("governed, {intents}") } else { "not governed".to_owned() };
-    screen.line(&format!("workspace: {governed}"))?;
+    let governed = if flag(workspace, "governed") { format!("governed, {intents}") } else { "not governed".to_owned() };
+    output.line(&format!("workspace: {governed}"))?;
     for fault in texts(judged, "faults") {
-        screen.line(&format!("workspace: {}", screen.paint(Style::Red, &plain(fault))))?;
+        output.line(&format!("workspace: {}", output.paint(Style::Red, &escape(fault))))?;
     }
     for note in texts(judged, "notes") {
-        screen.line(&format!("workspace: {}", screen.paint(Style::Yellow, &plain(note))))?;
+        output.line(&format!("workspace: {}", output.paint(Style::Yellow, &escape(note))))?;
     }
-    screen.line(&format!("confinement: {}", plain(text(judged, "/confinement"))))?;
-    screen.line(&format!("version: {VERSION}, component {DIGEST}"))?;
+    output.line(&format!("confinement: {}", escape(text(judged, "/confinement"))))?;
+    output.line(&format!("version: {VERSION}, component {DIGEST}"))?;
     Ok(())
 }
