@@ -1,4 +1,10 @@
 //! Which lines of a file a change touched.
+//!
+//! The search is our own because its effort has to end: a call is settled in a process that lives for milliseconds, and a
+//! hostile file must not hold it up. Where two files have more in common than the limits below can find, one range says it
+//! all, after 10 ms at most in native code for 90,000 lines. On the same files `similar` 3.2 takes up to 0.7 s and
+//! `imara-diff` 0.2 up to 11 s for a finer answer that the ledger would cut to 100 ranges; on ordinary changes both take
+//! longer than this.
 
 use serde::{Deserialize, Serialize};
 

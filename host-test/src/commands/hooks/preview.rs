@@ -1,7 +1,7 @@
 //! Shows what a hook would do, for review before approval.
 
 use serde_json::Value;
-use similar::{ChangeTag, TextDiff};
+use tollgate_guest::wiring::difference::difference;
 
 use crate::cli::client::{list, text, texts};
 use crate::cli::output::{Output, Style, escape};
@@ -11,9 +11,6 @@ const MAX_LINES: usize = 20;
 
 /// At most this many other files are listed; `--json` lists all.
 const MAX_FILES: usize = 20;
-
-/// Context lines around a difference.
-const CONTEXT_LINES: usize = 2;
 
 /// The hook, what it runs, and what has changed since it was approved, as lines.
 pub(super) fn render(hook: &Value, output: &Output<'_>) -> Vec<String> {
@@ -110,23 +107,16 @@ fn comparable_text(shows: &Value) -> String {
 }
 
 fn differences(before: &str, now: &str, output: &Output<'_>) -> Vec<String> {
-    let diff = TextDiff::from_lines(before, now);
-    let mut lines = Vec::new();
-    for (number, group) in diff.grouped_ops(CONTEXT_LINES).iter().enumerate() {
-        if number > 0 {
-            lines.push("    …".to_owned());
-        }
-        for change in group.iter().flat_map(|operation| diff.iter_changes(operation)) {
-            let (mark, style) = match change.tag() {
-                ChangeTag::Delete => ('-', Style::Red),
-                ChangeTag::Insert => ('+', Style::Green),
-                ChangeTag::Equal => (' ', Style::Plain),
-            };
-            let line = format!("  {mark} {}", escape(change.value().trim_end_matches(['\n', '\r'])));
-            lines.push(output.paint(style, &line));
-        }
-    }
-    lines
+    let paint = |line: &String| {
+        let style = match line.chars().next() {
+            Some('-') => Style::Red,
+            Some('+') => Style::Green,
+            Some('…') => return format!("    {line}"),
+            _ => Style::Plain,
+        };
+        output.paint(style, &format!("  {}", escape(line)))
+    };
+    difference(before, now).iter().map(paint).collect()
 }
 
 #[cfg(test)]
