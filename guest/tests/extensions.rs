@@ -287,6 +287,7 @@ fn a_workspaces_extension_counts_once_approved_and_no_longer_when_changed() {
             "setting `protected` (string, reads the variable HOUSE_RULES_PROTECTED and gives it to the extension's programs): Files that no agent may change, separated by commas",
             "setting `token` (secret, reads the variable HOUSE_RULES_TOKEN and gives it to the extension's programs): What the rules' server asks for before it tells the private rules",
             "skill `explain-rule` (topic, tone): Explains one of the rules to somebody who is new here",
+            "skill `release-notes` (arguments): Writes release notes from what the ledger says",
         ]
     );
     assert_eq!(shown["shows"]["files"].as_array().unwrap().len(), 5);

@@ -135,7 +135,7 @@ impl Clock for Native {
 }
 
 impl Random for Native {
-    fn sixteen(&self) -> [u8; 16] {
+    fn random_bytes(&self) -> [u8; 16] {
         let mut bytes = [0; 16];
         let _ = getrandom::fill(&mut bytes);
         bytes

@@ -59,7 +59,7 @@ fn the_sample_extension_works_from_end_to_end() {
     let place = with_sample();
     let (code, out, _) = place.run(&["extensions", "list"]);
     assert_eq!(code, 0, "{out}");
-    assert!(out.contains("house-rules  1.0.0    disabled  1 hook, 1 server, 1 skill, 2 settings"), "{out}");
+    assert!(out.contains("house-rules  1.0.0    disabled  1 hook, 1 server, 2 skills, 2 settings"), "{out}");
     assert_eq!(before_tool(&place, &json!({"filePath": "LICENSE"}))["continue"], true);
     // Not without a person, and not against their will.
     let (code, _, err) = {

@@ -9,7 +9,8 @@
 //! ```
 //!
 //! Of the front matter, `name` and `description` count. A description may go on in lines that are indented, or stand in a block
-//! behind `>` or `|`.
+//! behind `>` or `|`. It is read line by line and not as YAML, because much of what people have is none: a description such as
+//! `Use when: somebody asks` has a colon that YAML does not allow there.
 
 use super::manifest::Skill;
 use super::path;
@@ -104,6 +105,7 @@ mod tests {
             ("---\nname: a\ndescription: b c\n---\nDo it.\n", of("a", "b c", "Do it.")),
             ("---\r\ndescription: 'it''s'\r\nname: \"a\"\r\n---\r\nDo it.", of("a", "it's", "Do it.")),
             ("---\ndescription: b # why\nallowed-tools: Read\n---\nx", of("folder", "b", "x")),
+            ("---\ndescription: Use when: asked\n---\nx", of("folder", "Use when: asked", "x")),
             ("---\ndescription: >\n  one\n  two\nname: a\n---\nx", of("a", "one two", "x")),
             ("---\nname: a\ndescription: |-\n  one: two\n\n  three\n---\nx\n---\ny", of("a", "one: two  three", "x\n---\ny")),
             ("\u{feff}---\nname: a\ndescription: b\n---\n$ARGUMENTS and {{other}}", of("a", "b", "{{arguments}} and {{other}}")),

@@ -7,8 +7,9 @@
 use serde_json::Value;
 
 use super::hooks;
-use super::manifest::{Manifest, Setting, placeholders};
+use super::manifest::{Manifest, Setting, Skill, placeholders};
 use super::place::Found;
+use super::skills::Skills;
 use crate::config::extensions::Choices;
 use crate::digest::Digest;
 use crate::hooks::bundle::{self, Checked};
@@ -101,7 +102,7 @@ pub fn shows(found: &Found, manifest: &Manifest, hooks: &[Hook], workspace: &Cho
     let texts: Vec<Value> = read.texts.iter().map(|(path, text)| Value::from(vec![short(path), text.clone()])).collect();
     let hidden: Vec<String> = read.missing.iter().map(|path| short(path)).collect();
     object(&mut [
-        ("brings", words(found, manifest, hooks, workspace).into()),
+        ("brings", words(found, manifest, hooks, workspace, ports).into()),
         ("files", listed.into()),
         ("texts", texts.into()),
         ("not_shown", hidden.into()),
@@ -109,7 +110,7 @@ pub fn shows(found: &Found, manifest: &Manifest, hooks: &[Hook], workspace: &Cho
 }
 
 /// Everything that an extension brings, a sentence each.
-pub fn words(found: &Found, manifest: &Manifest, hooks: &[Hook], workspace: &Choices) -> Vec<String> {
+pub fn words(found: &Found, manifest: &Manifest, hooks: &[Hook], workspace: &Choices, ports: &Ports) -> Vec<String> {
     let mut words = Vec::new();
     for hook in hooks {
         let id = hook.id.split_once(':').map_or(hook.id.as_str(), |(_, name)| name);
@@ -137,13 +138,20 @@ pub fn words(found: &Found, manifest: &Manifest, hooks: &[Hook], workspace: &Cho
         });
     }
     words.extend(manifest.settings.iter().map(|setting| setting_words(&manifest.name, setting, workspace)));
-    for skill in &manifest.skills {
+    for skill in skills_of(found, ports) {
         let places: Vec<&str> = placeholders(&skill.prompt).collect();
         let places = if places.is_empty() { String::new() } else { format!(" ({})", places.join(", ")) };
         words.push(format!("skill `{}`{places}: {}", skill.name, skill.description));
     }
     words.extend(manifest.components.iter().map(|component| format!("component `{}`: {}", component.name, component.path)));
     words
+}
+
+/// The skills of an extension: those in its manifest, and those in files of their own.
+pub fn skills_of(found: &Found, ports: &Ports) -> Vec<Skill> {
+    let mut skills = Skills::default();
+    skills.add_extension(found, ports);
+    skills.all.into_iter().map(|registered| registered.skill).collect()
 }
 
 fn setting_words(extension: &str, setting: &Setting, workspace: &Choices) -> String {

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::config::{self, Config};
+use crate::extensions::{Extension, State};
 use crate::gate::Gate;
 use crate::hooks::trust::Trust;
 use crate::intents::diagnosis::Severity;
@@ -14,7 +15,8 @@ use crate::ports::{FileFault, Root};
 const MAX_CONFIG_BYTES: u64 = 1 << 20;
 
 /// What is looked at, in the order in which it is told.
-const CHECKS: &[fn(&mut Condition, &mut Gate)] = &[Condition::check_intents, Condition::check_settings, Condition::check_hooks];
+const CHECKS: &[fn(&mut Condition, &mut Gate)] =
+    &[Condition::check_intents, Condition::check_settings, Condition::check_hooks, Condition::check_extensions];
 
 /// The condition of the workspace.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -98,6 +100,17 @@ impl Condition {
                 "hooks that do not run, because nobody has approved their current version: {}; `tollgate hooks list` shows them",
                 waiting.join(", ")
             ));
+        }
+    }
+
+    /// Extensions that cannot be used, and those that are wanted and wait for a person.
+    fn check_extensions(&mut self, gate: &mut Gate) {
+        let (extensions, ..) = gate.extensions();
+        self.faults.extend(extensions.faults().map(|fault| fault.to_string()));
+        let waits = |extension: &&Extension| !matches!(extension.state, State::Active | State::Disabled | State::Invalid);
+        for extension in extensions.all().iter().filter(waits) {
+            let why = extension.why.as_deref().unwrap_or_default();
+            self.notes.push(format!("the extension `{}` brings nothing: {why}", extension.name));
         }
     }
 

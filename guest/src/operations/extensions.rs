@@ -97,7 +97,10 @@ fn usable<'e>(extensions: &'e Extensions, id: &str) -> Result<(&'e Extension, &'
 
 fn list(gate: &mut Gate) -> Value {
     let (extensions, hooks, ports) = gate.extensions();
-    let row = |extension: &Extension| object(&mut row(extension, standing(extensions, extension, hooks.machine(), ports)));
+    let row = |extension: &Extension| {
+        let standing = standing(extensions, extension, hooks.machine(), ports);
+        object(&mut row(extension, standing, ports))
+    };
     let listed: Vec<Value> = extensions.all().iter().map(row).collect();
     let faults: Vec<Value> = extensions.faults().map(|fault| fault.to_json()).collect();
     object(&mut [("extensions", listed.into()), ("faults", faults.into())])
@@ -112,7 +115,7 @@ fn standing(extensions: &Extensions, extension: &Extension, machine: &Machine, p
 }
 
 /// An extension in a few words.
-fn row(extension: &Extension, (state, why): (State, Option<String>)) -> Vec<(&'static str, Value)> {
+fn row(extension: &Extension, (state, why): (State, Option<String>), ports: &Ports) -> Vec<(&'static str, Value)> {
     let mut fields = vec![("name", Value::from(extension.name.as_str()))];
     if let Some(manifest) = extension.manifest() {
         fields
@@ -126,10 +129,11 @@ fn row(extension: &Extension, (state, why): (State, Option<String>)) -> Vec<(&'s
     fields.extend(why.map(|why| ("why", Value::from(why))));
     if let Some(manifest) = extension.manifest() {
         let names = |names: Vec<&str>| Value::from(names);
+        let skills = trust::skills_of(&extension.found, ports);
         fields.extend([
             ("hooks", names(extension.hooks.iter().map(|hook| hook.id.as_str()).collect())),
             ("servers", names(manifest.servers.iter().map(|server| server.name.as_str()).collect())),
-            ("skills", names(manifest.skills.iter().map(|skill| skill.name.as_str()).collect())),
+            ("skills", names(skills.iter().map(|skill| skill.name.as_str()).collect())),
             ("settings", names(manifest.settings.iter().map(|setting| setting.name.as_str()).collect())),
             ("components", names(manifest.components.iter().map(|component| component.name.as_str()).collect())),
         ]);
@@ -152,7 +156,7 @@ fn check(gate: &mut Gate, path: Option<&str>) -> Result<Value, OperationFault> {
 fn show(gate: &mut Gate, id: &str) -> Result<Value, OperationFault> {
     let (extensions, hooks, ports) = gate.extensions();
     let extension = find(extensions, id)?;
-    let mut fields = row(extension, standing(extensions, extension, hooks.machine(), ports));
+    let mut fields = row(extension, standing(extensions, extension, hooks.machine(), ports), ports);
     let Some(manifest) = extension.manifest().filter(|_| extension.state != State::Invalid) else {
         let faults: Vec<Value> = extension.faults.iter().map(|fault| fault.to_json()).collect();
         fields.push(("faults", faults.into()));
@@ -175,7 +179,7 @@ fn show(gate: &mut Gate, id: &str) -> Result<Value, OperationFault> {
         let before = Approvals::default().of_extension(id, hooks.machine(), ports).and_then(|kept| kept.get("shows").cloned());
         fields.push(("before", before.unwrap_or_default()));
     } else {
-        let brings = trust::words(&extension.found, manifest, &extension.hooks, workspace);
+        let brings = trust::words(&extension.found, manifest, &extension.hooks, workspace, ports);
         fields.push(("shows", object(&mut [("brings", brings.into())])));
     }
     Ok(object(&mut fields))
