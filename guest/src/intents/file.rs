@@ -208,7 +208,7 @@ mod tests {
     fn faults_say_where() {
         for (text, said) in [
             ("active_intents:\n  - {id: A, name: B, status: DOING}", "line 2, column 30: `DOING` is not a status"),
-            ("active_intents:\n  - {id: 'a b', name: B, status: PLANNED}", "line 2, column 10: `a b` is no intent id"),
+            ("active_intents:\n  - {id: 'a b', name: B, status: PLANNED}", "line 2, column 10: `a b` is not an intent id"),
             ("active_intents:\n  - {name: B, status: PLANNED}", "line 2, column 5: the intent has no `id`"),
             ("other: 1", "line 1, column 1: there is no `active_intents:`"),
             ("- {id: A, name: B, status: PLANNED, owned_scopes: [a]}\n- 1", "line 2, column 3: an intent is text"),

@@ -68,7 +68,7 @@ fn everything_is_told_with_its_place() {
             ],
         ),
         ("- id:\n  name: N\n  status: PLANNED\n  owned_scope: [a]", &[("E 1:3", &["no `id`"])]),
-        ("- id: a b\n  name: N\n  status: PLANNED\n  owned_scope: [a]", &[("E 1:7", &["`a b` is no intent id"])]),
+        ("- id: a b\n  name: N\n  status: PLANNED\n  owned_scope: [a]", &[("E 1:7", &["`a b` is not an intent id"])]),
         ("- id: A\n  name: [N]\n  status: PLANNED\n  owned_scope: [a]", &[("E 2:9", &["`name` is a list; write text"])]),
         ("- id: A\n  name:\n  status: PLANNED\n  owned_scope: [a]", &[("W 2:3", &["empty `name`"])]),
         (
