@@ -123,7 +123,7 @@ fn the_workspace_is_found_from_below_and_named_from_anywhere() {
     ] {
         let (code, out, err) = run(&here, &arguments);
         assert_eq!((code, out.as_str(), err.as_str()), (0, "session s now works for INT-1 (Login)\n", ""), "{arguments:?}");
-        let kept = tollgate::state_of(folder.path(), Some(&home()), None).unwrap();
+        let kept = tollgate::state_folder(folder.path(), Some(&home()), None).unwrap();
         assert!(kept.join("sessions").is_dir());
         fs::remove_dir_all(kept).unwrap();
     }

@@ -57,7 +57,7 @@ impl Range {
     /// Sets the target variables and starts a command.
     fn start(&self, mut command: Command, mark: &str) -> bool {
         let ws = self.world.ws();
-        let state = tollgate::state_of(&ws, Some(&self.world.home()), None).unwrap();
+        let state = tollgate::state_folder(&ws, Some(&self.world.home()), None).unwrap();
         for (name, path) in [
             ("FILE", ws.join("src/billing/pay.ts")),
             ("NEW", ws.join("src/billing/new.txt")),

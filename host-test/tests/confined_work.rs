@@ -338,7 +338,7 @@ fn a_ruling_is_not_asked_for_twice() {
     let world = World::new("'src/auth/**'");
     let call = |op: &str| json!({"op": op, "session": "s", "call": "c", "tool": "bash", "args": {"command": "make x"}, "confinable": true, "success": true});
     world.ask(&call("pre-tool"));
-    let kept = tollgate::state_of(&world.ws(), Some(&world.home()), None).unwrap().join("confined");
+    let kept = tollgate::state_folder(&world.ws(), Some(&world.home()), None).unwrap().join("confined");
     let record = || {
         fs::read_dir(&kept)
             .map(|entries| entries.filter_map(Result::ok).map(|entry| entry.path()).collect::<Vec<_>>())

@@ -54,7 +54,7 @@ fn the_state_stands_outside_the_workspace_and_is_private() {
         let mut gate =
             named.map_or(builder, |state| Tollgate::builder().workspace(&root).home(&home).state(state)).open().unwrap();
         let kept = gate.state_folder().unwrap().to_owned();
-        assert_eq!(kept, tollgate::state_of(&root, Some(&home), named.map(|state| state.as_path())).unwrap());
+        assert_eq!(kept, tollgate::state_folder(&root, Some(&home), named.map(|state| state.as_path())).unwrap());
         assert!(kept.parent() == Some(&below.canonicalize().unwrap_or(below.clone())) && !kept.exists(), "{}", kept.display());
         perform(&mut gate, r#"{"op":"select-intent","session":"s","intent":"INT-1"}"#);
         assert!(pre_tool(&mut gate, "src/a").contains(r#""verdict":"allow""#));

@@ -134,7 +134,7 @@ mod tests {
         assert_eq!(state.path(), top.join("new/state/602e79202365cbd9b66a1fd2fd657617"));
         assert!(state.dir().is_err() && !top.join("new").exists(), "nothing is made before something is kept");
         assert_ne!(State::new(Path::new("/work space/b"), &top).unwrap().path().file_name(), state.path().file_name());
-        state.made().unwrap();
+        state.create().unwrap();
         assert_eq!(std::fs::read_to_string(state.path().join(WORKSPACE)).unwrap(), "/work space/a\n");
         #[cfg(unix)]
         for folder in [top.join("new"), top.join("new/state"), state.path().to_owned()] {
