@@ -5,17 +5,15 @@
 
 #[path = "place/mod.rs"]
 mod place;
-#[path = "terminal/mod.rs"]
-mod terminal;
 
 use std::fs;
-use std::io::{BufRead as _, BufReader, Write as _};
+use std::io::{BufReader, Write as _};
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 
 use place::Place;
+use place::terminal::Given;
 use serde_json::{Value, json};
-use terminal::Given;
 use tollgate::hooks::{Hooks, Options};
 
 fn sample() -> PathBuf {
@@ -27,9 +25,9 @@ fn copy(from: &Path, to: &Path) {
     for entry in fs::read_dir(from).unwrap().map(Result::unwrap) {
         let target = to.join(entry.file_name());
         if entry.file_type().unwrap().is_dir() {
-            copy(&entry.path(), &target)
+            copy(&entry.path(), &target);
         } else {
-            drop(fs::copy(entry.path(), target).unwrap())
+            fs::copy(entry.path(), target).unwrap();
         }
     }
 }

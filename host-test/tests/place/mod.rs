@@ -3,7 +3,7 @@
 #![allow(dead_code, unreachable_pub, missing_docs, clippy::unwrap_used)]
 
 #[path = "../terminal/mod.rs"]
-mod terminal;
+pub(crate) mod terminal;
 
 use std::fs;
 use std::path::{Path, PathBuf};

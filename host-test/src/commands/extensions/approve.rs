@@ -126,7 +126,7 @@ mod tests {
         for (word, exchanges, expected) in [
             (Confirmation::Yes, vec![shown(), approved()], Ok(Outcome::Done)),
             (Confirmation::No, vec![shown()], Ok(Outcome::No)),
-            (Confirmation::Nobody, vec![shown()], Err("--yes")),
+            (Confirmation::NoTerminal, vec![shown()], Err("--yes")),
         ] {
             let mut gate = Script::new(exchanges);
             let (came_to, out, _) = capture(|output| approve(&mut gate, "x", |_| word, false, output));
