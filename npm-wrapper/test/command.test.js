@@ -49,9 +49,9 @@ for (const [what, args, status, stdout, stderr] of [
     /`emacs` is not a program .*claude-code, codex, gemini, cursor, copilot, opencode, roo/,
   ],
   ['an unknown option', ['hook', 'claude-code', '--evnt', 'x'], 2, '', /^tollgate: usage: /],
-  ['intents of an unknown kind', ['intents', 'fly'], 2, '', /^tollgate: that cannot be understood\nUsage: tollgate intents/],
+  ['intents of an unknown kind', ['intents', 'fly'], 2, '', /^tollgate: invalid arguments\nUsage: tollgate intents/],
   ['an option of another command', ['trace', 'map', '--limit', '3'], 2, '', /`tollgate trace map` takes no --limit/],
-  ['a hash that is none', ['trace', 'verify', '--expect', 'abc'], 2, '', /is not sha256:…/],
+  ['a hash that is none', ['trace', 'verify', '--expect', 'abc'], 2, '', /cannot be `abc`: expected `sha256:`/],
 ]) {
   test(`${what}: exit ${status}`, () => {
     const ran = run(args);

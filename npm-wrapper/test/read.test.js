@@ -25,6 +25,7 @@ fs.symlinkSync('../.ssh/key', path.join(folder, 'home/.tollgate/key'));
 execFileSync('mkfifo', [path.join(folder, 'project/pipe')]);
 
 const roots = new Roots(path.join(folder, 'project'), path.join(folder, 'home'));
+roots.readableInHome = ['.tollgate', '.ollm'];
 const { read, readRange, readTail, list } = workspaceImport(roots, () => {});
 const text = (bytes) => Buffer.from(bytes).toString();
 /** The result of `use`, or the name of its error. */

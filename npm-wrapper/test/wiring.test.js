@@ -71,7 +71,7 @@ test('init keeps comments, doctor finds it live, undo goes back to the byte', ()
   assert.equal(fs.readdirSync(path.join(home, '.local/state/tollgate')).length, 1);
   assert.match(
     run(['doctor']).stdout,
-    /^HOST {9}STATE {2}TOOLS {7}SETTINGS\nClaude Code {2}live {3}every tool {2}\.claude\/settings\.json\n/,
+    /^HOST {9}STATE {2}TOOLS {7}COMMANDS {4}SETTINGS\nClaude Code {2}live {3}every tool {2}unconfined {2}\.claude\/settings\.json\n/,
   );
 
   const below = run(['doctor', '--json'], path.join(root, 'src'));
@@ -100,16 +100,16 @@ test('one program that cannot be wired does not stop the others', () => {
   }
 });
 
-test('a command line that cannot be understood changes nothing', () => {
+test('a command line invalid arguments changes nothing', () => {
   const { run, files } = machine();
   const before = files();
   for (const [args, said] of [
     [['init', '--host', 'claude-code'], /there is no terminal to ask one on/],
     [['init', '--yes', '--host', 'emacs'], /`emacs` cannot be wired; expected one of: claude-code, codex, gemini/],
     [['init', '--yes', '--scope', 'world'], /must be `workspace` or `user`/],
-    [['init', 'claude-code'], /that cannot be understood/],
+    [['init', 'claude-code'], /invalid arguments/],
     [['init', '--undo', '--scope', 'user'], /--undo takes neither/],
-    [['doctor', 'x'], /that cannot be understood/],
+    [['doctor', 'x'], /invalid arguments/],
   ]) {
     const { status, stderr } = run(args);
     assert.equal(status, 2, args.join(' '));

@@ -57,6 +57,18 @@ export const digest: string = TOLLGATE_DIGEST;
 /** Asks which parts of the home folder the gate needs. */
 const READABLE_FILES = textBytes('{"op":"readable-files"}');
 
+/** The gate's own folders, which every component may read. */
+const OWN_IN_HOME = ['.tollgate', '.ollm'];
+
+/** What the gate answers to that. A component that does not know the question reads its own folders alone. */
+function readableInHome(answer: Uint8Array): string[] {
+  try {
+    return (fromBytes(answer) as { home?: string[] }).home ?? OWN_IN_HOME;
+  } catch {
+    return OWN_IN_HOME;
+  }
+}
+
 /** Opens the gate of a workspace. */
 export function createTollgate(options: TollgateOptions): Tollgate {
   const { workspace, home, state, clock = Date.now, random = systemRandom, variables = process.env } = options ?? {};
@@ -66,8 +78,7 @@ export function createTollgate(options: TollgateOptions): Tollgate {
   const roots = new Roots(workspace, home, state);
   const log: LogSink = sink(options.log);
   const guest = new Guest(importsOf(roots, log, clock, random, variables), ({ operations }) => {
-    const { home: readable } = fromBytes(operations.perform(READABLE_FILES)) as { home?: string[] };
-    roots.readableInHome = readable ?? [];
+    roots.readableInHome = readableInHome(operations.perform(READABLE_FILES));
   });
   return new Tollgate({ guest, roots, log, hooks: options.hooks, lookups: options.lookups });
 }
