@@ -41,6 +41,7 @@ use crate::ledger::pending::{Over, Pending};
 use crate::ledger::reading::{self, Filter};
 use crate::ledger::{self, checkpoint, rulings};
 use crate::ports::{Facts, FileFault, Kind, Ports, Question};
+use crate::servers::hub::{self, Hub};
 use crate::state;
 use late::Moment;
 use on_fault::OnFault;
@@ -82,6 +83,8 @@ pub struct Gate {
     pub(crate) errands: Errands,
     knowledge: Knowledge,
     hooks: Hooks,
+    /// Connections to MCP servers.
+    servers: Hub,
 }
 
 /// Why an intent could not be selected.
@@ -147,12 +150,18 @@ impl Gate {
             errands: Errands::default(),
             knowledge: Knowledge::default(),
             hooks: Hooks::default(),
+            servers: Hub::default(),
         }
     }
 
     /// The world that it looks onto.
     pub(crate) fn ports(&self) -> &Ports {
         &self.ports
+    }
+
+    /// Takes in what happened to connections to MCP servers, and says what to do about it.
+    pub fn step_servers(&mut self, now_ms: u64, inputs: &[Value]) -> hub::Turn {
+        self.servers.step(now_ms, inputs, &self.ports)
     }
 
     /// Makes an intent the session's only active one. Calls under way stay with the one they were ruled under.

@@ -12,6 +12,7 @@ use super::{Answer, Directions, Finding, Listed, Listing, Lookup, Plan, Program}
 use crate::call::{Reader, ToolCall};
 use crate::json::object;
 use crate::ports::{Level, Ports};
+use crate::servers;
 
 /// More is not looked up for one call.
 const MOST_LOOKUPS: usize = 32;
@@ -117,7 +118,7 @@ impl Knowledge {
     /// is asked for all the same.
     fn start(&mut self, source: &Source, now: u64, ports: &Ports) -> Option<Program> {
         let Kind::Mcp { server, .. } = &source.kind else { return None };
-        programs::start(server, ports).unwrap_or_else(|why| {
+        servers::start(server, ports).unwrap_or_else(|why| {
             // No source and no concept is called that.
             let told = key("\0", server);
             if !self.absences.iter().any(|(key, until)| *until > now && *key == told) {

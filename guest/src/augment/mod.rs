@@ -9,7 +9,7 @@ mod concept;
 mod knowledge;
 mod notes;
 mod place;
-mod programs;
+pub(crate) mod programs;
 mod request;
 pub mod settings;
 

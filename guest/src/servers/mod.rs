@@ -12,14 +12,23 @@
 //! [`ServerSpec`] says how a server is reached, and [`Registry`] holds all that are declared.
 
 mod address;
+mod call;
 mod claim;
+pub mod hub;
+mod link;
+pub mod outcome;
+mod permit;
 mod registry;
+mod request;
+pub mod schema;
 mod secret;
+mod settings;
 mod spec;
+pub mod tool;
 
 use serde_json::Value;
 
-use crate::call::{self, ToolCall};
+use crate::call::{ToolCall, server_tool};
 use crate::home;
 use crate::ports::Ports;
 use crate::programs;
@@ -28,7 +37,8 @@ use crate::programs::permissions::{Form, ServerTool};
 use crate::wiring::document;
 pub use address::Address;
 pub use claim::{Claim, keep};
-pub use registry::Registry;
+pub use permit::start;
+pub use registry::{Registry, workspace_entry};
 pub use secret::{Settings, resolve};
 pub use spec::{CALL_TIMEOUT_MS, CONNECT_TIMEOUT_MS, Endpoint, ServerSpec, Source, Transport};
 
@@ -48,7 +58,7 @@ impl Standing {
     /// How a call's tool is taken, by what stands in the user's own settings and what its server claims. Reads files, so it is for
     /// calls that are unknown otherwise.
     pub fn of(call: &ToolCall, ports: &Ports) -> Self {
-        let Some(asked) = call::server_tool(call) else { return Self::Unknown };
+        let Some(asked) = server_tool(call) else { return Self::Unknown };
         let word = word(call.host.as_deref(), &asked, ports);
         let is_believed = word == Word::Server || is_trusted(&asked.server, ports);
         let claim = || claim::of(&asked.server, &asked.tool, ports);

@@ -1,0 +1,20 @@
+//! The values of settings that servers refer to.
+
+use serde_json::Value;
+
+use super::spec::Source;
+use crate::home;
+use crate::ports::Ports;
+use crate::wiring::document;
+
+/// The value of a setting, for a server that somebody declares; none where it is not set. The user's own servers have the user's
+/// `settings`; a workspace's have none.
+pub(super) fn value(source: &Source, key: &str, ports: &Ports) -> Option<String> {
+    match source {
+        Source::User => {
+            let settings: Value = document::read(&home::read(home::SETTINGS, ports)?).ok()?;
+            settings.get("settings")?.get(key)?.as_str().map(str::to_owned)
+        }
+        Source::Workspace | Source::Extension(_) => None,
+    }
+}
