@@ -44,10 +44,10 @@ use serde_json::{Map, Value};
 use crate::augment::settings::Settings;
 use crate::glob::Glob;
 use crate::hooks::settings::{self, HookSettings};
+use crate::json::document;
 use crate::ports::{Facts, FileFault, Kind, Ports, Root};
 use crate::redact::Pattern;
 use crate::state;
-use crate::wiring::document;
 
 /// Where the settings stand.
 pub const PATH: &str = ".tollgate/config.json";
@@ -56,7 +56,7 @@ pub const PATH: &str = ".tollgate/config.json";
 const COPY: &str = "config.json";
 
 /// A larger file is a mistake.
-const MOST_BYTES: u64 = 1 << 20;
+const MAX_BYTES: u64 = 1 << 20;
 
 /// The names of all tools together stand for no more patterns: each of them is compared with every tool that is called.
 const MAX_TOOL_PATTERNS: usize = 10_000;
@@ -315,7 +315,7 @@ impl Cache {
             self.put_in_force(Config::default(), ports);
             return true;
         }
-        let text = ports.workspace.read(Root::Project, PATH, MOST_BYTES);
+        let text = ports.workspace.read(Root::Project, PATH, MAX_BYTES);
         match text.as_deref().map_err(|fault| ConfigFault::Unreadable(*fault)).and_then(Config::parse) {
             Ok(config) => {
                 if let Some(key) = config.oversteps {

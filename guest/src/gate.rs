@@ -3,6 +3,7 @@
 mod adopting;
 mod aftermath;
 mod check;
+pub mod condition;
 mod confined;
 mod entering;
 mod events;
@@ -27,20 +28,22 @@ use crate::config::{self, Config};
 use crate::confine::{Confiner, evidence};
 use crate::hooks::Hooks;
 use crate::hooks::event::Event;
-use crate::intents::context::{self, MOST_RECENT};
+use crate::inflight::late as watch;
+use crate::inflight::lease;
+use crate::inflight::pending::{Over, Pending};
+use crate::inflight::rulings;
+use crate::intents::context::{self, MAX_RECENT};
 use crate::intents::diagnosis::Diagnosis;
 use crate::intents::file::{self, Governance, Intents};
 use crate::intents::guarded::Guarded;
 use crate::intents::intent::{Intent, IntentId};
-use crate::intents::lease;
 use crate::intents::selection::{self, Selection};
-use crate::ledger::Errands;
+use crate::ledger::LedgerJobs;
 use crate::ledger::entry::Entry;
-use crate::ledger::late as watch;
-use crate::ledger::pending::{Over, Pending};
 use crate::ledger::reading::{self, Filter};
-use crate::ledger::{self, checkpoint, rulings};
+use crate::ledger::{self, checkpoint};
 use crate::ports::{Facts, FileFault, Kind, Ports, Question};
+use crate::servers;
 use crate::servers::hub::{self, Hub};
 use crate::state;
 use late::Moment;
@@ -72,15 +75,15 @@ pub struct Gate {
     /// The program that runs commands confined, where this host can.
     confiner: Confiner,
     /// Calls under way that could not be kept in the state.
-    here: Vec<(String, Pending)>,
+    unsaved_calls: Vec<(String, Pending)>,
     /// What is to be said with the answer that is being made.
     remarks: Vec<String>,
     /// What the gate itself has to say about events that hooks have not answered yet.
-    owed: Vec<events::Owed>,
+    pending_notices: Vec<events::PendingNotice>,
     /// The agent program above whoever asks, where the host has told of one.
     pub(crate) agent_above: Option<String>,
     /// Work that takes longer than one answer.
-    pub(crate) errands: Errands,
+    pub(crate) ledger_jobs: LedgerJobs,
     knowledge: Knowledge,
     hooks: Hooks,
     /// Connections to MCP servers.
@@ -143,11 +146,11 @@ impl Gate {
             guarded: Guarded::default(),
             user: UserSettings::default(),
             confiner: Confiner::default(),
-            here: Vec::new(),
+            unsaved_calls: Vec::new(),
             remarks: Vec::new(),
-            owed: Vec::new(),
+            pending_notices: Vec::new(),
             agent_above: None,
-            errands: Errands::default(),
+            ledger_jobs: LedgerJobs::default(),
             knowledge: Knowledge::default(),
             hooks: Hooks::default(),
             servers: Hub::default(),
@@ -230,18 +233,18 @@ impl Gate {
 
     /// What the model should know about the session's intent; empty where there is none.
     pub fn context(&mut self, session: &str, limit_chars: usize) -> String {
-        self.current(session).map_or_else(String::new, |intent| self.told_of(&intent, limit_chars))
+        self.current(session).map_or_else(String::new, |intent| self.prompt_context(&intent, limit_chars))
     }
 
     /// What a model should know about an intent, whoever works for it.
     pub fn context_of(&mut self, intent: &str, limit_chars: usize) -> Result<String, Refusal> {
         let (intent, _) = self.find(intent)?;
-        Ok(self.told_of(&intent, limit_chars))
+        Ok(self.prompt_context(&intent, limit_chars))
     }
 
-    fn told_of(&self, intent: &Intent, limit_chars: usize) -> String {
+    fn prompt_context(&self, intent: &Intent, limit_chars: usize) -> String {
         let files = context::files_in_scope(intent, self.ports.workspace.as_ref());
-        let recent = reading::newest(&Filter::of_intent(intent.id.as_str()), MOST_RECENT, None, RECENT_BYTES, &self.ports);
+        let recent = reading::newest(&Filter::of_intent(intent.id.as_str()), MAX_RECENT, None, RECENT_BYTES, &self.ports);
         let recent: Vec<String> = recent.unwrap_or_default().entries.iter().map(Entry::summary).collect();
         context::context(intent, &files, &recent, limit_chars)
     }
@@ -252,7 +255,8 @@ impl Gate {
             Err(skipped) => Plan { skipped: Some(skipped), ..Plan::default() },
             Ok(named) => {
                 let config = self.settings();
-                self.knowledge.plan(call, named, &config.augment, &self.ports)
+                let start = |server: &str| servers::start(server, &self.ports);
+                self.knowledge.plan(call, named, &config.augment, &start, &self.ports)
             }
         }
     }
@@ -332,11 +336,11 @@ impl Gate {
     }
 
     fn governance(&mut self) -> Governance {
-        let facts = self.look(&bearings());
+        let facts = self.look(&governance_questions());
         self.governance_by(&facts)
     }
 
-    /// The governance, given what the host saw of [`bearings`].
+    /// The governance, given what the host saw of [`governance_questions`].
     fn governance_by(&mut self, facts: &[Facts]) -> Governance {
         let governance = match facts {
             [folder, file, ..] => self.intents.governance(folder, file, &self.ports),
@@ -373,6 +377,6 @@ fn ledger_questions() -> [Question; 2] {
 }
 
 /// What tells whether and how a workspace is governed.
-fn bearings() -> [Question; 3] {
+fn governance_questions() -> [Question; 3] {
     [Question::project(".orchestration"), Question::project(file::PATH), Question::project(config::PATH)]
 }

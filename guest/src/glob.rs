@@ -19,7 +19,7 @@ use std::cell::Cell;
 use std::fmt;
 
 /// More alternatives than this are a mistake, or an attack.
-const MOST_ALTERNATIVES: usize = 256;
+const MAX_ALTERNATIVES: usize = 256;
 /// So are longer patterns, in bytes.
 const MAX_PATTERN_BYTES: usize = 4_096;
 /// And braces in braces that are deeper than this.
@@ -60,7 +60,7 @@ impl fmt::Display for GlobFault {
             Self::UnclosedSet => out.write_str("a `[` has no `]`"),
             Self::BackwardRange(from, to) => write!(out, "the range `{from}-{to}` runs backwards"),
             Self::UnbalancedBraces => out.write_str("a `{` has no `}`, or a `}` no `{`"),
-            Self::TooManyAlternatives => write!(out, "its braces stand for more than {MOST_ALTERNATIVES} patterns"),
+            Self::TooManyAlternatives => write!(out, "its braces stand for more than {MAX_ALTERNATIVES} patterns"),
             Self::TrailingBackslash => out.write_str("nothing stands behind the last `\\`"),
             Self::TooLong => write!(out, "it is longer than {MAX_PATTERN_BYTES} bytes"),
             Self::TooDeep => write!(out, "its braces are nested more than {MAX_DEPTH} deep"),
@@ -155,11 +155,11 @@ fn expand(pattern: &str, depth: usize) -> Result<Vec<String>, GlobFault> {
                 let mut tails = Vec::new();
                 for choice in choices {
                     tails.extend(expand(choice, depth + 1)?);
-                    if tails.len() > MOST_ALTERNATIVES {
+                    if tails.len() > MAX_ALTERNATIVES {
                         return Err(GlobFault::TooManyAlternatives);
                     }
                 }
-                if done.len() * tails.len() > MOST_ALTERNATIVES {
+                if done.len() * tails.len() > MAX_ALTERNATIVES {
                     return Err(GlobFault::TooManyAlternatives);
                 }
                 done = done.iter().flat_map(|head| tails.iter().map(move |tail| format!("{head}{tail}"))).collect();

@@ -1,6 +1,6 @@
 //! What is the user's own: files below the home folder that no repository can ship.
 
-use crate::call::path::Location;
+use crate::effects::path::Location;
 use crate::ports::{Kind, Ports, Question, Root};
 
 /// The user's own settings of Tollgate.

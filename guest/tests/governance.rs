@@ -585,7 +585,7 @@ fn what_dead_sessions_left_is_cleared_away() {
     for number in 0..300 {
         house.call("pre-tool", "s", &number.to_string(), "write", write(&format!("src/auth/{number}")));
     }
-    let left = |house: &House, drawer: &str| house.world.count(&format!("{STATE}/{drawer}"));
+    let left = |house: &House, folder: &str| house.world.count(&format!("{STATE}/{folder}"));
     house.ask(json!({"op": "select-intent", "session": "t", "intent": "LOGIN"}));
     assert_eq!((left(&house, "calls"), left(&house, "leases") < 100), (300, true), "the clock has gone on by five minutes");
     house.world.pass(86_400_000);

@@ -9,7 +9,7 @@ use std::cell::{Cell, RefCell};
 use dice::check;
 use serde_json::{Value, json};
 use tollgate_guest::call::patch::{self, Dialect, unified};
-use tollgate_guest::call::path::{Location, places, written};
+use tollgate_guest::effects::path::{Location, candidates, normalize};
 use tollgate_guest::gate::Gate;
 use tollgate_guest::glob::Glob;
 use tollgate_guest::operations::perform;
@@ -53,13 +53,13 @@ const PIECES: &[&str] = &[
 fn normalising_twice_changes_nothing() {
     check(1, 100_000, 24, |dice| {
         let (path, cwd) = (dice.join(PIECES, 8), dice.join(PIECES, 3));
-        let Ok(once) = written(&path, Some(&cwd)) else { return };
+        let Ok(once) = normalize(&path, Some(&cwd)) else { return };
         // A working directory that is no path is found out the second time; never does it lead elsewhere.
-        if let Ok(twice) = written(&once, None) {
+        if let Ok(twice) = normalize(&once, None) {
             assert_eq!(once, twice, "{path:?} in {cwd:?}");
         }
-        for place in places(&path, None).unwrap_or_default() {
-            match places(&place, None) {
+        for place in candidates(&path, None).unwrap_or_default() {
+            match candidates(&place, None) {
                 Ok(again) => assert_eq!(again.first(), Some(&place), "{path:?}"),
                 // A file whose name begins with `\\`: as `./\\` it is one of this folder, by itself it could be another machine's.
                 Err(fault) => assert!(place.starts_with(r"\\"), "{path:?}: {fault}"),

@@ -4,24 +4,26 @@ use serde_json::Value;
 
 use super::block::{Section, block, is_augmented};
 use super::concept;
-use super::notes::Shelf;
+use super::notes::NoteStore;
 use super::place::placed;
 use super::programs;
 use super::settings::{Kind, Settings, Source};
 use super::{Answer, Directions, Finding, Listed, Listing, Lookup, Plan, Program};
-use crate::call::{Reader, ToolCall};
 use crate::json::object;
 use crate::ports::{Level, Ports};
-use crate::servers;
+use crate::tool_call::{Reader, ToolCall};
 
 /// More is not looked up for one call.
-const MOST_LOOKUPS: usize = 32;
+const MAX_LOOKUPS: usize = 32;
 
 /// So long a source is not asked again for what it did not know, or while it is not there.
 const FORGET_MS: u64 = 60_000;
 
 /// Absences and calls under way that are remembered.
-const MOST_REMEMBERED: usize = 256;
+const MAX_REMEMBERED: usize = 256;
+
+/// How an MCP server is started: none where it has no program, or nobody declares it; why it may not be, where it may not.
+pub type Start<'s> = dyn Fn(&str) -> Result<Option<Program>, String> + 's;
 
 /// What a call names.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,7 +37,7 @@ pub struct Named {
 /// What is remembered between calls. Losing it costs time and nothing else.
 #[derive(Default)]
 pub struct Knowledge {
-    shelf: Shelf,
+    store: NoteStore,
     /// Sources that were not there, and concepts that a source did not know, until when that is believed.
     absences: Vec<(String, u64)>,
     /// When calls that are being looked up were planned.
@@ -74,7 +76,7 @@ impl Knowledge {
     }
 
     /// What to look up for a call: nothing that a source inside the gate knows first.
-    pub fn plan(&mut self, call: &ToolCall, named: Named, settings: &Settings, ports: &Ports) -> Plan {
+    pub fn plan(&mut self, call: &ToolCall, named: Named, settings: &Settings, start: &Start<'_>, ports: &Ports) -> Plan {
         let begun = ports.clock.now().0;
         let Named { concepts, .. } = named;
         remember(&mut self.planned, key(&call.session, &call.call), begun);
@@ -83,14 +85,14 @@ impl Knowledge {
         for concept in &concepts {
             for source in &settings.sources {
                 if let Kind::Notes(folder) = &source.kind {
-                    if self.shelf.knows(folder, concept) {
+                    if self.store.knows(folder, concept) {
                         break;
                     }
                 } else if self.absence(source, concept, begun).is_none()
-                    && lookups.len() < MOST_LOOKUPS
+                    && lookups.len() < MAX_LOOKUPS
                     && self.may_be_asked(source, begun, ports)
                 {
-                    let request = source.request(concept, self.start(source, begun, ports));
+                    let request = source.request(concept, self.start(source, begun, start, ports));
                     let lookup = |request| Lookup { concept: concept.clone(), source: source.name.clone(), request };
                     lookups.extend(request.map(lookup));
                 }
@@ -116,9 +118,9 @@ impl Knowledge {
 
     /// How the server of an MCP source is started; none where it is not. Then the embedder may still be connected to it, so it
     /// is asked for all the same.
-    fn start(&mut self, source: &Source, now: u64, ports: &Ports) -> Option<Program> {
+    fn start(&mut self, source: &Source, now: u64, start: &Start<'_>, ports: &Ports) -> Option<Program> {
         let Kind::Mcp { server, .. } = &source.kind else { return None };
-        servers::start(server, ports).unwrap_or_else(|why| {
+        start(server).unwrap_or_else(|why| {
             // No source and no concept is called that.
             let told = key("\0", server);
             if !self.absences.iter().any(|(key, until)| *until > now && *key == told) {
@@ -171,10 +173,10 @@ impl Knowledge {
     /// The notes that have a name with these words in it.
     pub fn listed(&mut self, words: &str, limit: usize, settings: &Settings, ports: &Ports) -> Listing {
         self.open(settings, ports);
-        let mut listing = Listing { notes: Vec::new(), total: 0, done: self.shelf.is_read() };
+        let mut listing = Listing { notes: Vec::new(), total: 0, done: self.store.is_read() };
         for source in &settings.sources {
             if let Kind::Notes(folder) = &source.kind {
-                let (paths, found) = self.shelf.search(folder, words, limit.saturating_sub(listing.notes.len()));
+                let (paths, found) = self.store.search(folder, words, limit.saturating_sub(listing.notes.len()));
                 listing.total += found;
                 for path in paths {
                     listing.notes.push(Listed { source: source.name.clone(), path: format!("{folder}/{path}") });
@@ -189,7 +191,7 @@ impl Knowledge {
         let mut there = false;
         for source in &settings.sources {
             if let Kind::Notes(folder) = &source.kind {
-                there |= self.shelf.open(folder, ports);
+                there |= self.store.open(folder, ports);
             }
         }
         there
@@ -202,7 +204,7 @@ impl Knowledge {
         for concept in concepts {
             for source in &settings.sources {
                 let known = match &source.kind {
-                    Kind::Notes(folder) => self.shelf.about(folder, concept, ports).map(|known| {
+                    Kind::Notes(folder) => self.store.about(folder, concept, ports).map(|known| {
                         let place = format!("{folder}/{}", known.path);
                         match shown.iter().find(|(path, _)| *path == place) {
                             // Two names of one note.
@@ -290,7 +292,7 @@ fn key(one: &str, other: &str) -> String {
 
 fn remember(memory: &mut Vec<(String, u64)>, key: String, time: u64) {
     memory.retain(|(known, _)| *known != key);
-    if memory.len() >= MOST_REMEMBERED {
+    if memory.len() >= MAX_REMEMBERED {
         memory.remove(0);
     }
     memory.push((key, time));

@@ -15,7 +15,7 @@ pub mod settings;
 
 use serde_json::Value;
 
-pub use knowledge::{Knowledge, Named};
+pub use knowledge::{Knowledge, Named, Start};
 pub use request::{Program, Request};
 
 /// How long one answer is waited for.

@@ -120,7 +120,7 @@ impl Clock for Imports {
 }
 
 impl Random for Imports {
-    fn sixteen(&self) -> [u8; 16] {
+    fn random_bytes(&self) -> [u8; 16] {
         let mut bytes = [0; 16];
         if getrandom::fill(&mut bytes).is_err() {
             log::write(log::Level::Warn, "the host gives no random bytes; ids may repeat", &[]);

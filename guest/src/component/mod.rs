@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::augment::{Answer, Finding, LOOKUP_MS, Lookup, Program, Request, TOTAL_MS};
 use crate::call::ToolCall;
-use crate::call::effect::{Effect, Operation};
+use crate::effects::{Effect, Operation};
 use crate::exchange::{self, Exchanges, Progress, Reply, place};
 use crate::gate::{Gate, Outcome, Refusal};
 use crate::intents::intent::Intent;

@@ -6,7 +6,7 @@
 
 use super::Context;
 use super::opening::Opening;
-use crate::ledger::snapshot::Ignored;
+use crate::inflight::snapshot::Ignored;
 use crate::ports::{Kind, Question};
 
 const WHY: &str = "git ignores it, so it holds what tools build";

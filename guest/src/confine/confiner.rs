@@ -6,7 +6,7 @@
 
 use std::cell::OnceCell;
 
-use crate::call::path::Location;
+use crate::effects::path::Location;
 use crate::engine;
 use crate::hooks::machine::Machine;
 use crate::ports::{Facts, Kind, Ports, Question};

@@ -17,9 +17,9 @@ use super::grant::{Grant, Grants, Kind, Repository};
 use super::pattern::{MAX_PATTERNS, Pattern, Shape, below, parent};
 use super::protected::Protected;
 use super::{Context, temporary};
-use crate::call::effect::{Deed, Footprint};
-use crate::call::path::{Location, below_home, temporary_entry};
 use crate::call::resolve;
+use crate::effects::path::{Location, below_home, temporary_entry};
+use crate::effects::{Access, Footprint};
 use crate::glob::Glob;
 use crate::intents::scope::Reach;
 use crate::ports::{self, Entry, Facts, Kind as Node, Ports, Question, Root};
@@ -228,7 +228,7 @@ impl<'a> Opening<'a> {
     /// takes no new names.
     pub(super) fn open_known_files(&mut self, context: &Context<'_>) {
         const MAX_FILES: usize = 50;
-        let writes = || context.footprint.touches.iter().filter(|touch| touch.deed == Deed::Write).take(MAX_FILES);
+        let writes = || context.footprint.touches.iter().filter(|touch| touch.access == Access::Write).take(MAX_FILES);
         let questions: Vec<Question> = writes().map(resolve::question_at_touch).collect();
         if questions.is_empty() {
             return;
@@ -326,7 +326,7 @@ impl<'a> Opening<'a> {
 
 /// Whether a command may leave anything different.
 fn may_change(footprint: &Footprint) -> bool {
-    !footprint.unknowns.is_empty() || footprint.touches.iter().any(|touch| touch.deed.mutates())
+    !footprint.unknowns.is_empty() || footprint.touches.iter().any(|touch| touch.access.mutates())
 }
 
 /// What to ask about the folders for temporary files.

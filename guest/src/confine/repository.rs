@@ -8,9 +8,9 @@
 use super::Context;
 use super::grant::{Grant, Kind, Repository};
 use super::opening::Opening;
-use crate::call::effect::Footprint;
-use crate::call::path::Location;
 use crate::config::confine::Capability;
+use crate::effects::Footprint;
+use crate::effects::path::Location;
 use crate::ports::{Kind as Node, Question, Root};
 
 const GIT: &str = ".git";

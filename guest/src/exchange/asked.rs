@@ -10,12 +10,12 @@ use super::wording;
 use crate::augment::{Directions, Finding, Lookup, Plan};
 use crate::call::ToolCall;
 use crate::config::confine::Capability;
+use crate::gate::condition::Condition;
 use crate::gate::{Gate, Outcome};
 use crate::hooks::event::Event as HookEvent;
 use crate::programs::own_tools::{self, OwnCall};
 use crate::programs::{self, Act, Answer, Call, Ending, Event, Limit, Moment, Program, Speech, cut};
 use crate::ruling::{Ruling, Verdict};
-use crate::wiring::condition::Condition;
 
 /// What an exchange waits for.
 pub(super) enum Stage {

@@ -286,7 +286,7 @@ pub(crate) fn read(speech: &Speech, named: Option<&str>, payload: &[u8]) -> Even
         event.fault = Some(format!("the payload is longer than {} MiB", MAX_PAYLOAD >> 20));
     }
     if event.moment == Some(Moment::AfterTool) {
-        uncover(&mut event);
+        restore_command(&mut event);
     }
     // What does not even say what it is may be a call.
     if event.fault.is_some() && event.moment.is_none() {
@@ -296,7 +296,7 @@ pub(crate) fn read(speech: &Speech, named: Option<&str>, payload: &[u8]) -> Even
 }
 
 /// Puts the command back that was told before a call, where the program tells of the one that ran it confined.
-fn uncover(event: &mut Event) {
+fn restore_command(event: &mut Event) {
     let Event { session, call: Some(call), .. } = event else { return };
     let is_derived = call.id == derived_id(session, &call.tool, &call.args);
     let Some(fields) = call.args.as_object_mut() else { return };

@@ -2,16 +2,15 @@
 
 use super::Gate;
 use super::confined::evidence_key;
-use super::settle::{Outcome, Work, claimed};
+use super::settle::{Outcome, Work};
 use super::unrecorded::Ground;
 use crate::call::{self, ToolCall};
 use crate::confine::evidence::{self, Evidence};
 use crate::confine::permit;
 use crate::confine::refusal::{advice, tells_of_refusal};
+use crate::inflight::pending::Pending;
 use crate::intents::file::{self, Governance};
 use crate::ledger::entry::{Entry, ScopeValidation};
-use crate::ledger::mutation::MutationClass;
-use crate::ledger::pending::Pending;
 use crate::programs;
 
 impl Gate {
@@ -56,14 +55,7 @@ impl Gate {
             work.call.tool
         );
         self.ports.warn(&why);
-        let class = claimed(work.call).unwrap_or(MutationClass::IntentEvolution);
-        let entry = Entry {
-            scope_validation: ScopeValidation::Fail,
-            success: work.outcome.is_success(),
-            error: Some(why.clone()),
-            ..self.entry(work.call, Some(&work.pending.intent), work.now, None, class)
-        };
-        Some((entry, why))
+        Some((self.failure_entry(work, &why), why))
     }
 
     /// What to tell a model whose confined command seems to have been kept from something.
@@ -89,7 +81,7 @@ impl Gate {
             None => self.selected(&call.session, intents),
         };
         Some(match intent {
-            Some(intent) => advice(&call.tool, &intent.to_string(), &file::few(intent.owned_scope.patterns())),
+            Some(intent) => advice(&call.tool, &intent.to_string(), &file::join_first(intent.owned_scope.patterns())),
             None => format!(
                 "`{}` ran confined, and no intent is active, so it could change nothing of the workspace; call select_active_intent first, with one of: {}",
                 call.tool,

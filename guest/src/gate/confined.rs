@@ -4,24 +4,24 @@ use std::cell::OnceCell;
 
 use super::check::Beside;
 use super::scratch::Scratch;
-use super::{Gate, bearings};
-use crate::call::effect::{Effect, Footprint, Operation, Unconfinable};
+use super::{Gate, governance_questions};
 use crate::call::{self, ShellCommand, ToolCall, shell};
 use crate::config::confine::{Capability, Confinement, Mode, user_question};
 use crate::config::{Config, Policy};
 use crate::confine::wrapping::{self, Wrapping};
 use crate::confine::{self, Answer, Context, Grants, Run, evidence, hindrance, is_reached};
+use crate::effects::{Effect, Footprint, Operation, Unconfinable};
+use crate::inflight::pending;
 use crate::intents::file::Governance;
 use crate::intents::guarded::{self, Guarded};
 use crate::intents::intent::Intent;
 use crate::intents::scope::Scope;
-use crate::ledger::pending;
+use crate::json::document::Document;
 use crate::ports::{Expectation, Ports, Root};
 use crate::programs::wiring::{Holds, Place};
 use crate::programs::{self, Program};
 use crate::ruling::{Code, Ruling};
 use crate::state;
-use crate::wiring::document::Document;
 use serde_json::Value;
 
 /// How the kernel would hold a command.
@@ -220,7 +220,7 @@ impl Gate {
         capability: Capability,
         why: Option<&str>,
     ) -> Answer {
-        let facts = self.look(&bearings());
+        let facts = self.look(&governance_questions());
         let governance = self.governance_by(&facts);
         if let Some(file) = facts.get(2) {
             self.config.refresh(file, &self.ports);

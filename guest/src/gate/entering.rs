@@ -5,15 +5,15 @@
 
 use super::Gate;
 use crate::config::Config;
+use crate::inflight::pending::{self, Pending};
 use crate::ledger::entry::Entry;
-use crate::ledger::pending::{self, Pending};
 use crate::ledger::{self, map, writing};
 
 /// After so long.
 const AGAIN_MS: u64 = 100;
 
 /// Calls that could not be remembered anywhere but here.
-const MOST_HERE: usize = 64;
+const MAX_UNSAVED: usize = 64;
 
 /// Entries that wait for a second try.
 pub(super) struct Waiting {
@@ -124,17 +124,17 @@ impl Gate {
 
     /// Forgets a call that is settled.
     pub(super) fn forget(&mut self, key: &str) {
-        self.here.retain(|(known, _)| known != key);
+        self.unsaved_calls.retain(|(known, _)| known != key);
         pending::forget(key, &self.ports);
         pending::forget(&pending::snapshot_of(key), &self.ports);
         pending::unclaim(key, &self.ports);
     }
 
-    pub(super) fn remember_here(&mut self, key: String, pending: Pending) {
-        if self.here.len() == MOST_HERE {
-            self.here.remove(0);
+    pub(super) fn keep_unsaved(&mut self, key: String, pending: Pending) {
+        if self.unsaved_calls.len() == MAX_UNSAVED {
+            self.unsaved_calls.remove(0);
         }
-        self.here.push((key, pending));
+        self.unsaved_calls.push((key, pending));
     }
 
     /// Whether a call that may change something was allowed, and nobody has told how it ended.
@@ -143,7 +143,7 @@ impl Gate {
     }
 
     pub(super) fn recall(&self, key: &str) -> Option<Pending> {
-        let here = self.here.iter().find(|(known, _)| known == key).map(|(_, pending)| pending.clone());
+        let here = self.unsaved_calls.iter().find(|(known, _)| known == key).map(|(_, pending)| pending.clone());
         here.or_else(|| pending::recall(key, &self.ports))
     }
 }

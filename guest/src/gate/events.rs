@@ -12,23 +12,23 @@ use serde_json::Value;
 
 use super::late::Moment;
 use super::settle::join;
-use super::{Gate, bearings};
-use crate::call::effect::Persistence;
+use super::{Gate, governance_questions};
 use crate::confine::Confiner;
+use crate::effects::Persistence;
 use crate::engine::{Input, Order, Turn};
+use crate::inflight::late;
+use crate::inflight::pending::{self, Over};
 use crate::intents::file::Governance;
-use crate::ledger::late;
-use crate::ledger::pending::{self, Over};
 
 /// What the gate itself has to say about an event, until the answer to it goes out.
-pub(super) struct Owed {
+pub(super) struct PendingNotice {
     /// The number of the question, as the answer bears it.
     number: u64,
     notice: String,
 }
 
 /// No more is owed at once: whoever does not fetch an answer does not miss it either.
-const MAX_OWED: usize = 64;
+const MAX_PENDING_NOTICES: usize = 64;
 
 impl Gate {
     /// Takes in what happened and says what to do, and when to step again though nothing happens.
@@ -64,12 +64,12 @@ impl Gate {
             "after_agent" | "session_start" | "session_end" => Moment::Turn,
             _ => return None,
         };
-        let mut questions = bearings().to_vec();
+        let mut questions = governance_questions().to_vec();
         questions.push(late::question());
         let facts = self.look(&questions);
         let is_watching = facts.get(3).is_some_and(late::is_open);
         let is_governed = !matches!(self.governance_by(&facts), Governance::None);
-        let is_any_under_way = pending::is_any_under_way(&self.ports) || !self.here.is_empty();
+        let is_any_under_way = pending::is_any_under_way(&self.ports) || !self.unsaved_calls.is_empty();
         if !is_governed || !is_watching && !is_any_under_way {
             return None;
         }
@@ -100,19 +100,19 @@ impl Gate {
     }
 
     /// Keeps what the gate has to say about an event until hooks have answered it.
-    pub(crate) fn owe(&mut self, number: u64, notice: Option<String>) {
+    pub(crate) fn keep_notice(&mut self, number: u64, notice: Option<String>) {
         let Some(notice) = notice else { return };
-        if self.owed.len() == MAX_OWED {
-            self.owed.remove(0);
+        if self.pending_notices.len() == MAX_PENDING_NOTICES {
+            self.pending_notices.remove(0);
         }
-        self.owed.push(Owed { number, notice });
+        self.pending_notices.push(PendingNotice { number, notice });
     }
 
     /// Puts what is owed into an answer, before what hooks say.
     fn pay(&mut self, order: &mut Order) {
         let Order::Reply { number, answer, .. } = order else { return };
-        let Some(at) = self.owed.iter().position(|owed| owed.number == *number) else { return };
-        let notice = self.owed.remove(at).notice;
+        let Some(at) = self.pending_notices.iter().position(|notice| notice.number == *number) else { return };
+        let notice = self.pending_notices.remove(at).notice;
         let Ok(mut said) = serde_json::from_slice::<Value>(answer) else { return };
         if let Some(message) = said.get_mut("system_message") {
             let before = message.as_str().map(str::to_owned);

@@ -9,17 +9,17 @@ use std::collections::BTreeSet;
 
 use super::Gate;
 use super::reconcile::{is_in_scope, operation_between};
-use super::settle::{Outcome, Work, short};
-use crate::call::effect::{Extent, Persistence};
-use crate::call::path::Location;
+use super::settle::{Outcome, Work, truncate};
 use crate::call::{ToolCall, leaves_end_untold};
+use crate::effects::path::Location;
+use crate::effects::{Extent, Persistence};
+use crate::inflight::late::{self, Ongoing, Watch};
+use crate::inflight::pending::{self, Caller, Pending, snapshot_of};
+use crate::inflight::snapshot::{Ignored, Look, Snapshot, SnapshotFault};
 use crate::intents::guarded;
 use crate::intents::scope::Scope;
 use crate::ledger::entry::{Entry, FileChange, Late, ScopeValidation};
-use crate::ledger::late::{self, Ongoing, Watch};
 use crate::ledger::mutation::MutationClass;
-use crate::ledger::pending::{self, Caller, Pending, snapshot_of};
-use crate::ledger::snapshot::{Ignored, Look, Snapshot, SnapshotFault};
 use crate::ports::Timestamp;
 
 /// One comparison enters no more than this.
@@ -218,7 +218,7 @@ impl Gate {
         }
         // First who is under way, then what has been entered: whoever ends in between is in the ledger.
         let mut under_way = pending::under_way(&self.ports);
-        under_way.extend(self.here.iter().map(|(_, pending)| pending.clone()));
+        under_way.extend(self.unsaved_calls.iter().map(|(_, pending)| pending.clone()));
         under_way.retain(|pending| {
             let is_watched = watch.calls.iter().any(|call| call.is(&pending.caller.session, &pending.caller.call));
             !is_watched && !pending.is_presumed_refused && pending.since.saturating_add(MAX_UNDER_WAY_MS) > now.0
@@ -269,7 +269,7 @@ impl Gate {
         let scope = comparison.scopes.get(nth)?;
         let is_guarded = self.guarded.covers(&Location::reported(path), Extent::Itself, scope.usable());
         let passes = call.declares(path) || !is_guarded && is_in_scope(scope, path);
-        let late = Late { call_id: short(&call.caller.call), began: Timestamp(call.began).to_string(), others };
+        let late = Late { call_id: truncate(&call.caller.call), began: Timestamp(call.began).to_string(), others };
         let entry = self.entry(&call.caller.call(), Some(&call.intent), comparison.now, Some(file), class);
         let scope_validation = if passes { ScopeValidation::Pass } else { ScopeValidation::Fail };
         Some((nth, Entry { scope_validation, late: Some(late), ..entry }))

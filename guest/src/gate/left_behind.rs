@@ -7,14 +7,14 @@
 
 use super::Gate;
 use super::late::differs;
-use super::settle::{Outcome, Settlement, hashed, leased};
-use crate::call::effect::Persistence;
+use super::settle::{Outcome, Settlement, digest_question, leased};
 use crate::call::{ToolCall, leaves_end_untold};
 use crate::digest::Digest;
+use crate::effects::Persistence;
+use crate::inflight::pending::{self, Over, Pending, snapshot_of};
+use crate::inflight::snapshot::{Ignored, Snapshot};
 use crate::ledger::entry::{Entry, ScopeValidation};
 use crate::ledger::mutation::MutationClass;
-use crate::ledger::pending::{self, Over, Pending, snapshot_of};
-use crate::ledger::snapshot::{Ignored, Snapshot};
 use crate::ports::{Kind, Question, Timestamp};
 
 /// What an entry says about a call of which nobody told how it ended.
@@ -78,7 +78,7 @@ impl Gate {
                 .iter()
                 .all(|path| !differs(before.at(path), after.at(path)) || explains(&entered, path, digest(path)));
         }
-        let questions: Vec<Question> = pending.changes.iter().map(|change| hashed(&change.path)).collect();
+        let questions: Vec<Question> = pending.changes.iter().map(|change| digest_question(&change.path)).collect();
         let facts = if questions.is_empty() { Vec::new() } else { self.look(&questions) };
         pending.changes.iter().zip(&facts).all(|(change, facts)| {
             let is_same = match facts.kind {

@@ -28,11 +28,11 @@ impl Gate {
             return String::new();
         };
         let digest = context::digest(&intent).to_string();
-        let was_told = || state::read(&at, state::MOST_BYTES, &self.ports).is_ok_and(|told| told == digest.as_bytes());
+        let was_told = || state::read(&at, state::MAX_BYTES, &self.ports).is_ok_and(|told| told == digest.as_bytes());
         if !again && was_told() {
             return String::new();
         }
-        let text = self.told_of(&intent, limit_chars);
+        let text = self.prompt_context(&intent, limit_chars);
         if !text.is_empty()
             && let Err(fault) = state::replace(&at, digest.as_bytes(), Expectation::Anything, &self.ports)
         {

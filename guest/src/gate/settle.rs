@@ -4,39 +4,39 @@ use std::collections::BTreeSet;
 
 use super::Gate;
 use super::entering::{Entered, Unentered};
-use super::guard::MOST_LEASES;
+use super::guard::MAX_LEASES;
 use super::left_behind::{UNKNOWN, explains};
 use super::reconcile::Reconciled;
 use crate::call::ToolCall;
-use crate::call::effect::{Effect, Operation, Persistence};
 use crate::config;
 use crate::digest::Digest;
+use crate::effects::{Effect, Operation, Persistence};
+use crate::inflight::pending::{self, Caller, Change, Over, Pending};
+use crate::inflight::rulings::{self, Past};
+use crate::inflight::seen;
 use crate::intents::guarded;
 use crate::intents::intent::{Intent, IntentId};
-use crate::intents::seen;
-use crate::ledger::entry::{self, Concurrent, Entry, FileChange, ScopeValidation};
+use crate::ledger::entry::{Concurrent, Entry, FileChange, ScopeValidation};
 use crate::ledger::line_ranges::{self, LineRange};
 use crate::ledger::mutation::MutationClass;
-use crate::ledger::pending::{self, Caller, Change, Over, Pending};
 use crate::ledger::reading::{self, Filter};
-use crate::ledger::rulings::{self, Past};
 use crate::ports::{Facts, FileFault, Kind, Ports, Question, Root, Timestamp};
 use crate::ruling::Ruling;
 
 /// Text from outside is no longer than this in an entry.
-const MOST_CHARS: usize = 2_000;
+const MAX_CHARS: usize = 2_000;
 
 /// Content before a change is kept up to this size, to tell which lines changed.
-const MOST_BEFORE_BYTES: u64 = 64 << 10;
+const MAX_BEFORE_BYTES: u64 = 64 << 10;
 
 /// And of so many files of a call.
-const MOST_BEFORE_FILES: usize = 8;
+const MAX_BEFORE_FILES: usize = 8;
 
 /// Content after a change is read up to this size.
-const MOST_AFTER_BYTES: u64 = 1 << 20;
+const MAX_AFTER_BYTES: u64 = 1 << 20;
 
 /// Entries for one rejected call.
-pub(super) const MOST_REJECTED: usize = 50;
+pub(super) const MAX_REJECTED: usize = 50;
 
 /// So far back others' entries are looked for.
 const RECENTLY_BYTES: u64 = 256 << 10;
@@ -95,9 +95,9 @@ impl Gate {
         let mut changes = self.changes(effects);
         let key = pending::key(&call.session, &call.call);
         let open_ended = how.open_ended.then(|| self.take_snapshot(&key, intent)).flatten();
-        for change in changes.iter_mut().take(MOST_BEFORE_FILES) {
+        for change in changes.iter_mut().take(MAX_BEFORE_FILES) {
             if change.operation == Operation::Modify && change.pre_hash.is_some() {
-                let content = self.ports.workspace.read(Root::Project, &change.path, MOST_BEFORE_BYTES).ok();
+                let content = self.ports.workspace.read(Root::Project, &change.path, MAX_BEFORE_BYTES).ok();
                 change.before = content.and_then(|content| String::from_utf8(content).ok());
             }
         }
@@ -111,7 +111,7 @@ impl Gate {
         pending::keep(&key, &pending, &self.ports).inspect_err(|fault| {
             // A person may let it run all the same, and this process at least remembers.
             self.ports.warn(&format!("the call `{}` cannot be remembered: {fault}", call.call));
-            self.remember_here(key, pending);
+            self.keep_unsaved(key, pending);
         })
     }
 
@@ -132,7 +132,7 @@ impl Gate {
         let unknown = |change: &&mut Change| change.operation == Operation::Delete && change.pre_hash.is_none();
         let mut listed: Vec<&mut Change> = changes.iter_mut().filter(unknown).collect();
         if !listed.is_empty() {
-            let questions: Vec<_> = listed.iter().map(|change| hashed(&change.path)).collect();
+            let questions: Vec<_> = listed.iter().map(|change| digest_question(&change.path)).collect();
             for (change, facts) in listed.iter_mut().zip(self.look(&questions)) {
                 change.pre_hash = facts.digest;
             }
@@ -187,7 +187,7 @@ impl Gate {
             return Settlement::default();
         };
         let mut questions = vec![Question::project(config::PATH)];
-        questions.extend(pending.changes.iter().map(|change| hashed(&change.path)));
+        questions.extend(pending.changes.iter().map(|change| digest_question(&change.path)));
         let facts = self.look(&questions);
         if let Some(file) = facts.first() {
             self.config.refresh(file, &self.ports);
@@ -237,20 +237,20 @@ impl Gate {
         let error = format!("{}: {}", ruling.code.as_str(), ruling.reason);
         let entry = |file: Option<FileChange>, class: MutationClass| Entry {
             success: false,
-            error: Some(told(&error, &self.ports)),
+            error: Some(redacted(&error, &self.ports)),
             scope_validation: ScopeValidation::Fail,
             content_hash: file.as_ref().and_then(|file| file.post_hash),
             ..self.entry(call, intent, now, file, class)
         };
         let mut entries: Vec<Entry> = Vec::new();
-        for effect in ruling.effects.iter().filter(|effect| effect.mutates()).take(MOST_REJECTED) {
+        for effect in ruling.effects.iter().filter(|effect| effect.mutates()).take(MAX_REJECTED) {
             let path = effect.location.as_str().to_owned();
-            let class = MutationClass::of(effect.operation, &path, claimed(call));
+            let class = MutationClass::of(effect.operation, &path, claimed_class(call));
             let (pre_hash, post_hash) = (effect.pre_hash, effect.pre_hash);
             entries.push(entry(Some(FileChange { relative_path: path, pre_hash, post_hash, line_ranges: Vec::new() }), class));
         }
         if entries.is_empty() {
-            entries.push(entry(None, claimed(call).unwrap_or(MutationClass::IntentEvolution)));
+            entries.push(entry(None, claimed_class(call).unwrap_or(MutationClass::IntentEvolution)));
         }
         let _ = self.enter(None, entries);
     }
@@ -260,9 +260,9 @@ impl Gate {
         let config = self.config.last();
         let (success, error) = match outcome {
             Outcome::Done | Outcome::Running => (true, None),
-            Outcome::Failed(error) => (false, Some(told(error, &self.ports))),
+            Outcome::Failed(error) => (false, Some(redacted(error, &self.ports))),
             Outcome::Refused(_) if !config.record_rejected => return Vec::new(),
-            Outcome::Refused(why) => (false, Some(told(why, &self.ports))),
+            Outcome::Refused(why) => (false, Some(redacted(why, &self.ports))),
             Outcome::Unknown => (false, Some(UNKNOWN.to_owned())),
         };
         let others = self.others(call, pending);
@@ -292,7 +292,7 @@ impl Gate {
                 post_hash: facts.digest,
                 line_ranges: if unchanged || gone { Vec::new() } else { self.line_ranges(change, facts) },
             };
-            let class = MutationClass::of(operation, &change.path, claimed(call));
+            let class = MutationClass::of(operation, &change.path, claimed_class(call));
             let entry = self.entry(call, Some(&pending.intent), now, Some(file), class);
             let concurrent = others.iter().rfind(|other| other.path() == Some(&*change.path));
             let concurrent =
@@ -304,7 +304,7 @@ impl Gate {
 
     /// What others entered while the call was under way.
     fn others(&self, call: &ToolCall, pending: &Pending) -> Vec<Entry> {
-        let own = short(&call.session);
+        let own = truncate(&call.session);
         self.entered_since(pending.since).into_iter().filter(|entry| entry.session_id != own).collect()
     }
 
@@ -323,10 +323,10 @@ impl Gate {
             (None, Operation::Create) => &[],
             (None, _) => return Vec::new(),
         };
-        if facts.size > MOST_AFTER_BYTES {
+        if facts.size > MAX_AFTER_BYTES {
             return Vec::new();
         }
-        let after = self.ports.workspace.read(Root::Project, &change.path, MOST_AFTER_BYTES).unwrap_or_default();
+        let after = self.ports.workspace.read(Root::Project, &change.path, MAX_AFTER_BYTES).unwrap_or_default();
         line_ranges::changed(before, &after)
     }
 
@@ -350,25 +350,23 @@ impl Gate {
         mutation_class: MutationClass,
     ) -> Entry {
         Entry {
-            id: entry::new_id(&self.ports),
-            timestamp: now.to_string(),
             intent_id: intent.cloned(),
-            session_id: short(&call.session),
-            agent: call.agent.as_deref().map(short),
-            host: call.host.as_deref().map(short),
-            tool_name: short(&call.tool),
-            mutation_class,
+            agent: call.agent.as_deref().map(truncate),
+            host: call.host.as_deref().map(truncate),
             content_hash: file.as_ref().and_then(|file| file.post_hash),
             file,
-            scope_validation: ScopeValidation::Pass,
-            success: true,
-            error: None,
-            concurrent: None,
-            late: None,
-            reverts: None,
-            person: None,
-            saw: None,
-            follows: None,
+            ..Entry::new(&truncate(&call.session), &truncate(&call.tool), mutation_class, now, &self.ports)
+        }
+    }
+
+    /// The entry of a call about which something is wrong that concerns no file.
+    pub(super) fn failure_entry(&self, work: &Work<'_>, why: &str) -> Entry {
+        let class = claimed_class(work.call).unwrap_or(MutationClass::IntentEvolution);
+        Entry {
+            scope_validation: ScopeValidation::Fail,
+            success: work.outcome.is_success(),
+            error: Some(why.to_owned()),
+            ..self.entry(work.call, Some(&work.pending.intent), work.now, None, class)
         }
     }
 }
@@ -386,26 +384,26 @@ pub(super) struct Work<'a> {
 pub(super) fn leased(pending: &Pending) -> impl Iterator<Item = &str> {
     let mut paths: Vec<&str> = pending.changes.iter().map(|change| &*change.path).collect();
     paths.sort_unstable();
-    paths.into_iter().take(MOST_LEASES)
+    paths.into_iter().take(MAX_LEASES)
 }
 
 /// A question about a file's content.
-pub(super) fn hashed(path: &str) -> Question {
+pub(super) fn digest_question(path: &str) -> Question {
     Question { root: Root::Project, path: path.to_owned(), digest: true }
 }
 
 /// What the agent says its change is, where it says something we know.
-pub(super) fn claimed(call: &ToolCall) -> Option<MutationClass> {
+pub(super) fn claimed_class(call: &ToolCall) -> Option<MutationClass> {
     MutationClass::named(call.args.get("mutation_class")?.as_str()?)
 }
 
 /// Text from outside, without secrets.
-pub(super) fn told(text: &str, ports: &Ports) -> String {
-    ports.secrets.redact(text).chars().take(MOST_CHARS).collect()
+pub(super) fn redacted(text: &str, ports: &Ports) -> String {
+    ports.secrets.redact(text).chars().take(MAX_CHARS).collect()
 }
 
-pub(super) fn short(text: &str) -> String {
-    text.chars().take(MOST_CHARS / 4).collect()
+pub(super) fn truncate(text: &str) -> String {
+    text.chars().take(MAX_CHARS / 4).collect()
 }
 
 /// Two notices as one.

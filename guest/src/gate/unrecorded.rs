@@ -4,18 +4,18 @@
 //! and that is as it should be.
 
 use super::entering::{Entered, Unentered};
-use super::settle::{Outcome, Settlement, claimed, hashed, join, told as redacted};
-use super::{Gate, bearings, ledger_questions};
-use crate::call::effect::{Deed, Effect, Extent, Footprint, Operation};
-use crate::call::path::WorkspacePath;
+use super::settle::{Outcome, Settlement, claimed_class, digest_question, join, redacted};
+use super::{Gate, governance_questions, ledger_questions};
 use crate::call::{CallFault, ToolCall, resolve};
+use crate::effects::path::WorkspacePath;
+use crate::effects::{Access, Effect, Extent, Footprint, Operation};
+use crate::inflight::late;
+use crate::inflight::pending::{Change, Pending};
+use crate::inflight::rulings::{self, Denial, Named, Past, Unheard};
 use crate::intents::file::Governance;
 use crate::intents::intent::IntentId;
 use crate::ledger::entry::{Entry, FileChange, ScopeValidation};
-use crate::ledger::late;
 use crate::ledger::mutation::MutationClass;
-use crate::ledger::pending::{Change, Pending};
-use crate::ledger::rulings::{self, Denial, Named, Past, Unheard};
 use crate::ports::{Facts, Kind, Question};
 
 /// Entries for one call.
@@ -38,7 +38,7 @@ pub(super) struct Ground {
 impl Gate {
     /// Looks at what governs, and at the ledger.
     pub(super) fn ground(&mut self) -> Ground {
-        let mut questions: Vec<Question> = bearings().into();
+        let mut questions: Vec<Question> = governance_questions().into();
         questions.extend(ledger_questions());
         questions.push(late::question());
         let facts = self.look(&questions);
@@ -142,13 +142,13 @@ impl Gate {
         };
         let mut entries: Vec<Entry> = Vec::new();
         for (operation, file) in changed {
-            let class = MutationClass::of(operation, &file.relative_path, claimed(call));
+            let class = MutationClass::of(operation, &file.relative_path, claimed_class(call));
             let entry = self.entry(call, Some(&unheard.intent), now, Some(file), class);
             entries.push(Entry { success, error: error.clone(), ..entry });
         }
         if unheard.open_ended {
             let why = format!("what changed while `{}` ran is not seen: its turn had ended before it did", call.tool);
-            let class = claimed(call).unwrap_or(MutationClass::IntentEvolution);
+            let class = claimed_class(call).unwrap_or(MutationClass::IntentEvolution);
             let entry = self.entry(call, Some(&unheard.intent), now, None, class);
             entries.push(Entry { success, error: Some(why.clone()), scope_validation: ScopeValidation::Fail, ..entry });
             notice = Some(format!("{why}; it is entered as FAIL; look at the workspace yourself"));
@@ -167,7 +167,7 @@ impl Gate {
 
     /// The files of a denied call that are not what they were when it was denied.
     fn changed_since(&self, changes: &[Change]) -> Vec<(Operation, FileChange)> {
-        let questions: Vec<Question> = changes.iter().map(|change| hashed(&change.path)).collect();
+        let questions: Vec<Question> = changes.iter().map(|change| digest_question(&change.path)).collect();
         let facts = if questions.is_empty() { Vec::new() } else { self.look(&questions) };
         let differs = |(change, facts): (&Change, &Facts)| {
             let stood = change.operation != Operation::Create;
@@ -213,10 +213,10 @@ impl Gate {
             ..self.entry(call, intent, now, file, class)
         };
         if changed.is_empty() {
-            return vec![entry(None, claimed(call).unwrap_or(MutationClass::IntentEvolution))];
+            return vec![entry(None, claimed_class(call).unwrap_or(MutationClass::IntentEvolution))];
         }
         let of_file = |(operation, file): (Operation, FileChange)| {
-            let class = MutationClass::of(operation, &file.relative_path, claimed(call));
+            let class = MutationClass::of(operation, &file.relative_path, claimed_class(call));
             entry(Some(file), class)
         };
         changed.into_iter().map(of_file).collect()
@@ -230,12 +230,12 @@ pub(super) fn named(call: &ToolCall) -> Named<'_> {
 
 /// Whether a call may leave anything different, as its arguments say.
 pub(super) fn may_change(footprint: &Footprint) -> bool {
-    !footprint.unknowns.is_empty() || footprint.touches.iter().any(|touch| touch.deed.mutates())
+    !footprint.unknowns.is_empty() || footprint.touches.iter().any(|touch| touch.access.mutates())
 }
 
 fn only_makes_folders(footprint: &Footprint) -> bool {
-    let folder = |deed: Deed| matches!(deed, Deed::Read | Deed::MakeFolder);
-    footprint.unknowns.is_empty() && footprint.touches.iter().all(|touch| folder(touch.deed))
+    let folder = |access: Access| matches!(access, Access::Read | Access::MakeFolder);
+    footprint.unknowns.is_empty() && footprint.touches.iter().all(|touch| folder(touch.access))
 }
 
 fn notice(tool: &str, why: &str, entries: &[Entry]) -> String {

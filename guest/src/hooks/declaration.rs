@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::bundle;
 use super::event;
-use super::settings::{LEAST_TIMEOUT_MS, MOST_TIMEOUT_MS, patterns};
+use super::settings::{LEAST_TIMEOUT_MS, MAX_TIMEOUT_MS, patterns};
 use crate::glob::Glob;
 use crate::json::place::Step;
 use crate::redact::Pattern;
@@ -13,9 +13,9 @@ use crate::redact::Pattern;
 const SCHEMA_VERSION: u64 = 1;
 
 /// Longer files and ids are mistakes.
-const MOST_HOOKS: usize = 10_000;
+const MAX_HOOKS: usize = 10_000;
 const LONGEST_ID: usize = 128;
-const MOST_FAULTS: usize = 20;
+const MAX_FAULTS: usize = 20;
 /// More patterns of files for one hook are a mistake.
 const MAX_FILE_PATTERNS: usize = 32;
 /// The braces of all file patterns of a file together stand for no more than this.
@@ -100,11 +100,11 @@ impl Retry {
         let mut wait = self.backoff_ms;
         for _ in 1..attempts.min(64) {
             wait = wait.saturating_mul(self.factor_thousandths) / 1_000;
-            if wait >= MOST_TIMEOUT_MS {
+            if wait >= MAX_TIMEOUT_MS {
                 break;
             }
         }
-        let wait = wait.min(MOST_TIMEOUT_MS);
+        let wait = wait.min(MAX_TIMEOUT_MS);
         if self.jitter { wait - chance % (wait / 2 + 1) } else { wait }
     }
 }
@@ -161,7 +161,7 @@ pub fn read(document: &Value) -> Result<Vec<Hook>, Vec<Fault>> {
         None if reader.faults.is_empty() => {
             reader.fault("must be an object such as {\"hooks\": [{\"id\": …, \"trigger\": …, \"prompt\": …}]}")
         }
-        Some(list) if list.len() > MOST_HOOKS => reader.fault("has more than 10,000 hooks"),
+        Some(list) if list.len() > MAX_HOOKS => reader.fault("has more than 10,000 hooks"),
         Some(list) => {
             let mut known: std::collections::HashMap<String, usize> = std::collections::HashMap::new();
             for (at, written) in list.iter().enumerate() {
@@ -197,7 +197,7 @@ struct Reader {
 impl Reader {
     fn fault(&mut self, message: &str) {
         // Each is looked up in the text, and nobody reads more.
-        if self.faults.len() >= MOST_FAULTS {
+        if self.faults.len() >= MAX_FAULTS {
             return;
         }
         self.faults.push(Fault { path: self.path.clone(), message: message.to_owned() });
@@ -252,9 +252,9 @@ impl Reader {
             action: action.unwrap_or(Action::Prompt(String::new())),
             enabled: self.flag(fields, "enabled", true),
             concurrency: usize::try_from(self.number(fields, "concurrency", 1..=256).unwrap_or(4)).unwrap_or(4),
-            timeout_ms: self.number(fields, "timeoutMs", LEAST_TIMEOUT_MS..=MOST_TIMEOUT_MS),
+            timeout_ms: self.number(fields, "timeoutMs", LEAST_TIMEOUT_MS..=MAX_TIMEOUT_MS),
             retry: self.retry(fields.get("retry")),
-            debounce_ms: self.number(fields, "debounceMs", 0..=MOST_TIMEOUT_MS).unwrap_or(0),
+            debounce_ms: self.number(fields, "debounceMs", 0..=MAX_TIMEOUT_MS).unwrap_or(0),
             repo_root: self.text(fields, "repoRoot").map(str::to_owned),
             secrets: Vec::new(),
             files: self.files(fields),
@@ -285,7 +285,7 @@ impl Reader {
                 self.fault_at(key, &format!("is not known; known are: {}", KEYS.join(", ")));
             }
         }
-        (self.faults.len() == faults && faults < MOST_FAULTS).then_some(hook)
+        (self.faults.len() == faults && faults < MAX_FAULTS).then_some(hook)
     }
 
     /// A required name, under either of two keys.
@@ -345,7 +345,7 @@ impl Reader {
         };
         self.path.push(Step::Key("retry".to_owned()));
         retry.count = self.number(fields, "count", 0..=100).unwrap_or(0);
-        retry.backoff_ms = self.number(fields, "backoffMs", 0..=MOST_TIMEOUT_MS).unwrap_or(retry.backoff_ms);
+        retry.backoff_ms = self.number(fields, "backoffMs", 0..=MAX_TIMEOUT_MS).unwrap_or(retry.backoff_ms);
         retry.jitter = self.flag(fields, "jitter", false);
         if let Some(factor) = fields.get("backoffFactor") {
             match factor.as_f64().filter(|factor| (1.0..=100.0).contains(factor)) {
@@ -521,7 +521,7 @@ mod tests {
     fn waits_grow() {
         let retry = Retry { count: 5, backoff_ms: 1_000, factor_thousandths: 2_000, jitter: false };
         assert_eq!([1, 2, 3, 4].map(|attempts| retry.wait_ms(attempts, 7)), [1_000, 2_000, 4_000, 8_000]);
-        assert_eq!(retry.wait_ms(u64::MAX, 0), MOST_TIMEOUT_MS);
+        assert_eq!(retry.wait_ms(u64::MAX, 0), MAX_TIMEOUT_MS);
         let jitter = Retry { jitter: true, ..retry };
         assert!((500..=1_000).contains(&jitter.wait_ms(1, 12_345)));
     }

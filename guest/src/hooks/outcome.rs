@@ -8,7 +8,7 @@ use crate::ports::Ports;
 use crate::redact::Pattern;
 
 /// Of a run's output so much is kept, in characters.
-const MOST_CHARS: usize = 8_000;
+const MAX_CHARS: usize = 8_000;
 
 /// Where the host cut the output, a secret may have been cut in two: so much of the last word goes too, in bytes.
 const LONGEST_TORN: usize = 4_096;
@@ -67,7 +67,7 @@ impl Outcome {
         let [said, complaint] = [printed, complained].map(|text| if is_cut { untorn(text) } else { text }.trim_end());
         let whole = [said, complaint].join(if said.is_empty() || complaint.is_empty() { "" } else { "\n" });
         let mut output: String = clean(&whole);
-        if let Some((cut, _)) = output.char_indices().nth(MOST_CHARS) {
+        if let Some((cut, _)) = output.char_indices().nth(MAX_CHARS) {
             output.truncate(cut);
             output.push('…');
         }
@@ -118,7 +118,7 @@ mod tests {
         assert_eq!(output(done("all is well ghp_0123456789", true), &[]), "all is well");
         assert_eq!(output(done(&"x".repeat(5_000), true), &[]).len(), 5_000 - 4_096);
         // Cut in two by our own: hidden before it is cut.
-        let long = format!("{} ghp_0123456789abcdef0123456789", "x".repeat(MOST_CHARS - 10));
+        let long = format!("{} ghp_0123456789abcdef0123456789", "x".repeat(MAX_CHARS - 10));
         assert!(output(done(&long, false), &[]).ends_with(" [REDACTED…"));
     }
 }

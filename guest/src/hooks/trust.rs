@@ -23,13 +23,13 @@ const LOCK: &str = ".tollgate/trusted-hooks.lock";
 const LOCK_MS: u64 = 10_000;
 
 /// A larger file is a mistake.
-const MOST_BYTES: u64 = 32 << 20;
+const MAX_BYTES: u64 = 32 << 20;
 
 const OUTDATED: &str = "it was approved when only the script itself was checked; the files beside it are checked now, so it has to be approved again";
 
 /// What a hook would run, and the digest that stands for it.
 #[derive(Debug, Clone)]
-pub struct Deed {
+pub struct Fingerprint {
     /// The program; none for prompts and components.
     pub program: Option<Program>,
     /// Of everything that decides what runs.
@@ -89,7 +89,7 @@ impl Trust {
 /// What a hook would run now; a text says why that cannot be told.
 ///
 /// `alone` leaves out the files beside a script, which matter only where an approval covers them.
-pub fn deed(hook: &Hook, alone: bool, machine: &Machine, ports: &Ports) -> Result<Deed, String> {
+pub fn fingerprint(hook: &Hook, alone: bool, machine: &Machine, ports: &Ports) -> Result<Fingerprint, String> {
     let files = if alone { Some([].as_slice()) } else { hook.files.as_deref() };
     let program = match &hook.action {
         Action::Command { words, shell } => Some(program::find(&Command { words, shell: *shell, files }, machine, ports)?),
@@ -106,13 +106,13 @@ pub fn deed(hook: &Hook, alone: bool, machine: &Machine, ports: &Ports) -> Resul
         fields.extend(shown.as_object().cloned().unwrap_or_default());
     }
     let digest = Digest::of(shows.to_string().as_bytes());
-    Ok(Deed { program, digest, shows })
+    Ok(Fingerprint { program, digest, shows })
 }
 
-impl Deed {
+impl Fingerprint {
     /// What a person sees before agreeing: what is hashed, what that covers, and the texts of the checked files.
-    pub fn told(&self, ports: &Ports) -> Value {
-        let mut told = self.told_of_user(ports);
+    pub fn describe(&self, ports: &Ports) -> Value {
+        let mut told = self.describe_program(ports);
         if let (Some(program), Some(fields)) = (&self.program, told.as_object_mut()) {
             fields.insert("note".to_owned(), program.note().into());
         }
@@ -120,7 +120,7 @@ impl Deed {
     }
 
     /// The same of a hook that needs no approval: there is nothing to say about what that would cover.
-    pub fn told_of_user(&self, ports: &Ports) -> Value {
+    pub fn describe_program(&self, ports: &Ports) -> Value {
         let mut told = self.shows.clone();
         let (Some(program), Some(fields)) = (&self.program, told.as_object_mut()) else { return told };
         if let Some(copied) = &program.copied {
@@ -149,13 +149,13 @@ pub struct Approvals {
 
 impl Approvals {
     /// Whether exactly this was approved in this workspace.
-    pub fn trust(&mut self, hook: &Hook, deed: &Deed, machine: &Machine, ports: &Ports) -> Trust {
+    pub fn trust(&mut self, hook: &Hook, fingerprint: &Fingerprint, machine: &Machine, ports: &Ports) -> Trust {
         self.refresh(ports);
         match position(&self.kept, &hook.id, machine).and_then(|at| self.kept.get("approvals")?.get(at)) {
-            Some(approval) if json::text(approval, "digest") == Some(&deed.digest.to_string()) => Trust::Approved,
+            Some(approval) if json::text(approval, "digest") == Some(&fingerprint.digest.to_string()) => Trust::Approved,
             Some(approval) => {
                 let before = approval.get("shows").cloned().unwrap_or_default();
-                let is_command = deed.program.is_some() && before.get("runs").is_some();
+                let is_command = fingerprint.program.is_some() && before.get("runs").is_some();
                 let is_outdated = is_command && before.get("format").and_then(Value::as_u64) != Some(FORMAT);
                 if is_outdated { Trust::Outdated(before) } else { Trust::Changed(before) }
             }
@@ -175,7 +175,7 @@ impl Approvals {
         let stamp = facts.first().map_or(0, |facts| if facts.kind == Kind::Missing { 0 } else { facts.stamp });
         if stamp != self.stamp {
             self.stamp = stamp;
-            let text = ports.workspace.read(Root::Home, PATH, MOST_BYTES).unwrap_or_default();
+            let text = ports.workspace.read(Root::Home, PATH, MAX_BYTES).unwrap_or_default();
             self.kept = serde_json::from_slice(&text).unwrap_or_default();
             if self.kept.is_null() && stamp != 0 {
                 ports.warn(&format!("`~/{PATH}` cannot be read, so no hook of a workspace is approved; mend or remove it"));
@@ -192,10 +192,10 @@ fn position(kept: &Value, id: &str, machine: &Machine) -> Option<usize> {
     approvals.iter().position(is_it)
 }
 
-/// Keeps an approval, or takes it back where there is no deed. Says whether there was anything to take back.
-pub fn keep(id: &str, deed: Option<&Deed>, machine: &Machine, ports: &Ports) -> Result<bool, String> {
+/// Keeps an approval, or takes it back where there is no fingerprint. Says whether there was anything to take back.
+pub fn keep(id: &str, fingerprint: Option<&Fingerprint>, machine: &Machine, ports: &Ports) -> Result<bool, String> {
     lock(ports)?;
-    let changed = change(id, deed, machine, ports);
+    let changed = change(id, fingerprint, machine, ports);
     let _ = ports.records.remove(Root::Home, LOCK);
     changed
 }
@@ -218,8 +218,8 @@ fn lock(ports: &Ports) -> Result<(), String> {
     Err(format!("`~/{PATH}` is being changed by somebody else; try again"))
 }
 
-fn change(id: &str, deed: Option<&Deed>, machine: &Machine, ports: &Ports) -> Result<bool, String> {
-    let (mut kept, expected) = match ports.workspace.read(Root::Home, PATH, MOST_BYTES) {
+fn change(id: &str, fingerprint: Option<&Fingerprint>, machine: &Machine, ports: &Ports) -> Result<bool, String> {
+    let (mut kept, expected) = match ports.workspace.read(Root::Home, PATH, MAX_BYTES) {
         Ok(text) => {
             let kept: Value =
                 serde_json::from_slice(&text).map_err(|fault| format!("`~/{PATH}` is no JSON, so it is left alone: {fault}"))?;
@@ -236,13 +236,13 @@ fn change(id: &str, deed: Option<&Deed>, machine: &Machine, ports: &Ports) -> Re
     if let Some(at) = at {
         approvals.remove(at);
     }
-    if let Some(deed) = deed {
+    if let Some(fingerprint) = fingerprint {
         approvals.push(object(&mut [
             ("workspace", machine.workspace.as_str().into()),
             ("hook", id.into()),
-            ("digest", deed.digest.to_string().into()),
+            ("digest", fingerprint.digest.to_string().into()),
             ("approved", ports.clock.now().to_string().into()),
-            ("shows", deed.told(ports)),
+            ("shows", fingerprint.describe(ports)),
         ]));
     } else if at.is_none() {
         return Ok(false);

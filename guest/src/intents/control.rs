@@ -15,7 +15,7 @@
 //! Names are compared as the most forgiving file system would: without case, without the characters that HFS+ ignores,
 //! without the dots and blanks that Windows drops at the end of a name.
 
-use crate::call::path::WorkspacePath;
+use crate::effects::path::WorkspacePath;
 use crate::programs::PROGRAMS;
 use crate::programs::wiring::Place;
 

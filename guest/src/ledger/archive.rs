@@ -14,7 +14,7 @@ use crate::json;
 use crate::ports::{FileFault, Kind, Ports, Question, Reach, Root};
 
 /// So many parts are looked for.
-const MOST_PARTS: u32 = 10_000;
+const MAX_PARTS: u32 = 10_000;
 
 /// A part of the ledger that was put aside.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -41,7 +41,7 @@ pub fn named_on(line: &[u8]) -> Option<Archived> {
 
 /// The names of all parts there are, oldest first.
 pub fn names(ports: &Ports) -> Vec<String> {
-    let reach = Reach { depth: 1, limit: MOST_PARTS, skip: Vec::new() };
+    let reach = Reach { depth: 1, limit: MAX_PARTS, skip: Vec::new() };
     let listing = ports.workspace.list(Root::Project, ARCHIVE, &reach).map(|listing| listing.entries).unwrap_or_default();
     let is_part = |name: &String| name.starts_with("agent_trace-") && name.ends_with(".jsonl");
     listing.into_iter().filter(|entry| entry.kind == Kind::File).map(|entry| entry.path).filter(is_part).collect()

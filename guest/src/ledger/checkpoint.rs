@@ -12,11 +12,11 @@
 use serde::{Deserialize, Serialize};
 
 use super::chain::{self, End};
-use super::entry::{self, Entry, ScopeValidation};
+use super::entry::{Entry, ScopeValidation};
 use super::mutation::MutationClass;
 use super::{ARCHIVE, PATH, archive, writing};
-use crate::call::effect::Operation;
 use crate::digest::Digest;
+use crate::effects::Operation;
 use crate::json;
 use crate::ports::{Expectation, FileFault, Kind, Ports, Question, Root, Tail};
 use crate::state;
@@ -80,7 +80,7 @@ impl Checkpoint {
 
     /// The one that is kept, with the text that it is kept as.
     fn read(ports: &Ports) -> Option<(Self, Vec<u8>)> {
-        let text = match state::read(KEPT, state::MOST_BYTES, ports) {
+        let text = match state::read(KEPT, state::MAX_BYTES, ports) {
             Ok(text) => text,
             Err(FileFault::Missing) => return None,
             Err(fault) => {
@@ -213,7 +213,7 @@ fn accept(gone: &Checkpoint, text: &[u8], what: &str, ports: &Ports) -> Option<S
     if !claim(ports) {
         return None;
     }
-    let told = match state::read(KEPT, state::MOST_BYTES, ports) {
+    let told = match state::read(KEPT, state::MAX_BYTES, ports) {
         // Somebody else was done with it just before.
         Ok(kept) if kept != text => None,
         _ => Some(enter(gone.complaint(what), ports)),
@@ -228,7 +228,7 @@ fn claim(ports: &Ports) -> bool {
     let take = |expected| state::replace(CLAIM, now.to_string().as_bytes(), expected, ports);
     let taken = match take(Expectation::Absent) {
         Err(FileFault::Exists) => {
-            let found = state::read(CLAIM, state::MOST_BYTES, ports).unwrap_or_default();
+            let found = state::read(CLAIM, state::MAX_BYTES, ports).unwrap_or_default();
             let since = std::str::from_utf8(&found).ok().and_then(|text| text.parse::<u64>().ok());
             // One that was left behind belongs to somebody who was killed at it.
             if since.is_some_and(|since| now.abs_diff(since) < CLAIM_MS) {
@@ -246,26 +246,12 @@ fn claim(ports: &Ports) -> bool {
 fn enter(complaint: String, ports: &Ports) -> String {
     let said = format!("{complaint}; from now on it counts as it stands, so have a person look at it");
     ports.warn(&said);
+    let class = MutationClass::of(Operation::Modify, PATH, None);
     let entry = Entry {
-        id: entry::new_id(ports),
-        timestamp: ports.clock.now().to_string(),
-        intent_id: None,
-        session_id: SESSION.to_owned(),
-        agent: None,
-        host: None,
-        tool_name: TOOL.to_owned(),
-        mutation_class: MutationClass::of(Operation::Modify, PATH, None),
-        file: None,
-        content_hash: None,
         scope_validation: ScopeValidation::Fail,
         success: false,
         error: Some(complaint),
-        concurrent: None,
-        late: None,
-        reverts: None,
-        person: None,
-        saw: None,
-        follows: None,
+        ..Entry::new(SESSION, TOOL, class, ports.clock.now(), ports)
     };
     // Where it cannot be entered, the checkpoint stays, and the next one who looks tries again.
     if let Ok(Some(tail)) = writing::enter_unchecked(&[entry], &mut Vec::new(), ports) {

@@ -1,6 +1,6 @@
 //! Taking a change back: what to put where. A host does it, after a person has said yes.
 
-use super::entry::{self, Entry, FileChange, Person, ScopeValidation};
+use super::entry::{Entry, FileChange, Person, ScopeValidation};
 use super::images;
 use super::mutation::MutationClass;
 use super::reading::{self, Filter};
@@ -114,14 +114,7 @@ pub fn record(id: &str, person: Option<Person>, ports: &Ports) -> Result<Entry, 
         _ => undone.mutation_class,
     };
     Ok(Entry {
-        id: entry::new_id(ports),
-        timestamp: ports.clock.now().to_string(),
         intent_id: undone.intent_id,
-        session_id: SESSION.to_owned(),
-        agent: None,
-        host: None,
-        tool_name: TOOL.to_owned(),
-        mutation_class,
         content_hash: now,
         file: Some(FileChange {
             relative_path: file.relative_path,
@@ -131,13 +124,9 @@ pub fn record(id: &str, person: Option<Person>, ports: &Ports) -> Result<Entry, 
         }),
         scope_validation: ScopeValidation::Exempt,
         success: file.pre_hash.is_none() || now == file.pre_hash,
-        error: None,
-        concurrent: None,
-        late: None,
         reverts: Some(undone.id),
         person,
-        saw: None,
-        follows: None,
+        ..Entry::new(SESSION, TOOL, mutation_class, ports.clock.now(), ports)
     })
 }
 

@@ -7,7 +7,7 @@ use std::collections::{HashSet, VecDeque};
 use sha2::{Digest as _, Sha256};
 
 use super::archive::{self, Archived};
-use super::chain::{Tie, WINDOW, behind_torn};
+use super::chain::{Link, WINDOW, behind_torn};
 use super::checkpoint::Checkpoint;
 use super::{ARCHIVE, PATH, reading};
 use crate::digest::Digest;
@@ -20,7 +20,7 @@ const STEP: u64 = 4 << 20;
 const LONGEST_LINE: usize = 4 << 20;
 
 /// Faults and notes that are told one by one.
-const MOST_TOLD: usize = 1_000;
+const MAX_TOLD: usize = 1_000;
 
 /// Something about a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -161,7 +161,7 @@ impl Verification {
         self.report.lines += 1;
         let number = file.line;
         let mut inner = None;
-        match Tie::of(line) {
+        match Link::of(line) {
             Some(tie) => {
                 match file.fault_of(number, &tie) {
                     None => {}
@@ -186,7 +186,7 @@ impl Verification {
                 }
             }
             None => {
-                inner = behind_torn(line).filter(|inner| Tie::of(inner).is_some()).map(Digest::of);
+                inner = behind_torn(line).filter(|inner| Link::of(inner).is_some()).map(Digest::of);
                 let begin: String = String::from_utf8_lossy(line).chars().take(40).collect();
                 let what = match (&inner, reading::parse(line)) {
                     (Some(_), _) => "a torn line with another one behind it".to_owned(),
@@ -271,13 +271,13 @@ impl Verification {
     }
 
     fn fault(&mut self, file: &str, line: Option<u64>, what: &str) {
-        if self.report.faults.len() < MOST_TOLD {
+        if self.report.faults.len() < MAX_TOLD {
             self.report.faults.push(Remark { file: file.to_owned(), line, what: what.to_owned() });
         }
     }
 
     fn note(&mut self, file: &str, line: Option<u64>, what: &str) {
-        if self.report.notes.len() < MOST_TOLD {
+        if self.report.notes.len() < MAX_TOLD {
             self.report.notes.push(Remark { file: file.to_owned(), line, what: what.to_owned() });
         }
     }
@@ -330,8 +330,8 @@ impl File {
 
     /// What a tie says that cannot be true of the lines before: which line is bad, and why. It is told once; what was found
     /// out about counts as named from then on.
-    fn fault_of(&mut self, number: u64, tie: &Tie) -> Option<(Option<Digest>, u64, String)> {
-        if let Tie::Follows(follows) = tie {
+    fn fault_of(&mut self, number: u64, tie: &Link) -> Option<(Option<Digest>, u64, String)> {
+        if let Link::Follows(follows) = tie {
             let before = self.recent.back();
             let fits = before.is_some_and(|line| line.hash == *follows || line.inner == Some(*follows));
             let what =

@@ -18,7 +18,7 @@ use super::{Fault, checked};
 use crate::gate::Gate;
 use crate::hooks::event::Event;
 use crate::hooks::registry::{FileFault, Registered, Source};
-use crate::hooks::trust::{Deed, Trust};
+use crate::hooks::trust::{Fingerprint, Trust};
 use crate::hooks::{Hooks, declaration, journal};
 use crate::json::{self, object};
 use crate::ports::Ports;
@@ -80,7 +80,7 @@ fn happened(gate: &mut Gate, mut fields: Map<String, Value>) -> Value {
     let event = Event { name, session, data: Rc::new(data) };
     match gate.hooks().0.put(event.clone()) {
         Some(number) => {
-            gate.owe(number, notice);
+            gate.keep_notice(number, notice);
             object(&mut [("waiting", number.into())])
         }
         None => {
@@ -108,14 +108,14 @@ fn of_one(hooks: &mut Hooks, ports: &Ports, what: &str, id: &str, asked: &Value)
             let mut shown = shown(&registered, &examined);
             if let Some(fields) = shown.as_object_mut() {
                 let (shows, before) = match examined {
-                    Ok((deed, Some(trust))) => {
+                    Ok((fingerprint, Some(trust))) => {
                         if let Some(notice) = trust.notice() {
                             fields.insert("notice".to_owned(), notice.into());
                         }
-                        (deed.told(ports), trust.before())
+                        (fingerprint.describe(ports), trust.before())
                     }
                     // Nobody is asked about it, and it runs where it stands.
-                    Ok((deed, None)) => (deed.told_of_user(ports), Value::Null),
+                    Ok((fingerprint, None)) => (fingerprint.describe_program(ports), Value::Null),
                     Err(_) => (object(&mut [("declaration", registered.hook.written.clone())]), Value::Null),
                 };
                 fields.insert("shows".to_owned(), shows);
@@ -127,12 +127,12 @@ fn of_one(hooks: &mut Hooks, ports: &Ports, what: &str, id: &str, asked: &Value)
             if registered.source != Source::Workspace {
                 return Err(Fault::NotDone(format!("`{id}` needs no approval: it is a {} hook", registered.source.as_str())));
             }
-            let (deed, _) = hooks.examine(&registered, ports).map_err(Fault::NotDone)?;
-            let digest = deed.digest.to_string();
+            let (fingerprint, _) = hooks.examine(&registered, ports).map_err(Fault::NotDone)?;
+            let digest = fingerprint.digest.to_string();
             if asked.get("digest").is_some_and(|expected| expected.as_str() != Some(&digest)) {
                 return Err(Fault::NotDone(format!("`{id}` has changed since it was shown; look at it again")));
             }
-            hooks.approve(id, Some(&deed), ports).map_err(Fault::NotDone)?;
+            hooks.approve(id, Some(&fingerprint), ports).map_err(Fault::NotDone)?;
             return Ok(object(&mut [("id", id.into()), ("digest", digest.into())]));
         }
         "run" => {
@@ -163,7 +163,7 @@ fn list(hooks: &mut Hooks, ports: &Ports) -> Value {
 }
 
 /// A hook in a few words.
-fn shown(registered: &Registered, examined: &Result<(Deed, Option<Trust>), String>) -> Value {
+fn shown(registered: &Registered, examined: &Result<(Fingerprint, Option<Trust>), String>) -> Value {
     let Registered { hook, source, file, disabled } = registered;
     let mut fields = vec![
         ("id", Value::from(hook.id.as_str())),
@@ -182,9 +182,9 @@ fn shown(registered: &Registered, examined: &Result<(Deed, Option<Trust>), Strin
         }
     }
     match examined {
-        Ok((deed, trust)) => {
+        Ok((fingerprint, trust)) => {
             fields.push(("trust", trust.as_ref().map_or("trusted", Trust::as_str).into()));
-            fields.push(("digest", deed.digest.to_string().into()));
+            fields.push(("digest", fingerprint.digest.to_string().into()));
         }
         Err(why) => {
             fields.push(("trust", if *source == Source::Workspace { "new" } else { "trusted" }.into()));

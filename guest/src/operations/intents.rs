@@ -14,13 +14,13 @@ use super::{Fault, checked, summary};
 use crate::config::{self, Config, EFFECTS};
 use crate::gate::Gate;
 use crate::glob::Glob;
+use crate::inflight::rulings::{self, Latest};
 use crate::intents::diagnosis::{Diagnosis, Severity};
 use crate::intents::file::Governance;
 use crate::intents::intent::Intent;
 use crate::intents::selection::{self, Selection};
-use crate::ledger::rulings::{self, Latest};
+use crate::json::document::Document;
 use crate::servers;
-use crate::wiring::document::Document;
 
 /// Answers one of the ops above; none where it is another.
 pub(super) fn answer(gate: &mut Gate, op: &str, fields: &Map<String, Value>) -> Option<Result<Value, Fault>> {

@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | `mcp` `{do: "step", now_ms, inputs}` | `{commands, next_deadline_ms}`, see [`hub`](crate::servers::hub) |
 //! | `mcp` `{do: "open"}` | `{session, server, instructions}`: a name for the session of a client, and what to tell it |
-//! | `mcp` `{do: "add", server, entry?, settings?}` | `{path, server, entry, settings}`: the user's settings as they are, and as they have to be to declare a server; the host writes them. Without an entry, that of the workspace |
+//! | `mcp` `{do: "add", server, declaration?, settings?}` | `{path, server, declaration, target, settings}`: the user's settings as they have to be to declare a server; the host writes them. Without a declaration, that of the workspace |
 
 use serde_json::{Map, Value, json};
 
@@ -12,9 +12,9 @@ use super::{Fault, checked, own_tools};
 use crate::gate::Gate;
 use crate::home;
 use crate::json;
+use crate::json::document::Document;
 use crate::programs::own_tools::{INSTRUCTIONS, OWN_TOOLS, SERVER};
 use crate::servers::{ServerSpec, Source, workspace_entry};
-use crate::wiring::document::Document;
 
 pub(super) fn answer(gate: &mut Gate, op: &str, fields: &Map<String, Value>) -> Result<Value, Fault> {
     checked(op, &["do"], fields)?;
@@ -24,7 +24,7 @@ pub(super) fn answer(gate: &mut Gate, op: &str, fields: &Map<String, Value>) -> 
             step(gate, fields)
         }
         Some("open") => {
-            let hex: String = gate.ports().random.sixteen().iter().take(4).map(|byte| format!("{byte:02x}")).collect();
+            let hex: String = gate.ports().random.random_bytes().iter().take(4).map(|byte| format!("{byte:02x}")).collect();
             Ok(json!({"session": format!("mcp-{hex}"), "server": SERVER, "instructions": INSTRUCTIONS}))
         }
         Some("add") => {
@@ -81,12 +81,12 @@ fn add(gate: &Gate, fields: &Map<String, Value>) -> Result<Value, Fault> {
     let invalid = |field, why| Fault::InvalidValue { op: "mcp".to_owned(), field, why };
     let text = |key: &str| fields.get(key).and_then(Value::as_str).unwrap_or_default();
     let name = text("server");
-    let entry = match fields.get("entry").filter(|entry| !entry.is_null()) {
+    let entry = match fields.get("declaration").filter(|entry| !entry.is_null()) {
         Some(entry) => entry.clone(),
         None => workspace_entry(name, gate.ports())
             .ok_or_else(|| invalid("server", format!("the workspace declares no MCP server `{name}`; say how it is reached")))?,
     };
-    let spec = ServerSpec::parse(name, &entry, Source::User).map_err(|why| invalid("entry", why))?;
+    let spec = ServerSpec::parse(name, &entry, Source::User).map_err(|why| invalid("declaration", why))?;
     let unusable = |why: String| invalid("settings", why);
     let document = Document::parse(text("settings")).map_err(|why| unusable(why.to_string()))?;
     if document.value().pointer("/mcpServers").and_then(|servers| servers.get(name)).is_some() {
@@ -96,5 +96,7 @@ fn add(gate: &Gate, fields: &Map<String, Value>) -> Result<Value, Fault> {
         )));
     }
     document.put("mcpServers", name, &entry).map_err(|why| unusable(why.to_string()))?;
-    Ok(json!({"path": home::SETTINGS, "server": name, "entry": entry, "target": spec.target(), "settings": document.text()}))
+    Ok(
+        json!({"path": home::SETTINGS, "server": name, "declaration": entry, "target": spec.target(), "settings": document.text()}),
+    )
 }

@@ -30,7 +30,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
 use crate::call::ToolCall;
-use crate::call::effect::Effect;
+use crate::effects::Effect;
 use crate::engine::Input;
 use crate::gate::{Gate, Outcome, Refusal};
 use crate::intents::intent::Intent;

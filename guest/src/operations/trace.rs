@@ -104,7 +104,7 @@ fn export(gate: &mut Gate, asked: &Asked) -> Result<Value, Fault> {
 }
 
 fn verify(gate: &mut Gate, asked: &Asked) -> Result<Value, Fault> {
-    let under_way = gate.errands.verification.take().filter(|_| asked.goes_on());
+    let under_way = gate.ledger_jobs.verification.take().filter(|_| asked.goes_on());
     let mut verification = match under_way {
         Some(verification) => verification,
         None => {
@@ -129,19 +129,19 @@ fn verify(gate: &mut Gate, asked: &Asked) -> Result<Value, Fault> {
             }))
         }
         None => {
-            gate.errands.verification = Some(verification);
+            gate.ledger_jobs.verification = Some(verification);
             Ok(json!({"done": false}))
         }
     }
 }
 
 fn rebuild(gate: &mut Gate, asked: &Asked) -> Result<Value, Fault> {
-    let under_way = gate.errands.rebuild.take().filter(|_| asked.goes_on());
+    let under_way = gate.ledger_jobs.rebuild.take().filter(|_| asked.goes_on());
     let mut rebuild = under_way.unwrap_or_else(|| map::Rebuild::new(gate.ports()));
     match rebuild.step(gate.ports())? {
         Some(rebuilt) => Ok(json!({"done": true, "path": map::PATH, "intents": rebuilt.intents, "files": rebuilt.files})),
         None => {
-            gate.errands.rebuild = Some(rebuild);
+            gate.ledger_jobs.rebuild = Some(rebuild);
             Ok(json!({"done": false}))
         }
     }

@@ -29,9 +29,9 @@ use serde_json::{Map, Value};
 
 use super::{Fault, checked};
 use crate::gate::Gate;
+use crate::gate::condition::Condition;
 use crate::json::object;
 use crate::programs::{PROGRAMS, Program, named};
-use crate::wiring::condition::Condition;
 use crate::wiring::difference::difference;
 use crate::wiring::finding::{State, examine};
 use crate::wiring::layout::{Layout, join};

@@ -26,7 +26,7 @@ pub const HOME: &str = "/home/user";
 pub const STATE: &str = "/home/user/.local/state/tollgate/workspace";
 
 /// Links followed before a path counts as a circle; the kernel's own limit.
-const MOST_LINKS: u32 = 40;
+const MAX_LINKS: u32 = 40;
 
 #[derive(Debug, Clone)]
 enum Node {
@@ -211,7 +211,7 @@ impl Memory {
                         (entry, link) = (Some(here), Some(target.clone()));
                     }
                     links += 1;
-                    if links > MOST_LINKS {
+                    if links > MAX_LINKS {
                         return Walk { real: None, entry, link };
                     }
                     at.pop();
@@ -416,7 +416,7 @@ impl Clock for Memory {
 
 impl Random for Memory {
     /// Sixteen times the same byte, another one each time.
-    fn sixteen(&self) -> [u8; 16] {
+    fn random_bytes(&self) -> [u8; 16] {
         let byte = self.drawn.get();
         self.drawn.set(byte.wrapping_add(1));
         [byte; 16]

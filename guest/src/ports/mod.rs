@@ -223,7 +223,7 @@ pub trait Clock {
 /// A source of unpredictable bytes.
 pub trait Random {
     /// Sixteen of them.
-    fn sixteen(&self) -> [u8; 16];
+    fn random_bytes(&self) -> [u8; 16];
 }
 
 /// Everything the gate reaches the world through.

@@ -7,6 +7,7 @@
 use serde_json::{Map, Value, json};
 
 use super::payload::{self, Spelling};
+use super::permissions::ServerTool;
 use super::{Answer, Dialect, Ending, Event, Limit, Moment, Program, Speech};
 
 pub(super) static PROGRAM: Program = Program {
@@ -67,7 +68,13 @@ const MOMENTS: &[(&str, Moment)] = &[
 
 fn read(payload: Value, named: Option<&str>) -> Event {
     let asks_nobody = payload.get("unattended") == Some(&Value::Bool(true));
-    Event { asks_nobody, ..payload::read(&SPELLING, MOMENTS, payload, named, ending) }
+    let text = |key: &str| payload.get(key).and_then(Value::as_str);
+    let server = text("server").zip(text("server_tool")).and_then(|(server, tool)| ServerTool::new(server, tool));
+    let mut event = Event { asks_nobody, ..payload::read(&SPELLING, MOMENTS, payload, named, ending) };
+    if let Some(call) = &mut event.call {
+        call.server = server;
+    }
+    event
 }
 
 fn answer(_: &Event, answer: Answer) -> Option<Value> {
@@ -108,8 +115,9 @@ fn split_code(mut reason: String) -> (String, Option<String>) {
 }
 
 fn ending(_: &str, payload: &Map<String, Value>) -> Ending {
-    match payload.get("error") {
-        Some(error) if !error.is_null() => payload::failed(Some(error)),
+    match (payload.get("error"), payload.get("refused").and_then(Value::as_str)) {
+        (_, Some(why)) => Ending::Refused(why.to_owned()),
+        (Some(error), None) if !error.is_null() => payload::failed(Some(error)),
         _ => Ending::Done,
     }
 }

@@ -156,6 +156,10 @@ impl Hub {
             "closed" => self.close(number("connection"), text("kind"), text("why"), step),
             "answered" | "exchanged" | "decided" => {
                 let of = number("command");
+                let waiting = self.requests.iter().filter_map(Request::call).find(|call| of.is_some() && call.waits_for() == of);
+                if let Some(link) = self.at(waiting.and_then(Call::uses)) {
+                    link.has_served = true;
+                }
                 self.with_calls(|call| of.is_some() && call.waits_for() == of, |call, hub| call.take(input, hub, step));
             }
             "request" => {

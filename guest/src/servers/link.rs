@@ -16,7 +16,7 @@ const FIRST_WAIT_MS: u64 = 1_000;
 /// The longest wait.
 const MAX_WAIT_MS: u64 = 60_000;
 
-/// A connection that held this long was a good one: what failed before does not count any more.
+/// A connection that held this long was a good one, as is one that served a call: what failed before does not count any more.
 const STEADY_MS: u64 = 60_000;
 
 /// No server has more tools.
@@ -51,6 +51,8 @@ pub(super) struct Link {
     failures: u32,
     /// Whether the last connection was ready before it ended.
     had_worked: bool,
+    /// Whether a call was answered over this connection.
+    pub(super) has_served: bool,
     /// What the server calls itself, and its version.
     pub(super) identity: Option<(String, String)>,
     pub(super) tools: Vec<Tool>,
@@ -64,7 +66,16 @@ impl Link {
             Ok(()) => State::Idle,
             Err(why) => State::Refused(why),
         };
-        Self { spec, state, failures: 0, had_worked: false, identity: None, tools: Vec::new(), warnings: Vec::new() }
+        Self {
+            spec,
+            state,
+            failures: 0,
+            had_worked: false,
+            has_served: false,
+            identity: None,
+            tools: Vec::new(),
+            warnings: Vec::new(),
+        }
     }
 
     /// The connection's number, where there is one.
@@ -214,7 +225,7 @@ impl Link {
         };
         let why = if detail.is_empty() { what.to_owned() } else { format!("{what}: {detail}") };
         ports.warn(&format!("the MCP server `{}` is not available: {why}", self.spec.name));
-        if since.is_some_and(|since| now.saturating_sub(since) >= STEADY_MS) {
+        if std::mem::take(&mut self.has_served) || since.is_some_and(|since| now.saturating_sub(since) >= STEADY_MS) {
             self.failures = 0;
         }
         self.had_worked = since.is_some();

@@ -28,13 +28,12 @@ pub mod tool;
 
 use serde_json::Value;
 
-use crate::call::{ToolCall, server_tool};
 use crate::home;
+use crate::json::document;
 use crate::ports::Ports;
 use crate::programs;
 pub use crate::programs::permissions::Word;
 use crate::programs::permissions::{Form, ServerTool};
-use crate::wiring::document;
 pub use address::Address;
 pub use claim::{Claim, keep};
 pub use permit::start;
@@ -55,11 +54,10 @@ pub enum Standing {
 }
 
 impl Standing {
-    /// How a call's tool is taken, by what stands in the user's own settings and what its server claims. Reads files, so it is for
-    /// calls that are unknown otherwise.
-    pub fn of(call: &ToolCall, ports: &Ports) -> Self {
-        let Some(asked) = server_tool(call) else { return Self::Unknown };
-        let word = word(call.host.as_deref(), &asked, ports);
+    /// How a server's tool is taken in an agent program, by what stands in the user's own settings and what its server claims.
+    /// Reads files, so it is for calls that are unknown otherwise.
+    pub fn of(asked: &ServerTool, host: Option<&str>, ports: &Ports) -> Self {
+        let word = word(host, asked, ports);
         let is_believed = word == Word::Server || is_trusted(&asked.server, ports);
         let claim = || claim::of(&asked.server, &asked.tool, ports);
         Self::by(word, is_believed.then(claim))

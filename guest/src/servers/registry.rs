@@ -8,8 +8,8 @@ use serde_json::Value;
 use super::spec::{ServerSpec, Source};
 use crate::config;
 use crate::home;
+use crate::json::document;
 use crate::ports::{Ports, Root};
-use crate::wiring::document;
 
 /// More servers are a mistake.
 const MAX_SERVERS: usize = 256;

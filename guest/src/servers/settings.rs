@@ -4,8 +4,8 @@ use serde_json::Value;
 
 use super::spec::Source;
 use crate::home;
+use crate::json::document;
 use crate::ports::Ports;
-use crate::wiring::document;
 
 /// The value of a setting, for a server that somebody declares; none where it is not set. The user's own servers have the user's
 /// `settings`; a workspace's have none.

@@ -2,11 +2,11 @@
 
 use serde_json::Value;
 
-use super::document::Document;
 use super::layout::Layout;
 use super::look::trust_file;
 use super::seen::{Content, Seen};
 use super::source::{Source, sources};
+use crate::json::document::Document;
 use crate::programs::trust::{TrustState, folder_trust, hook_hash, hook_key, hook_trust, listed_trust};
 use crate::programs::wiring::{Form, Holds, Place, Trust};
 use crate::programs::{Program, Wiring};

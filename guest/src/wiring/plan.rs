@@ -2,12 +2,12 @@
 
 use serde_json::{Value, json};
 
-use super::document::{Document, DocumentFault};
 use super::hook::Found;
 use super::layout::{Layout, is_within, join};
 use super::prefix::{Prefix, prefix};
 use super::receipt::Receipt;
 use super::seen::{Content, Seen};
+use crate::json::document::{Document, DocumentFault};
 use crate::programs::wiring::{Form, Place, Reach, Settings};
 use crate::programs::{Moment, Program, Wiring};
 

@@ -5,10 +5,10 @@
 
 use serde_json::Value;
 
-use super::document::Document;
 use super::layout::{Layout, is_within};
 use super::seen::{Content, Seen};
 use crate::confine::is_confiner_name;
+use crate::json::document::Document;
 use crate::programs::Wiring;
 use crate::programs::wiring::Holds;
 

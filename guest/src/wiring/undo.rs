@@ -2,13 +2,13 @@
 
 use serde_json::{Value, json};
 
-use super::document::Document;
 use super::layout::Layout;
 use super::plan::Change;
 use super::prefix;
 use super::receipt::{Receipt, Written};
 use super::seen::{Content, Seen};
 use crate::digest::Digest;
+use crate::json::document::Document;
 use crate::programs::{Program, named};
 
 /// What becomes of a file.

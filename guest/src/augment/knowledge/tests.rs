@@ -22,7 +22,10 @@ impl House {
     fn plan(&mut self, call: &ToolCall) -> Plan {
         let ports = self.world.ports();
         match self.knowledge.named(call, &ports) {
-            Ok(named) => self.knowledge.plan(call, named, &self.settings, &ports),
+            Ok(named) => {
+                let start = |server: &str| crate::servers::start(server, &ports);
+                self.knowledge.plan(call, named, &self.settings, &start, &ports)
+            }
             Err(skipped) => Plan { skipped: Some(skipped), ..Plan::default() },
         }
     }
@@ -79,7 +82,7 @@ fn only_what_nobody_here_knows_is_looked_up() {
     }
     let many: String = (0..100).map(|number| format!("[[{number}]]")).collect();
     let plan = House::new(json!({})).plan(&call("x", json!(many)));
-    assert_eq!((plan.concepts.len(), plan.lookups.len()), (concept::MOST, MOST_LOOKUPS));
+    assert_eq!((plan.concepts.len(), plan.lookups.len()), (concept::MOST, MAX_LOOKUPS));
 }
 
 #[test]

@@ -5,7 +5,7 @@
 //! and finds the envelope anywhere in the text, which also strips here-documents.
 
 use super::{Change, Changes, PatchFault, shown};
-use crate::call::effect::Deed;
+use crate::effects::Access;
 use crate::programs::Dialect;
 
 pub(super) const BEGIN: &str = "*** Begin Patch";
@@ -66,15 +66,15 @@ impl Patch {
     /// Takes in a header. Where the line `may_be_text`, one that says nothing is text.
     fn header(&mut self, line: usize, flat: &str, may_be_text: bool) -> Result<(), PatchFault> {
         let kinds = [
-            ("*** Add File:", Section::Add, Deed::Write),
-            ("*** Update File:", Section::Update, Deed::Write),
-            ("*** Delete File:", Section::Delete, Deed::Delete),
+            ("*** Add File:", Section::Add, Access::Write),
+            ("*** Update File:", Section::Update, Access::Write),
+            ("*** Delete File:", Section::Delete, Access::Delete),
         ];
-        for (marker, section, deed) in kinds {
+        for (marker, section, access) in kinds {
             if let Some(rest) = flat.strip_prefix(marker) {
                 self.finish_file()?;
                 self.section = section;
-                self.current = self.names(rest).into_iter().map(|path| Change { path, deed }).collect();
+                self.current = self.names(rest).into_iter().map(|path| Change { path, access }).collect();
                 if self.current.is_empty() {
                     return Err(PatchFault::EmptyPath { line, header: shown(flat) });
                 }
@@ -89,9 +89,9 @@ impl Patch {
             if targets.is_empty() {
                 return Err(PatchFault::EmptyPath { line, header: shown(flat) });
             }
-            self.current.iter_mut().for_each(|change| change.deed = Deed::Delete);
+            self.current.iter_mut().for_each(|change| change.access = Access::Delete);
             self.finish_file()?;
-            return targets.into_iter().try_for_each(|path| self.found.add(path, Deed::Write));
+            return targets.into_iter().try_for_each(|path| self.found.add(path, Access::Write));
         }
         let preamble = self.section == Section::None && flat.starts_with("*** Environment ID:");
         if may_be_text || preamble || flat == BEGIN || flat == "*** End of File" {
@@ -101,7 +101,7 @@ impl Patch {
     }
 
     fn finish_file(&mut self) -> Result<(), PatchFault> {
-        self.current.drain(..).try_for_each(|change| self.found.add(change.path, change.deed))
+        self.current.drain(..).try_for_each(|change| self.found.add(change.path, change.access))
     }
 
     /// Every path that the rest of a header may mean.
@@ -135,20 +135,20 @@ fn is_blank(c: char) -> bool {
 mod tests {
     use super::*;
 
-    fn found(text: &str, dialect: Dialect) -> Vec<(String, Deed)> {
-        changes(text, dialect).unwrap().into_iter().map(|change| (change.path, change.deed)).collect()
+    fn found(text: &str, dialect: Dialect) -> Vec<(String, Access)> {
+        changes(text, dialect).unwrap().into_iter().map(|change| (change.path, change.access)).collect()
     }
 
-    fn any(body: &str) -> Vec<(String, Deed)> {
+    fn any(body: &str) -> Vec<(String, Access)> {
         found(&format!("*** Begin Patch\n{body}\n*** End Patch"), Dialect::Any)
     }
 
-    fn write(path: &str) -> (String, Deed) {
-        (path.to_owned(), Deed::Write)
+    fn write(path: &str) -> (String, Access) {
+        (path.to_owned(), Access::Write)
     }
 
-    fn delete(path: &str) -> (String, Deed) {
-        (path.to_owned(), Deed::Delete)
+    fn delete(path: &str) -> (String, Access) {
+        (path.to_owned(), Access::Delete)
     }
 
     #[test]

@@ -8,7 +8,7 @@
 use super::quoted::{before_date, unquote};
 use super::unified::{Hunk, git_names};
 use super::{Change, Changes, PatchFault, shown};
-use crate::call::effect::Deed;
+use crate::effects::Access;
 
 /// How many leading folders a program takes off the names in a patch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,7 +43,7 @@ pub fn every_target(text: &str, strip: Strip) -> Result<Vec<String>, PatchFault>
         }
         let (names, strip) = names(last, line, strip)?;
         for name in names {
-            stripped(&name, strip).into_iter().try_for_each(|path| found.add(path, Deed::Write))?;
+            stripped(&name, strip).into_iter().try_for_each(|path| found.add(path, Access::Write))?;
         }
     }
     if hunk.is_open() {

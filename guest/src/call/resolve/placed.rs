@@ -6,8 +6,8 @@ use std::collections::{HashMap, HashSet};
 use super::search::Shared;
 use super::trees::{MAX_SEARCHED, is_at_or_below};
 use super::{Resolving, question_at};
-use crate::call::effect::{Deed, Extent, Footprint, Origin, Placement};
-use crate::call::path::Location;
+use crate::effects::path::Location;
+use crate::effects::{Access, Extent, Footprint, Origin, Placement};
 use crate::ports::{Facts, Kind, Question};
 
 /// Links that one call puts in place.
@@ -204,7 +204,7 @@ impl Resolving<'_> {
     fn judge_touches(&mut self, footprint: &Footprint, facts: &[Facts], placed: &[Placed]) {
         let ways = ways(placed);
         for (touch, facts) in footprint.touches.iter().zip(facts) {
-            if !matches!(touch.deed, Deed::Read | Deed::Execute) && goes_through(&touch.path, facts, &ways) {
+            if !matches!(touch.access, Access::Read | Access::Execute) && goes_through(&touch.path, facts, &ways) {
                 self.doubt(format!("`{}` leads through a link that the call itself makes or moves", touch.path));
             }
         }

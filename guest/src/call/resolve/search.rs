@@ -5,8 +5,8 @@ use std::collections::{BTreeSet, HashMap};
 
 use super::Resolving;
 use super::trees::{MAX_SEARCHED, is_at_or_below};
-use crate::call::effect::{Extent, Operation};
-use crate::call::path::{Location, WorkspacePath};
+use crate::effects::path::{Location, WorkspacePath};
+use crate::effects::{Extent, Operation};
 use crate::ports::{Entry, Facts, Kind, Question};
 
 /// Links that are followed in one tree.

@@ -28,7 +28,7 @@ mod syntax;
 #[cfg(test)]
 mod tests;
 
-use super::effect::Footprint;
+use crate::effects::Footprint;
 use crate::ports::Workspace;
 pub use comments::ignores_comments;
 pub use outline::outline;

@@ -4,10 +4,10 @@ use std::cell::RefCell;
 
 use serde_json::{Map, Value};
 
-use super::super::effect::{Deed, Footprint};
-use super::super::path::{join, keeps, written};
 use super::super::{CallFault, patch, shell};
-use super::{Meaning, powershell, unfamiliar, verbs};
+use super::{FootprintBuilder, powershell, unfamiliar, verbs};
+use crate::effects::path::{is_persistent, join, normalize};
+use crate::effects::{Access, Footprint};
 use crate::programs::{Act, Kind, Tool};
 
 /// In how many folders a command is judged that several arguments would run elsewhere.
@@ -43,7 +43,7 @@ static SCRIPT_RUNNER: Tool = Tool {
 /// What commands did that were judged already, each with its folder: readings of one call mostly agree about both.
 pub(super) type Judged = RefCell<Vec<(String, String, Footprint)>>;
 
-impl Meaning<'_> {
+impl FootprintBuilder<'_> {
     /// A tool that runs shell commands, and nothing else.
     pub(super) fn shell(&mut self, tool: &Tool) -> Result<(), CallFault> {
         if self.carry_out(tool)? > 0 || self.args.iter().any(|(name, value)| self.is_stray_command(tool, name, value)) {
@@ -150,7 +150,7 @@ impl Meaning<'_> {
         if let [program, text] = words.as_slice()
             && ["apply_patch", "applypatch"].contains(&program.as_str())
         {
-            let mut inner = Meaning { found: Footprint::default(), ..*self };
+            let mut inner = FootprintBuilder { found: Footprint::default(), ..*self };
             inner.add(patch::changes(text, patch::Dialect::Any)?, cwd)?;
             return Ok(inner.found);
         }
@@ -161,7 +161,7 @@ impl Meaning<'_> {
     pub(super) fn merge(&mut self, mut footprint: Footprint) -> Result<(), CallFault> {
         let mut kept = Vec::new();
         for touch in footprint.touches {
-            if !touch.deed.mutates() || touch.deed == Deed::Execute || keeps(&touch.path)? {
+            if !touch.access.mutates() || touch.access == Access::Execute || is_persistent(&touch.path)? {
                 kept.push(touch);
             }
         }
@@ -179,13 +179,13 @@ impl Meaning<'_> {
             match self.args.get(name) {
                 None | Some(Value::Null) => {}
                 Some(Value::String(folder)) if folder.is_empty() => {}
-                Some(Value::String(folder)) => folders = vec![written(folder, Some(cwd))?],
+                Some(Value::String(folder)) => folders = vec![normalize(folder, Some(cwd))?],
                 Some(_) => return Err(CallFault::Argument { name: name.to_owned(), expected: "a string" }),
             }
         }
         for (_, value) in self.args.iter().filter(|(name, _)| self.is_stray(tool, name) && unfamiliar::is_folder(name)) {
             let folder = value.as_str().filter(|folder| !folder.is_empty());
-            match folder.map(|folder| written(folder, Some(cwd))) {
+            match folder.map(|folder| normalize(folder, Some(cwd))) {
                 Some(Ok(folder)) if folders.contains(&folder) => {}
                 Some(Ok(folder)) if folders.len() < MAX_FOLDERS => folders.push(folder),
                 // `check_strays` says so.

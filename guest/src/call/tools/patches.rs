@@ -3,14 +3,14 @@
 use serde_json::{Map, Value};
 
 use super::super::CallFault;
-use super::super::effect::{Deed, Touch};
 use super::super::patch::{self, Change, unified};
-use super::super::path::{places, written};
 use super::arguments::{self, Keys, plain};
-use super::{Meaning, unfamiliar};
+use super::{FootprintBuilder, unfamiliar};
+use crate::effects::path::{candidates, normalize};
+use crate::effects::{Access, PathAccess};
 use crate::programs::{self, Dialect, Kind, Tool};
 
-impl Meaning<'_> {
+impl FootprintBuilder<'_> {
     pub(super) fn patch(&mut self, tool: &Tool) -> Result<(), CallFault> {
         let mut texts = 0;
         let folders = self.folders(tool)?;
@@ -40,7 +40,7 @@ impl Meaning<'_> {
         }
         let mut named = arguments::paths(self.args, Keys::Known(tool))?;
         named.retain(|named| !unfamiliar::is_folder(&named.argument));
-        named.iter().try_for_each(|named| self.touch(&named.path, Deed::Write))?;
+        named.iter().try_for_each(|named| self.touch(&named.path, Access::Write))?;
         if texts == 0 && named.is_empty() {
             let name = tool.arguments(Kind::Patch).next().unwrap_or("patch").to_owned();
             return Err(CallFault::Argument { name, expected: "the text of a patch" });
@@ -49,14 +49,14 @@ impl Meaning<'_> {
     }
 
     pub(super) fn diff(&mut self, tool: &Tool) -> Result<(), CallFault> {
-        let named = self.each(Deed::Write, Keys::Known(tool))?;
+        let named = self.each(Access::Write, Keys::Known(tool))?;
         let mut texts = Vec::new();
         diffs(self.args, 4, &mut texts);
         for text in texts {
             let diff = unified::read(text)?;
             self.add(diff.changes, self.cwd.unwrap_or_default())?;
             if named == 0 {
-                diff.block_titles.iter().try_for_each(|title| self.touch(title, Deed::Write))?;
+                diff.block_titles.iter().try_for_each(|title| self.touch(title, Access::Write))?;
             }
         }
         if self.found.touches.is_empty() { Err(CallFault::NoPath { tool: self.tool.to_owned() }) } else { Ok(()) }
@@ -75,10 +75,10 @@ impl Meaning<'_> {
 
     /// Takes in the files of a patch, which begin in a folder.
     pub(super) fn add(&mut self, changes: Vec<Change>, folder: &str) -> Result<(), CallFault> {
-        for Change { path, deed } in changes {
+        for Change { path, access } in changes {
             // A patch names each file once, so there is no need to look for it among thousands.
-            let places = if deed.mutates() { places(&path, Some(folder))? } else { vec![written(&path, Some(folder))?] };
-            self.found.touches.extend(places.into_iter().map(|path| Touch { path, deed }));
+            let places = if access.mutates() { candidates(&path, Some(folder))? } else { vec![normalize(&path, Some(folder))?] };
+            self.found.touches.extend(places.into_iter().map(|path| PathAccess { path, access }));
         }
         Ok(())
     }

@@ -3,11 +3,11 @@
 use serde_json::Value;
 
 use super::super::CallFault;
-use super::super::path::written;
-use super::{MAX_DEPTH, Meaning, arguments, unfamiliar};
+use super::{FootprintBuilder, MAX_DEPTH, arguments, unfamiliar};
+use crate::effects::path::normalize;
 use crate::programs::{Act, Kind, Tool};
 
-impl Meaning<'_> {
+impl FootprintBuilder<'_> {
     /// Whether no tool that the call may mean has such an argument.
     pub(super) fn is_stray(&self, tool: &Tool, argument: &str) -> bool {
         tool.kind(argument).is_none() && self.tools.iter().all(|tool| tool.kind(argument).is_none())
@@ -90,5 +90,5 @@ fn is_misfit(kind: Kind, value: &Value) -> bool {
 
 /// Whether a value names a folder in which a call can be judged.
 fn is_folder_text(value: &Value, cwd: Option<&str>) -> bool {
-    value.as_str().is_some_and(|folder| folder.is_empty() || written(folder, cwd).is_ok())
+    value.as_str().is_some_and(|folder| folder.is_empty() || normalize(folder, cwd).is_ok())
 }

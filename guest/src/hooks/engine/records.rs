@@ -103,7 +103,7 @@ impl Hooks {
     fn fields(&mut self, run: &Run, status: Status, ports: &Ports) -> Vec<(&'static str, Value)> {
         if self.name.is_empty() {
             // Runs of other processes are in the same log.
-            self.name = ports.random.sixteen().iter().take(4).map(|byte| format!("{byte:02x}")).collect();
+            self.name = ports.random.random_bytes().iter().take(4).map(|byte| format!("{byte:02x}")).collect();
         }
         let clean = |text: &str| Value::from(ports.secrets.redact_with(text, &run.hook.secrets));
         let mut fields = vec![

@@ -74,24 +74,24 @@ impl Hooks {
                 return Err(skipped(Trust::New.reason()));
             }
         }
-        let deed = trust::deed(hook, false, &self.machine, ports)
+        let fingerprint = trust::fingerprint(hook, false, &self.machine, ports)
             .map_err(|why| Outcome::boxed(Status::Failed, &ports.secrets.redact_with(&why, &hook.secrets)))?;
-        let trust = self.approvals.trust(hook, &deed, &self.machine, ports);
+        let trust = self.approvals.trust(hook, &fingerprint, &self.machine, ports);
         let (name, why, notice, before) = match trust {
-            Trust::Approved => return Ok(deed.program),
+            Trust::Approved => return Ok(fingerprint.program),
             trust => (trust.as_str(), trust.reason(), trust.notice(), trust.before()),
         };
         let outcome = skipped(why);
-        let digest = deed.digest.to_string();
+        let digest = fingerprint.digest.to_string();
         if !self.asked.iter().any(|(known, asked)| known == id && *asked == digest) {
             self.asked.retain(|(known, _)| known != id);
             self.asked.push((id.clone(), digest));
             ports.warn(&format!("the hook `{id}` of this workspace does not run: {why}; `tollgate hooks show {id}` shows it"));
-            let mut shows = deed.told(ports);
+            let mut shows = fingerprint.describe(ports);
             if let Some(fields) = shows.as_object_mut() {
                 fields.insert("before".to_owned(), before);
             }
-            let digest = deed.digest.to_string();
+            let digest = fingerprint.digest.to_string();
             let notice = notice.map(str::to_owned);
             self.command(Order::Approval { hook: id.clone(), digest, why: name, notice, shows });
         }
@@ -231,7 +231,7 @@ impl Hooks {
             && self.closing.is_none();
         if again {
             let chance = if run.hook.retry.jitter {
-                ports.random.sixteen().iter().fold(0, |sum, byte| sum << 4 ^ u64::from(*byte))
+                ports.random.random_bytes().iter().fold(0, |sum, byte| sum << 4 ^ u64::from(*byte))
             } else {
                 0
             };

@@ -5,9 +5,9 @@
 
 use super::place::{replace, suffixed};
 use super::{Call, Operands, Parsed, Program, Role, enter};
-use crate::call::effect::Deed;
 use crate::call::shell::reader::Reader;
 use crate::call::shell::reader::arg::Arg;
+use crate::effects::Access;
 
 const FILES: Operands = Operands::All(Role::Read);
 
@@ -90,7 +90,7 @@ fn parse<'a>(reader: &mut Reader<'_>, call: &Call<'_>, row: &Program, args: &'a 
 fn unpack(reader: &mut Reader<'_>, call: &Call<'_>, folder: Option<&Arg>) {
     let here = Arg::known(".");
     let folder = folder.unwrap_or(&here);
-    reader.touch(call.state, call.name, folder, Deed::WriteTree);
+    reader.touch(call.state, call.name, folder, Access::WriteTree);
     reader.move_or_link(call.state, folder);
 }
 
@@ -127,7 +127,7 @@ fn tape(reader: &mut Reader<'_>, call: &Call<'_>, _: &Parsed<'_>) {
     let is_stream = archive.is("-");
     match modes {
         [true, false, false] if is_stream => {}
-        [true, false, false] => reader.touch(call.state, call.name, archive, Deed::Write),
+        [true, false, false] => reader.touch(call.state, call.name, archive, Access::Write),
         [false, true, false] if !parsed.is_ordered() => {
             reader.unknown(format!("`{}` has options behind the names that it unpacks", call.name));
         }
@@ -137,7 +137,7 @@ fn tape(reader: &mut Reader<'_>, call: &Call<'_>, _: &Parsed<'_>) {
         _ => reader.unknown(format!("whether `{}` packs or unpacks is not certain", call.name)),
     }
     if !is_stream {
-        reader.touch(call.state, call.name, archive, Deed::Read);
+        reader.touch(call.state, call.name, archive, Access::Read);
     }
 }
 
@@ -156,7 +156,7 @@ fn zip(reader: &mut Reader<'_>, call: &Call<'_>, _: &Parsed<'_>) {
         return reader.unknown(format!("which archive `{}` writes is not certain", call.name));
     };
     for file in files {
-        reader.touch(call.state, call.name, file, Deed::Read);
+        reader.touch(call.state, call.name, file, Access::Read);
     }
     match archive.text() {
         Some("-") => {}

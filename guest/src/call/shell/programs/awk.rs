@@ -5,10 +5,10 @@
 
 use super::pattern::{take_pattern, take_until};
 use super::{Call, Operands, Parsed, Program, Role};
-use crate::call::effect::Deed;
 use crate::call::shell::reader::Reader;
 use crate::call::shell::reader::arg::{Arg, display};
 use crate::call::shell::reader::state::Dialect;
+use crate::effects::Access;
 
 pub(super) const ROWS: &[Program] = &[
     // Not listed: `-f`, whose program is not at hand, and `-i`, which loads one.
@@ -37,7 +37,7 @@ fn scan(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
             let quoted =
                 |start: &str| text.split_once(start).and_then(|(_, rest)| rest.split_once('"')).map(|(quoted, _)| quoted);
             if let Some(file) = quoted("> \"") {
-                reader.touch(call.state, call.name, &Arg::known(file), Deed::Write);
+                reader.touch(call.state, call.name, &Arg::known(file), Access::Write);
             }
             if let Some(command) = quoted("system(\"") {
                 reader.script(command, &call.state.child(Dialect::Posix), call.input);
@@ -46,7 +46,7 @@ fn scan(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
         Some(_) => {}
     }
     for file in files {
-        reader.touch(call.state, call.name, file, Deed::Read);
+        reader.touch(call.state, call.name, file, Access::Read);
     }
 }
 

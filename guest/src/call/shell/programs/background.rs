@@ -3,7 +3,7 @@
 use super::super::reader::Reader;
 use super::super::reader::input::Input;
 use super::Call;
-use crate::call::effect::Persistence;
+use crate::effects::Persistence;
 
 /// They start something that nobody waits for.
 const DETACHING: &[&str] = &[

@@ -5,11 +5,11 @@ use super::super::reader::Reader;
 use super::super::reader::arg::Arg;
 use super::enter;
 use super::spec::{Call, Operands, Parsed, Program, Role};
-use crate::call::effect::Deed;
+use crate::effects::Access;
 
-const RUN: Role = Role::Path(Deed::Execute);
-const TREE: Role = Role::Path(Deed::WriteTree);
-const WRITE: Role = Role::Path(Deed::Write);
+const RUN: Role = Role::Path(Access::Execute);
+const TREE: Role = Role::Path(Access::WriteTree);
+const WRITE: Role = Role::Path(Access::Write);
 
 const OUTPUT: &[(&str, Role)] = &[("o", WRITE), ("output", WRITE)];
 
@@ -240,7 +240,7 @@ pub(super) const ROWS: &[Program] = &[
     // Tests and checks.
     Program {
         valued: &[
-            ("basetemp", Role::Path(Deed::DeleteTree)),
+            ("basetemp", Role::Path(Access::DeleteTree)),
             ("html", WRITE),
             ("junit-xml", WRITE),
             ("junitxml", WRITE),
@@ -356,7 +356,7 @@ pub(super) const ROWS: &[Program] = &[
 fn rustc(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
     for value in parsed.values(&["emit", "print"]).filter_map(Arg::text) {
         for file in value.split(',').filter_map(|part| part.split_once('=')).map(|(_, file)| file) {
-            reader.touch(call.state, call.name, &Arg::known(file), Deed::Write);
+            reader.touch(call.state, call.name, &Arg::known(file), Access::Write);
         }
     }
 }
@@ -368,7 +368,7 @@ fn protoc(reader: &mut Reader<'_>, call: &Call<'_>, _: &Parsed<'_>) {
         if option.starts_with("--") && (option.ends_with("_out") || matches!(option, "--descriptor_set_out" | "--dependency_out"))
         {
             let folder = value.rsplit(':').next().unwrap_or_default();
-            reader.touch(call.state, call.name, &Arg::known(folder), Deed::WriteTree);
+            reader.touch(call.state, call.name, &Arg::known(folder), Access::WriteTree);
         }
     }
 }

@@ -5,11 +5,11 @@ use super::super::reader::arg::Arg;
 use super::command_of;
 use super::network::copy_to_last;
 use super::spec::{Call, Mode, Operands, Parsed, Program, Role};
-use crate::call::effect::Deed;
+use crate::effects::Access;
 
-const RUN: Role = Role::Path(Deed::Execute);
-const TREE: Role = Role::Path(Deed::WriteTree);
-const WRITE: Role = Role::Path(Deed::Write);
+const RUN: Role = Role::Path(Access::Execute);
+const TREE: Role = Role::Path(Access::WriteTree);
+const WRITE: Role = Role::Path(Access::Write);
 
 pub(super) const ROWS: &[Program] = &[
     Program {
@@ -207,9 +207,9 @@ fn image_output(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
         let Some(text) = value.text() else { continue };
         let named = text.split(',').find_map(|part| part.strip_prefix("dest="));
         match named {
-            Some(folder) => reader.touch(call.state, call.name, &Arg::known(folder), Deed::WriteTree),
+            Some(folder) => reader.touch(call.state, call.name, &Arg::known(folder), Access::WriteTree),
             None if text.contains('=') || text == "-" => {}
-            None => reader.touch(call.state, call.name, value, Deed::WriteTree),
+            None => reader.touch(call.state, call.name, value, Access::WriteTree),
         }
     }
 }
@@ -231,7 +231,7 @@ fn clone(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
         [] => return,
     };
     match folder {
-        Some(folder) => reader.touch(call.state, call.name, &folder, Deed::WriteTree),
+        Some(folder) => reader.touch(call.state, call.name, &folder, Access::WriteTree),
         None => reader.unknown(format!("`{}` makes a folder whose name is not certain", call.name)),
     }
 }

@@ -2,9 +2,9 @@
 
 use super::place::{replace, stripped, suffixed};
 use super::{Call, Operands, Parsed, Program, Role};
-use crate::call::effect::Deed;
 use crate::call::shell::reader::Reader;
 use crate::call::shell::reader::arg::Arg;
+use crate::effects::Access;
 
 const LONG: &[&str] = &[
     "stdout",
@@ -51,7 +51,7 @@ pub(super) const ROWS: &[Program] = &[
             "long",
             "version",
         ],
-        valued: &[("o", Role::Path(Deed::Write)), ("D", Role::Read)],
+        valued: &[("o", Role::Path(Access::Write)), ("D", Role::Read)],
         attached: &[("T", Role::Text), ("fast", Role::Text)],
         ..packer(&["zstd", "unzstd", "zstdmt"])
     },
@@ -108,7 +108,7 @@ fn pack(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
     }
     let keeps = parsed.has(&["k", "keep"]) || (call.name.contains("zst") && !removes);
     for file in parsed.operands.iter().filter(|file| !file.is("-")) {
-        reader.touch(call.state, call.name, file, Deed::Read);
+        reader.touch(call.state, call.name, file, Access::Read);
         if looks || prints {
             continue;
         }
@@ -126,7 +126,7 @@ fn pack(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
             }
         }
         if !keeps {
-            reader.touch(call.state, call.name, file, Deed::Delete);
+            reader.touch(call.state, call.name, file, Access::Delete);
         }
     }
 }

@@ -4,9 +4,9 @@
 
 use super::place::{Nature, base_name, below, is_folder, may_hold_working_directory, nature, parent, replace};
 use super::{Call, Mode, Operands, Parsed, Program, Role};
-use crate::call::effect::{Deed, Origin};
 use crate::call::shell::reader::Reader;
 use crate::call::shell::reader::arg::Arg;
+use crate::effects::{Access, Origin};
 
 /// Where sources go: an option that names a folder, entered by the rule.
 const TARGET: [(&str, Role); 2] = [("t", Role::Text), ("target-directory", Role::Text)];
@@ -81,7 +81,7 @@ pub(super) const ROWS: &[Program] = &[
             ("target-directory", Role::Text),
         ],
         operands: Operands::Rule,
-        modes: &[Mode { when: &["d", "directory"], operands: Operands::All(Role::Path(Deed::MakeFolder)) }],
+        modes: &[Mode { when: &["d", "directory"], operands: Operands::All(Role::Path(Access::MakeFolder)) }],
         rule: Some(install),
         options_first: true,
         ..Program::new(&["install", "ginstall"])
@@ -183,7 +183,7 @@ fn copy(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
     let keeps_links = recursive || parsed.has(&["P", "d", "no-dereference", "preserve"]);
     let links = parsed.has(&["l", "link", "s", "symbolic-link"]);
     for source in transfer.sources {
-        reader.touch(call.state, call.name, source, if links { Deed::Alias } else { Deed::Read });
+        reader.touch(call.state, call.name, source, if links { Access::Alias } else { Access::Read });
         let nature = nature(reader, call.state, source);
         let ends = transfer.ends(reader, call, source);
         let may_be_tree = recursive && nature != Nature::Plain;
@@ -193,7 +193,7 @@ fn copy(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
             if recursive && !matches!(source, Arg::Known(_) | Arg::Below(..)) || source.text().is_some_and(leads_up) {
                 reader.unknown(format!("`{}` copies `{}`, whose name is part of the destination", call.name, source.display()));
             }
-            reader.touch(call.state, call.name, &transfer.target, Deed::WriteTree);
+            reader.touch(call.state, call.name, &transfer.target, Access::WriteTree);
             if may_be_link {
                 place(reader, call, source, &transfer.target, Origin::Copy);
                 reader.move_or_link(call.state, &transfer.target);
@@ -203,12 +203,12 @@ fn copy(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
             // Some versions copy what is in `source/`, not the folder itself.
             let contents = may_be_tree && matches!(source, Arg::Known(path) | Arg::Below(_, path) if path.ends_with('/'));
             if contents {
-                reader.touch(call.state, call.name, &transfer.target, Deed::WriteTree);
+                reader.touch(call.state, call.name, &transfer.target, Access::WriteTree);
             }
             match (may_be_tree, may_be_link) {
-                (true, _) => reader.touch(call.state, call.name, &end, Deed::WriteTree),
+                (true, _) => reader.touch(call.state, call.name, &end, Access::WriteTree),
                 (false, true) => replace(reader, call, &end),
-                (false, false) => reader.touch(call.state, call.name, &end, Deed::Write),
+                (false, false) => reader.touch(call.state, call.name, &end, Access::Write),
             }
             if may_be_link {
                 place(reader, call, source, &end, if links { Origin::Same } else { Origin::Copy });
@@ -234,10 +234,10 @@ fn rename(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
         if is_tree && may_hold_working_directory(call.state, source) {
             reader.unknown(format!("`{}` moves `{}`, in which the command may run", call.name, source.display()));
         }
-        reader.touch(call.state, call.name, source, if is_tree { Deed::DeleteTree } else { Deed::Delete });
+        reader.touch(call.state, call.name, source, if is_tree { Access::DeleteTree } else { Access::Delete });
         for end in &ends {
             if is_tree {
-                reader.touch(call.state, call.name, end, Deed::WriteTree);
+                reader.touch(call.state, call.name, end, Access::WriteTree);
             } else {
                 replace(reader, call, end);
             }
@@ -280,7 +280,7 @@ fn link(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
                 Arg::Known(text) if !from_here && !text.starts_with('/') => below(&parent(&end), text),
                 source => (*source).clone(),
             };
-            reader.touch(call.state, call.name, &leads_to, Deed::Alias);
+            reader.touch(call.state, call.name, &leads_to, Access::Alias);
             match source {
                 Arg::Known(text) if symbolic && !from_here => reader.place(call.state, &end, Origin::Link(text.clone())),
                 _ if symbolic => {}
@@ -300,10 +300,10 @@ fn install(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
     }
     let Some(transfer) = transfer(reader, call, parsed) else { return };
     for source in transfer.sources {
-        reader.touch(call.state, call.name, source, Deed::Read);
+        reader.touch(call.state, call.name, source, Access::Read);
         let ends = transfer.ends(reader, call, source);
         if ends.is_empty() {
-            reader.touch(call.state, call.name, &transfer.target, Deed::WriteTree);
+            reader.touch(call.state, call.name, &transfer.target, Access::WriteTree);
         }
         ends.iter().for_each(|end| replace(reader, call, end));
     }
@@ -320,6 +320,6 @@ fn synchronize(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
     if sources.is_empty() || is_remote(target) || parsed.has_early(&["n", "dry-run"]) {
         return;
     }
-    reader.touch(call.state, call.name, target, Deed::WriteTree);
+    reader.touch(call.state, call.name, target, Access::WriteTree);
     reader.move_or_link(call.state, target);
 }

@@ -7,7 +7,7 @@
 use super::super::reader::Reader;
 use super::super::reader::arg::Arg;
 use super::spec::Call;
-use crate::call::effect::Unconfinable::Elsewhere;
+use crate::effects::Unconfinable::Elsewhere;
 
 /// Who does the work instead, and who asks for it.
 const ELSEWHERE: &[(&str, &[&str])] = &[

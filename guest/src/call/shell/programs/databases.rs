@@ -5,10 +5,10 @@ use super::super::reader::arg::Arg;
 use super::super::reader::input::Input;
 use super::background::read_as_it_runs;
 use super::spec::{Call, Operands, Parsed, Program, Role};
-use crate::call::effect::Deed;
+use crate::effects::Access;
 
-const TREE: Role = Role::Path(Deed::WriteTree);
-const WRITE: Role = Role::Path(Deed::Write);
+const TREE: Role = Role::Path(Access::WriteTree);
+const WRITE: Role = Role::Path(Access::Write);
 
 pub(super) const ROWS: &[Program] = &[
     Program {
@@ -99,7 +99,7 @@ fn sqlite(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
     if let Some(database) = operands.next().filter(|file| !file.is(":memory:"))
         && !call.args.iter().any(|arg| arg.is("-readonly") || arg.is("--readonly"))
     {
-        reader.touch(call.state, call.name, database, Deed::Write);
+        reader.touch(call.state, call.name, database, Access::Write);
     }
     let mut texts: Vec<&Arg> = operands.copied().collect();
     texts.extend(parsed.values(&["cmd", "c"]));
@@ -169,7 +169,7 @@ fn sql_client(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
 fn mongo_shell(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
     let is_script = |arg: &&&Arg| arg.text().is_some_and(|text| text.ends_with(".js") || text.ends_with(".mongodb"));
     match parsed.operands.iter().find(is_script) {
-        Some(file) => reader.touch(call.state, call.name, file, Deed::Execute),
+        Some(file) => reader.touch(call.state, call.name, file, Access::Execute),
         None if parsed.has(&["eval", "f", "file"]) => {}
         None => read_as_it_runs(reader, call),
     }

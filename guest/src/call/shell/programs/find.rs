@@ -3,9 +3,9 @@
 //! What is found is only known when it runs, but not where: below the folders at which the search begins.
 
 use super::{Call, Parsed, Program};
-use crate::call::effect::Deed;
 use crate::call::shell::reader::arg::Arg;
 use crate::call::shell::reader::{Reader, lexical};
+use crate::effects::Access;
 use crate::ports::Kind;
 
 pub(super) const ROWS: &[Program] = &[Program::raw(&["find", "gfind"], search)];
@@ -117,7 +117,7 @@ fn search(reader: &mut Reader<'_>, call: &Call<'_>, _: &Parsed<'_>) {
         }
     };
     for root in &search.roots {
-        reader.touch(call.state, call.name, root, Deed::Read);
+        reader.touch(call.state, call.name, root, Access::Read);
     }
     for action in &search.actions {
         for root in &search.roots {
@@ -192,8 +192,8 @@ fn read(args: &[Arg]) -> Result<Search<'_>, &Arg> {
 fn act(reader: &mut Reader<'_>, call: &Call<'_>, search: &Search<'_>, action: &Action<'_>, root: &Arg) {
     match action {
         Action::Delete => match found(reader, call, search, root) {
-            Some(paths) => paths.iter().for_each(|path| reader.touch(call.state, call.name, path, Deed::Delete)),
-            None => reader.touch(call.state, call.name, root, Deed::DeleteTree),
+            Some(paths) => paths.iter().for_each(|path| reader.touch(call.state, call.name, path, Access::Delete)),
+            None => reader.touch(call.state, call.name, root, Access::DeleteTree),
         },
         Action::Run(command, many) => run_for_found(reader, call, search, root, command, *many),
     }
@@ -219,7 +219,7 @@ fn run_for_found(reader: &mut Reader<'_>, call: &Call<'_>, search: &Search<'_>, 
     if !attempt.controls.is_empty() {
         return reader.adopt(attempt);
     }
-    if attempt.unknowns.is_empty() && !attempt.touches.iter().any(|touch| touch.deed.mutates()) {
+    if attempt.unknowns.is_empty() && !attempt.touches.iter().any(|touch| touch.access.mutates()) {
         return reader.adopt(attempt);
     }
     if let Some(paths) = found(reader, call, search, root) {
@@ -234,12 +234,12 @@ fn run_for_found(reader: &mut Reader<'_>, call: &Call<'_>, search: &Search<'_>, 
         && let Some(place) = call.state.locate(root)
     {
         let mut whole = reader.attempt(&fill(std::slice::from_ref(root)), call.state, call.input);
-        if whole.unknowns.is_empty() && whole.touches.iter().all(|touch| touch.path == place || touch.deed == Deed::Read) {
+        if whole.unknowns.is_empty() && whole.touches.iter().all(|touch| touch.path == place || touch.access == Access::Read) {
             for touch in &mut whole.touches {
-                touch.deed = match touch.deed {
-                    Deed::Delete | Deed::DeleteTree => Deed::DeleteTree,
-                    Deed::Read => Deed::Read,
-                    _ => Deed::WriteTree,
+                touch.access = match touch.access {
+                    Access::Delete | Access::DeleteTree => Access::DeleteTree,
+                    Access::Read => Access::Read,
+                    _ => Access::WriteTree,
                 };
             }
             return reader.adopt(whole);

@@ -7,7 +7,7 @@ use super::super::reader::script::Language;
 use super::background::read_as_it_runs;
 use super::spec::{Call, Operands, Parsed, Program, Role};
 use super::tollgate::{govern, is_script_of_tollgate};
-use crate::call::effect::{Deed, Persistence};
+use crate::effects::{Access, Persistence};
 
 const VERSION: &[&str] = &["--version", "-V", "-v", "--help", "-h"];
 
@@ -79,7 +79,7 @@ pub(super) const ROWS: &[Program] = &[
             ("require", Role::Text),
             ("test-name-pattern", Role::Text),
             ("test-reporter", Role::Text),
-            ("test-reporter-destination", Role::Path(Deed::Write)),
+            ("test-reporter-destination", Role::Path(Access::Write)),
         ],
         attached: &[
             ("inspect", Role::Text),
@@ -203,7 +203,7 @@ pub(super) fn run_file(reader: &mut Reader<'_>, call: &Call<'_>, file: &Arg) {
         }
         return reader.unknown(format!("`{}` runs `{}`, text that is only known when it runs", call.name, file.display()));
     }
-    reader.touch(call.state, call.name, file, Deed::Execute);
+    reader.touch(call.state, call.name, file, Access::Execute);
 }
 
 /// A language with a script as its first operand; without one it reads text that nobody has seen.
@@ -238,7 +238,7 @@ fn node(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
             govern(reader, call.state, &args);
         }
         if parsed.has(&["c", "check"]) && !parsed.has(&["experimental-loader", "import", "loader", "r", "require"]) {
-            return reader.touch(call.state, call.name, file, Deed::Read);
+            return reader.touch(call.state, call.name, file, Access::Read);
         }
     }
     script(reader, call, parsed);
@@ -293,7 +293,7 @@ fn is_tool(name: &str) -> bool {
 const JSON_TOOL: Program = Program {
     long: &["compact", "json-lines", "no-ensure-ascii", "no-indent", "sort-keys", "tab"],
     valued: &[("indent", Role::Text)],
-    operands: Operands::Then(&[Role::Read], Role::Path(Deed::Write)),
+    operands: Operands::Then(&[Role::Read], Role::Path(Access::Write)),
     ..Program::new(&["json.tool"])
 };
 
@@ -307,7 +307,7 @@ const ENVIRONMENT: Program = Program {
 /// The folder of an environment is made and filled. By its usual names it is a build folder, and its program's own affair.
 fn environment(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
     for folder in parsed.operands.iter().filter(|folder| !(folder.is(".venv") || folder.is("venv"))) {
-        reader.touch(call.state, call.name, folder, Deed::WriteTree);
+        reader.touch(call.state, call.name, folder, Access::WriteTree);
     }
 }
 
@@ -328,11 +328,11 @@ fn perl(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
     }
     let suffixes: Vec<&Arg> = parsed.values(&["i"]).collect();
     for file in parsed.operands.iter().filter(|_| parsed.has(&["i"])) {
-        reader.touch(call.state, call.name, file, Deed::Write);
+        reader.touch(call.state, call.name, file, Access::Write);
         for suffix in &suffixes {
             match (file.text(), suffix.text()) {
                 (Some(file), Some(suffix)) if !suffix.contains(['/', '*']) => {
-                    reader.touch(call.state, call.name, &Arg::known(format!("{file}{suffix}")), Deed::Write);
+                    reader.touch(call.state, call.name, &Arg::known(format!("{file}{suffix}")), Access::Write);
                 }
                 _ => reader.unknown(format!("`{}` keeps a copy at a place that is not certain", call.name)),
             }

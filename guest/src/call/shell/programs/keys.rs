@@ -3,10 +3,10 @@
 use super::super::reader::Reader;
 use super::place::suffixed;
 use super::spec::{Call, Operands, Parsed, Program, Role};
-use crate::call::effect::Deed;
+use crate::effects::Access;
 
-const TREE: Role = Role::Path(Deed::WriteTree);
-const WRITE: Role = Role::Path(Deed::Write);
+const TREE: Role = Role::Path(Access::WriteTree);
+const WRITE: Role = Role::Path(Access::Write);
 
 pub(super) const ROWS: &[Program] = &[
     // Its options have one dash or two.
@@ -126,7 +126,7 @@ fn gpg(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
     }
     for file in &parsed.operands {
         for suffix in [".asc", ".gpg", ".sig"] {
-            reader.touch(call.state, call.name, &suffixed(file, suffix), Deed::Write);
+            reader.touch(call.state, call.name, &suffixed(file, suffix), Access::Write);
         }
     }
 }
@@ -136,12 +136,12 @@ fn ssh_keygen(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
     let reads = parsed.has(&["B", "F", "l", "y", "e", "L"]);
     for file in parsed.values(&["f"]) {
         if reads {
-            reader.touch(call.state, call.name, file, Deed::Read);
+            reader.touch(call.state, call.name, file, Access::Read);
             continue;
         }
-        reader.touch(call.state, call.name, file, Deed::Write);
+        reader.touch(call.state, call.name, file, Access::Write);
         for suffix in [".pub", ".old"] {
-            reader.touch(call.state, call.name, &suffixed(file, suffix), Deed::Write);
+            reader.touch(call.state, call.name, &suffixed(file, suffix), Access::Write);
         }
     }
 }

@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | a program of the table, every argument listed | what its row says |
 //! | a program of the table with anything else | *unknown* |
-//! | a build tool, a script, a program that is not in the table | that it runs ([`Deed::Execute`]); what it changed is seen afterwards |
+//! | a build tool, a script, a program that is not in the table | that it runs ([`Access::Execute`]); what it changed is seen afterwards |
 
 mod agents;
 mod archive;
@@ -53,7 +53,7 @@ use super::reader::input::Input;
 use super::reader::script::Language;
 use super::reader::state::{Dialect, State};
 use super::reader::{Reader, lexical};
-use crate::call::effect::Deed;
+use crate::effects::Access;
 use crate::ports::Kind;
 
 /// All rows, in the order in which a reader of the code would look for them.
@@ -118,7 +118,7 @@ pub(super) fn run(reader: &mut Reader<'_>, argv: &[Arg], state: &State, input: &
     }
     if written.contains('/') && !is_trusted(written) {
         // Whatever it is called, it is a file of its own; but a familiar name with familiar arguments is worth judging too.
-        reader.touch(state, written, name, Deed::Execute);
+        reader.touch(state, written, name, Access::Execute);
         match row {
             Some(row) if !row.opaque => apply(reader, row, &call),
             // What it does is its own affair, but not what governs the gate.
@@ -247,13 +247,13 @@ fn apply(reader: &mut Reader<'_>, row: &Program, call: &Call<'_>) {
 pub(super) fn enter(reader: &mut Reader<'_>, call: &Call<'_>, role: Role, arg: &Arg) {
     match role {
         Role::Text => {}
-        Role::Read => reader.touch(call.state, call.name, arg, Deed::Read),
-        Role::Path(deed) => reader.touch(call.state, call.name, arg, deed),
+        Role::Read => reader.touch(call.state, call.name, arg, Access::Read),
+        Role::Path(access) => reader.touch(call.state, call.name, arg, access),
         Role::Stamp => {
             let exists = reader.kind(call.state, arg).is_some_and(|kind| kind != Kind::Missing);
-            reader.touch(call.state, call.name, arg, if exists { Deed::Touch } else { Deed::Write });
+            reader.touch(call.state, call.name, arg, if exists { Access::Attributes } else { Access::Write });
         }
-        Role::Script => reader.touch(call.state, call.name, arg, Deed::Execute),
+        Role::Script => reader.touch(call.state, call.name, arg, Access::Execute),
         Role::Rewrite => rewrite(reader, call, arg),
         Role::Code => reader.unknown(format!("`{}` runs text from its arguments, whose effects cannot be seen", call.name)),
     }
@@ -281,7 +281,7 @@ fn rewrite(reader: &mut Reader<'_>, call: &Call<'_>, arg: &Arg) {
         return reader.unknown(format!("`{}` may rewrite any file of the workspace", call.name));
     }
     let is_folder = is_pattern || text.ends_with('/') || reader.kind(call.state, at) == Some(Kind::Directory);
-    reader.touch(call.state, call.name, at, if is_folder { Deed::WriteTree } else { Deed::Write });
+    reader.touch(call.state, call.name, at, if is_folder { Access::WriteTree } else { Access::Write });
 }
 
 /// Whether a file that a program obeys stands in its folder or above it, or may stand there.
@@ -299,7 +299,7 @@ fn run_scripts(reader: &mut Reader<'_>, row: &Program, call: &Call<'_>, roles: &
     if row.scripts.is_empty() {
         return;
     }
-    let named = roles.iter().filter(|(role, _)| *role == Role::Path(Deed::Execute)).filter_map(|(_, at)| call.state.locate(at));
+    let named = roles.iter().filter(|(role, _)| *role == Role::Path(Access::Execute)).filter_map(|(_, at)| call.state.locate(at));
     let mut folders: Vec<String> = named.map(|folder| lexical(&folder)).collect();
     let mut folder = call.state.join(".").map(|folder| lexical(&folder)).unwrap_or_default();
     while !matches!(folder.as_str(), "" | "." | "/" | "..") && folders.len() < MAX_FOLDERS {
@@ -310,7 +310,7 @@ fn run_scripts(reader: &mut Reader<'_>, row: &Program, call: &Call<'_>, roles: &
     let places = folders.iter().flat_map(|folder| row.scripts.iter().map(move |name| below(folder, name)));
     let written: Vec<String> = places.filter(|path| reader.may_have_written(path)).collect();
     for path in written {
-        reader.touch_path(path, Deed::Execute);
+        reader.touch_path(path, Access::Execute);
     }
 }
 
@@ -380,7 +380,7 @@ fn enter_outputs(reader: &mut Reader<'_>, call: &Call<'_>) {
         let is_path = |value: &str| value.contains('/') && !value.contains("://");
         let stands = reader.kind(call.state, &value) == Some(Kind::File);
         if stands || value.text().is_some_and(is_path) {
-            reader.touch(call.state, call.name, &value, Deed::Write);
+            reader.touch(call.state, call.name, &value, Access::Write);
         }
     }
 }

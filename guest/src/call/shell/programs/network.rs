@@ -3,10 +3,10 @@
 use super::super::reader::Reader;
 use super::super::reader::arg::Arg;
 use super::spec::{Call, Operands, Parsed, Program, Role};
-use crate::call::effect::Deed;
+use crate::effects::Access;
 use crate::ports::Kind;
 
-const WRITE: Role = Role::Path(Deed::Write);
+const WRITE: Role = Role::Path(Access::Write);
 
 pub(super) const ROWS: &[Program] = &[
     Program {
@@ -215,7 +215,7 @@ pub(super) const ROWS: &[Program] = &[
         ..Program::opaque(&["http", "https", "httpie", "xh", "xhs", "grpcurl", "websocat", "ngrok"])
     },
     Program {
-        valued: &[("d", Role::Path(Deed::WriteTree)), ("dir", Role::Path(Deed::WriteTree)), ("l", WRITE), ("log", WRITE)],
+        valued: &[("d", Role::Path(Access::WriteTree)), ("dir", Role::Path(Access::WriteTree)), ("l", WRITE), ("log", WRITE)],
         ..Program::opaque(&["aria2c"])
     },
     Program { valued: &[("o", WRITE), ("output", WRITE)], ..Program::opaque(&["axel", "yt-dlp", "youtube-dl"]) },
@@ -237,7 +237,7 @@ fn curl(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
         {
             reader.unknown(format!("`{}` writes to `{}`, a name that is only known when it runs", call.name, output.display()));
         } else if !output.is("-") {
-            reader.touch(call.state, call.name, output, Deed::Write);
+            reader.touch(call.state, call.name, output, Access::Write);
         }
     }
     for format in parsed.values(&["w", "write-out"]) {
@@ -247,7 +247,7 @@ fn curl(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
     }
     for sent in parsed.values(&["d", "data", "data-ascii", "data-binary", "json"]) {
         if let Some(file) = sent.text().and_then(|text| text.strip_prefix('@')).filter(|file| *file != "-") {
-            reader.touch(call.state, call.name, &Arg::known(file), Deed::Read);
+            reader.touch(call.state, call.name, &Arg::known(file), Access::Read);
         }
     }
     for address in parsed.operands.iter().copied().chain(parsed.values(&["url"])) {
@@ -287,7 +287,7 @@ fn wget(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
     }
     for output in outputs {
         if !output.is("-") {
-            reader.touch(call.state, call.name, output, Deed::Write);
+            reader.touch(call.state, call.name, output, Access::Write);
         }
     }
     for address in &parsed.operands {
@@ -310,7 +310,7 @@ pub(super) fn copy_to_last(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Pa
         return;
     }
     let is_file = reader.kind(call.state, target) == Some(Kind::File);
-    reader.touch(call.state, call.name, target, if is_file { Deed::Write } else { Deed::WriteTree });
+    reader.touch(call.state, call.name, target, if is_file { Access::Write } else { Access::WriteTree });
 }
 
 fn scp(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
@@ -318,7 +318,7 @@ fn scp(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
     let many = parsed.operands.len() > 2 || parsed.has(&["r"]);
     match parsed.operands.as_slice() {
         [_, target] if !many && !is_remote(target) && reader.kind(call.state, target) != Some(Kind::Directory) => {
-            reader.touch(call.state, call.name, target, Deed::Write);
+            reader.touch(call.state, call.name, target, Access::Write);
         }
         _ => copy_to_last(reader, call, parsed),
     }

@@ -2,12 +2,12 @@
 
 use super::place::{parent, suffixed};
 use super::{Call, Operands, Parsed, Program, Role};
-use crate::call::effect::Deed;
 use crate::call::shell::reader::Reader;
 use crate::call::shell::reader::arg::Arg;
+use crate::effects::Access;
 use crate::ports::Kind;
 
-const WRITE: Role = Role::Path(Deed::Write);
+const WRITE: Role = Role::Path(Access::Write);
 const FILES: Operands = Operands::All(Role::Read);
 const INPUT_THEN_OUTPUT: Operands = Operands::Then(&[Role::Read], WRITE);
 
@@ -310,10 +310,10 @@ fn edit_documents(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>)
     }
     let Some((expression, files)) = operands.split_first() else { return };
     if reader.kind(call.state, expression) != Some(Kind::Missing) {
-        reader.touch(call.state, call.name, expression, Deed::Write);
+        reader.touch(call.state, call.name, expression, Access::Write);
     }
     for file in files {
-        reader.touch(call.state, call.name, file, Deed::Write);
+        reader.touch(call.state, call.name, file, Access::Write);
     }
 }
 
@@ -329,7 +329,7 @@ fn write_sections(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>)
 fn write_beside(reader: &mut Reader<'_>, call: &Call<'_>, prefix: Option<&Arg>) {
     // `dir/` and `dir/x` both write into `dir`.
     let folder = prefix.map_or_else(|| Arg::known("."), |prefix| parent(&suffixed(prefix, "x")));
-    reader.touch(call.state, call.name, &folder, Deed::WriteTree);
+    reader.touch(call.state, call.name, &folder, Access::WriteTree);
 }
 
 #[cfg(test)]

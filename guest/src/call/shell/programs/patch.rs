@@ -1,11 +1,11 @@
 //! Patches given to a program: every file that any reading of them could change.
 
 use super::{Call, Operands, Parsed, Program, Role};
-use crate::call::effect::Deed;
 use crate::call::patch::{self, Dialect, Strip, targets};
 use crate::call::shell::reader::Reader;
 use crate::call::shell::reader::arg::Arg;
 use crate::call::shell::reader::input::Input;
+use crate::effects::Access;
 
 pub(super) const ROWS: &[Program] = &[
     Program {
@@ -26,7 +26,7 @@ fn unified(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
     }
     for path in enter_targets(reader, call, strip(parsed, Strip::Unsaid)) {
         for beside in targets::leftovers(&path) {
-            reader.touch(call.state, call.name, &Arg::Known(beside), Deed::Write);
+            reader.touch(call.state, call.name, &Arg::Known(beside), Access::Write);
         }
     }
 }
@@ -53,7 +53,7 @@ pub(super) fn enter_targets(reader: &mut Reader<'_>, call: &Call<'_>, strip: Opt
     };
     for path in &paths {
         let path = Arg::known(path.as_str());
-        reader.touch(call.state, call.name, &path, Deed::Write);
+        reader.touch(call.state, call.name, &path, Access::Write);
         reader.move_or_link(call.state, &path);
     }
     paths
@@ -67,7 +67,9 @@ fn envelope(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
     };
     match text.and_then(|text| patch::changes(text, Dialect::Any).ok()) {
         Some(changes) => {
-            changes.iter().for_each(|change| reader.touch(call.state, call.name, &Arg::known(change.path.as_str()), change.deed));
+            changes
+                .iter()
+                .for_each(|change| reader.touch(call.state, call.name, &Arg::known(change.path.as_str()), change.access));
         }
         None => reader.unknown(format!("`{}` is given a patch that cannot be read", call.name)),
     }

@@ -1,10 +1,10 @@
 //! Paths made from arguments: the folder of one, a name below one, and what stands there.
 
 use super::Call;
-use crate::call::effect::Deed;
 use crate::call::shell::reader::arg::Arg;
 use crate::call::shell::reader::state::State;
 use crate::call::shell::reader::{Reader, is_below, lexical};
+use crate::effects::Access;
 use crate::ports::Kind;
 
 /// What is known about a thing that is copied or moved.
@@ -49,9 +49,9 @@ pub(super) fn is_folder(reader: &Reader<'_>, state: &State, arg: &Arg) -> Option
 /// Enters that a file is put in place of what stands at a path. A link there is not written through but replaced, or either.
 pub(super) fn replace(reader: &mut Reader<'_>, call: &Call<'_>, arg: &Arg) {
     if nature(reader, call.state, arg) == Nature::Link {
-        reader.touch(call.state, call.name, arg, Deed::Delete);
+        reader.touch(call.state, call.name, arg, Access::Delete);
     }
-    reader.touch(call.state, call.name, arg, Deed::Write);
+    reader.touch(call.state, call.name, arg, Access::Write);
 }
 
 /// Whether the working directory may be a folder, or lie in it. Spellings that cannot be compared count.

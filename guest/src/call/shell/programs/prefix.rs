@@ -4,10 +4,10 @@ use std::rc::Rc;
 
 use super::environment::{is_harmless, may_influence, names_an_output};
 use super::{Call, Operands, Parsed, Program, Role};
-use crate::call::effect::Deed;
 use crate::call::shell::reader::Reader;
 use crate::call::shell::reader::arg::Arg;
 use crate::call::shell::reader::state::Dialect;
+use crate::effects::Access;
 
 const fn prefix(names: &'static [&'static str]) -> Program {
     Program {
@@ -45,7 +45,12 @@ pub(super) const ROWS: &[Program] = &[
     Program {
         flags: "pvalh",
         long: &["portability", "verbose", "append"],
-        valued: &[("f", Role::Text), ("format", Role::Text), ("o", Role::Path(Deed::Write)), ("output", Role::Path(Deed::Write))],
+        valued: &[
+            ("f", Role::Text),
+            ("format", Role::Text),
+            ("o", Role::Path(Access::Write)),
+            ("output", Role::Path(Access::Write)),
+        ],
         ..prefix(&["time", "gtime"])
     },
     Program {
@@ -167,7 +172,7 @@ fn run_locked(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
     let Some((lock, command)) = parsed.operands.split_first() else { return };
     // Without a command, a number is a descriptor that is open already.
     if !(command.is_empty() && lock.text().is_some_and(|text| text.bytes().all(|byte| byte.is_ascii_digit()))) {
-        reader.touch(call.state, call.name, lock, Deed::Write);
+        reader.touch(call.state, call.name, lock, Access::Write);
     }
     match command {
         [option, text] if option.is("-c") || option.is("--command") => run_text(reader, call, text.text().map(str::to_owned)),

@@ -5,11 +5,11 @@ use super::super::reader::arg::Arg;
 use super::super::reader::state::{Dialect, State};
 use super::spec::{Call, Parsed, Program, Role};
 use super::tollgate::{behind_name, control, govern, is_script_of_tollgate, is_tollgate};
-use crate::call::effect::Deed;
+use crate::effects::Access;
 
-const RUN: Role = Role::Path(Deed::Execute);
-const TREE: Role = Role::Path(Deed::WriteTree);
-const WRITE: Role = Role::Path(Deed::Write);
+const RUN: Role = Role::Path(Access::Execute);
+const TREE: Role = Role::Path(Access::WriteTree);
+const WRITE: Role = Role::Path(Access::Write);
 
 /// Options of npm and its relatives that say where something is written or run.
 const NODE_PLACES: &[(&str, Role)] = &[
@@ -330,7 +330,7 @@ fn cargo(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
     if let [command, folder, ..] = parsed.operands.as_slice()
         && (command.is("new") || command.is("init"))
     {
-        reader.touch(call.state, call.name, folder, Deed::WriteTree);
+        reader.touch(call.state, call.name, folder, Access::WriteTree);
     }
     let Some(behind) = behind_name(call) else { return };
     if has(&["run", "r"]) {

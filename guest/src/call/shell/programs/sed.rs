@@ -3,9 +3,9 @@
 use super::pattern::{take_pattern, take_until};
 use super::place::{Nature, nature, suffixed};
 use super::{Call, Operands, Parsed, Program, Role};
-use crate::call::effect::Deed;
 use crate::call::shell::reader::Reader;
 use crate::call::shell::reader::arg::{Arg, display};
+use crate::effects::Access;
 use crate::ports::Kind;
 
 pub(super) const ROWS: &[Program] = &[
@@ -69,25 +69,25 @@ fn edit(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
             reader.unknown(format!("the `{}` script `{}` may write a file or run a command", call.name, display(&text)));
             // The most likely one stands in plain sight, and can be refused with a good reason.
             if let Some((_, file)) = text.rsplit_once("w ") {
-                reader.touch(call.state, call.name, &Arg::known(file), Deed::Write);
+                reader.touch(call.state, call.name, &Arg::known(file), Access::Write);
             }
         }
         Some(_) => {}
     }
     for file in files {
         if !in_place {
-            reader.touch(call.state, call.name, file, Deed::Read);
+            reader.touch(call.state, call.name, file, Access::Read);
             continue;
         }
         if nature(reader, call.state, file) == Nature::Link {
             // A link is replaced by a file of its own, unless it is followed.
-            reader.touch(call.state, call.name, file, Deed::Delete);
+            reader.touch(call.state, call.name, file, Access::Delete);
         }
-        reader.touch(call.state, call.name, file, Deed::Write);
+        reader.touch(call.state, call.name, file, Access::Write);
         match suffix.as_ref().map(Arg::text) {
             None => {}
             Some(Some(suffix)) if !suffix.contains(['/', '*']) => {
-                reader.touch(call.state, call.name, &suffixed(file, suffix), Deed::Write);
+                reader.touch(call.state, call.name, &suffixed(file, suffix), Access::Write);
             }
             Some(_) => reader.unknown(format!("where `{}` keeps a copy of `{}` is not certain", call.name, file.display())),
         }

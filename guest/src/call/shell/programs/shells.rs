@@ -8,7 +8,7 @@ use super::super::reader::state::Dialect;
 use super::background::read_as_it_runs;
 use super::interpreters::run_file;
 use super::spec::{Call, Operands, Parsed, Program};
-use crate::call::effect::{Deed, Persistence};
+use crate::effects::{Access, Persistence};
 
 pub(super) const ROWS: &[Program] = &[
     Program {
@@ -41,7 +41,7 @@ fn shell(reader: &mut Reader<'_>, call: &Call<'_>, _: &Parsed<'_>) {
         && !file.may_be_option()
         && !file.is("-")
     {
-        return reader.touch(call.state, call.name, file, Deed::Read);
+        return reader.touch(call.state, call.name, file, Access::Read);
     }
     while let Some((option, after)) = rest.split_first() {
         if !option.may_be_option() && !option.text().is_some_and(|text| text == "-" || text.starts_with('+')) {

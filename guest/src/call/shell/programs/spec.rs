@@ -11,7 +11,7 @@ use super::super::reader::Reader;
 use super::super::reader::arg::Arg;
 use super::super::reader::input::Input;
 use super::super::reader::state::State;
-use crate::call::effect::Deed;
+use crate::effects::Access;
 
 /// What a program does with one argument or with the value of one option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,7 +21,7 @@ pub(in crate::call::shell) enum Role {
     /// A path that is read. Need not be certain.
     Read,
     /// A path to which something is done. Must be certain.
-    Path(Deed),
+    Path(Access),
     /// A file that is created, or whose times change.
     Stamp,
     /// A program or a script that is run.

@@ -8,7 +8,7 @@ use super::super::reader::Reader;
 use super::super::reader::arg::{Arg, display};
 use super::super::reader::state::State;
 use super::spec::{Call, Operands, Program};
-use crate::call::effect::Deed;
+use crate::effects::Access;
 use crate::ports::{Kind, Question};
 use crate::state::OwnProgram;
 
@@ -133,7 +133,7 @@ const OUTPUTS: &[&str] = &["--output", "-o"];
 /// Enters what Tollgate is told to do.
 pub(super) fn govern(reader: &mut Reader<'_>, state: &State, args: &[Arg]) {
     match look(args) {
-        Some(outputs) => outputs.iter().for_each(|file| reader.touch(state, "tollgate", file, Deed::Write)),
+        Some(outputs) => outputs.iter().for_each(|file| reader.touch(state, "tollgate", file, Access::Write)),
         None => control(reader, state, name_command(args)),
     }
 }

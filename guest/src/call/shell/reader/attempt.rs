@@ -7,11 +7,11 @@ use super::Reader;
 use super::arg::Arg;
 use super::input::Input;
 use super::state::State;
-use crate::call::effect::{Persistence, Placement, Touch, Unconfinable};
+use crate::effects::{PathAccess, Persistence, Placement, Unconfinable};
 
 /// What a program would do, not entered yet.
 pub(in crate::call::shell) struct Attempt {
-    pub(in crate::call::shell) touches: Vec<Touch>,
+    pub(in crate::call::shell) touches: Vec<PathAccess>,
     pub(in crate::call::shell) unknowns: Vec<String>,
     pub(in crate::call::shell) controls: Vec<String>,
     placements: Vec<Placement>,
@@ -71,7 +71,7 @@ impl Reader<'_> {
         attempt.unconfinable.into_iter().for_each(|why| self.unconfinable(why));
         self.programs.extend(attempt.programs);
         let unnamed = self.unnamed;
-        attempt.touches.into_iter().for_each(|touch| self.touch_path(touch.path, touch.deed));
+        attempt.touches.into_iter().for_each(|touch| self.touch_path(touch.path, touch.access));
         self.unnamed = unnamed;
         self.placements.extend(attempt.placements);
         self.moved.extend(attempt.moved);

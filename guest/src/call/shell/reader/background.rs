@@ -2,7 +2,7 @@
 
 use super::super::syntax::tree::{Chain, Command, Word};
 use super::Reader;
-use crate::call::effect::Persistence;
+use crate::effects::Persistence;
 
 impl Reader<'_> {
     /// Notes that something which the command starts may go on after it.

@@ -6,7 +6,7 @@ use super::script::Language;
 use super::state::{State, Value};
 use super::walk::Ways;
 use super::{Reader, lexical, test};
-use crate::call::effect::Deed;
+use crate::effects::Access;
 use crate::ports::Kind;
 
 /// Builtins of Bash, dash and zsh whose effects are not followed.
@@ -150,7 +150,7 @@ impl Reader<'_> {
             ("trap", Some([text, ..])) if !text.starts_with('-') => self.script(text, call.state, call.input),
             ("source" | ".", Some([path, ..])) => {
                 let path = Arg::known(*path);
-                self.touch(call.state, name, &path, Deed::Execute);
+                self.touch(call.state, name, &path, Access::Execute);
                 self.search_script(call.state, &path, Language::Shell(call.state.dialect));
             }
             ("builtin", Some([_, ..])) => self.run_program(call.args, call.state, call.input),

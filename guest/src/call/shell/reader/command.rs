@@ -6,7 +6,7 @@ use super::arg::Arg;
 use super::input::Input;
 use super::state::{State, Value};
 use super::walk::Ways;
-use crate::call::effect::Deed;
+use crate::effects::Access;
 
 impl Reader<'_> {
     pub(super) fn simple(&mut self, simple: &Simple, mut state: State, input: &Input) -> Ways {
@@ -71,12 +71,12 @@ impl Reader<'_> {
             }
             Redirect::Read(word) => {
                 let target = self.target(word, state);
-                self.touch(state, "<", &target, Deed::Read);
+                self.touch(state, "<", &target, Access::Read);
                 *input = if target.is("/dev/null") { Input::Text(String::new()) } else { Input::Unknown };
             }
             Redirect::Write(word) => {
                 let target = self.target(word, state);
-                self.touch(state, ">", &target, Deed::Write);
+                self.touch(state, ">", &target, Access::Write);
                 if target.is("") {
                     self.unknown("a redirection leads to `` (nowhere)".to_owned());
                 }

@@ -26,8 +26,8 @@ use self::input::Input;
 use self::state::{Dialect, State};
 use super::programs;
 use super::syntax::{self, Script};
-use crate::call::effect::{Deed, Footprint, Origin, Persistence, Placement, Touch, Unconfinable};
-use crate::call::path::Location;
+use crate::effects::path::Location;
+use crate::effects::{Access, Footprint, Origin, PathAccess, Persistence, Placement, Unconfinable};
 use crate::ports::{Facts, Kind, Listing, Question, Reach, Root, Workspace};
 
 /// A command that touches more is not judged path by path.
@@ -48,8 +48,8 @@ const MAX_SHELLS: usize = 8;
 /// What has been found so far.
 pub(super) struct Reader<'w> {
     workspace: &'w dyn Workspace,
-    touches: Vec<Touch>,
-    seen: BTreeSet<(String, Deed)>,
+    touches: Vec<PathAccess>,
+    seen: BTreeSet<(String, Access)>,
     placements: Vec<Placement>,
     unknowns: Vec<String>,
     /// Commands that only a person may give.
@@ -216,13 +216,13 @@ impl<'w> Reader<'w> {
 
     /// Enters that a program does something at the path of an argument. A path that is read need not be certain; any other
     /// must be.
-    pub(super) fn touch(&mut self, state: &State, program: &str, arg: &Arg, deed: Deed) {
+    pub(super) fn touch(&mut self, state: &State, program: &str, arg: &Arg, access: Access) {
         if arg.is("") {
             return;
         }
         let path = match state.locate(arg) {
             Some(path) => path,
-            None if deed == Deed::Read => return,
+            None if access == Access::Read => return,
             None => {
                 return self.unknown(format!(
                     "`{}` changes `{}`, a path that is only known when it runs",
@@ -231,38 +231,38 @@ impl<'w> Reader<'w> {
                 ));
             }
         };
-        self.touch_path(path, deed);
+        self.touch_path(path, access);
     }
 
-    /// Enters that something is done at a path, spelled as in a [`Touch`].
-    pub(super) fn touch_path(&mut self, path: String, deed: Deed) {
+    /// Enters that something is done at a path, spelled as in a [`PathAccess`].
+    pub(super) fn touch_path(&mut self, path: String, access: Access) {
         if path.starts_with("/dev/") || path.starts_with("/proc/") || path.contains("/../dev/") || path.contains("/../proc/") {
-            if !(is_sink(&path) || deed == Deed::Read) {
+            if !(is_sink(&path) || access == Access::Read) {
                 self.unknown(format!("`{}` may lead anywhere", display(&path)));
             }
             return;
         }
         if path.chars().any(char::is_control) {
-            if deed != Deed::Read {
+            if access != Access::Read {
                 self.unknown(format!("the path `{}` holds a control character", display(&path)));
             }
             return;
         }
-        if deed.mutates() && deed != Deed::Execute && self.leads_through_moved(&path) {
+        if access.mutates() && access != Access::Execute && self.leads_through_moved(&path) {
             self.unknown(format!("`{}` leads through something that the command itself has moved or linked", display(&path)));
         }
-        self.unnamed += usize::from(deed == Deed::Execute);
+        self.unnamed += usize::from(access == Access::Execute);
         if self.touches.len() >= MAX_TOUCHES {
             return self.unknown(format!("the command touches more than {MAX_TOUCHES} paths, `{}` among them", display(&path)));
         }
-        if self.seen.insert((path.clone(), deed)) {
-            self.touches.push(Touch { path, deed });
+        if self.seen.insert((path.clone(), access)) {
+            self.touches.push(PathAccess { path, access });
         }
     }
 
     /// Enters that a program runs in the working directory, whose effects cannot be seen beforehand.
     pub(super) fn execute(&mut self, state: &State) {
-        self.touch_path(state.join(".").unwrap_or_else(|| ".".to_owned()), Deed::Execute);
+        self.touch_path(state.join(".").unwrap_or_else(|| ".".to_owned()), Access::Execute);
     }
 
     /// Enters that something is put at a path as it is: moved, linked, or copied with its links. Where a path is not certain,
@@ -301,10 +301,10 @@ impl<'w> Reader<'w> {
         self.touches.iter().any(|touch| {
             let at = lexical(&touch.path);
             let parent = at.rsplit_once('/').map_or(if at.starts_with('/') { "/" } else { "." }, |(parent, _)| parent);
-            match touch.deed {
-                Deed::Read | Deed::Touch | Deed::Alias => false,
-                Deed::Execute => true,
-                Deed::MakeFolder | Deed::WriteTree if is_below(&at, &folder) => true,
+            match touch.access {
+                Access::Read | Access::Attributes | Access::Alias => false,
+                Access::Execute => true,
+                Access::MakeFolder | Access::WriteTree if is_below(&at, &folder) => true,
                 _ => at == folder || parent == folder || is_below(&folder, &at),
             }
         })
@@ -312,7 +312,7 @@ impl<'w> Reader<'w> {
 
     /// Whether the command itself may have changed what stands at a path, programs that it ran included.
     pub(super) fn is_touched(&self, path: &str) -> bool {
-        self.touches.iter().any(|touch| touch.deed == Deed::Execute) || self.may_have_written(path)
+        self.touches.iter().any(|touch| touch.access == Access::Execute) || self.may_have_written(path)
     }
 
     /// Whether the command itself may have put something at a path, not counting programs that it merely ran.
@@ -320,9 +320,9 @@ impl<'w> Reader<'w> {
         let path = lexical(path);
         self.touches.iter().any(|touch| {
             let at = lexical(&touch.path);
-            match touch.deed {
-                Deed::Read | Deed::Execute => false,
-                Deed::MakeFolder | Deed::Touch => at == path || is_below(&at, &path),
+            match touch.access {
+                Access::Read | Access::Execute => false,
+                Access::MakeFolder | Access::Attributes => at == path || is_below(&at, &path),
                 _ => at == path || is_below(&at, &path) || is_below(&path, &at),
             }
         }) || self.leads_through_moved(&path)
@@ -342,7 +342,7 @@ impl<'w> Reader<'w> {
         Some(folders)
     }
 
-    /// What stands at a path that is spelled as in a [`Touch`].
+    /// What stands at a path that is spelled as in a [`PathAccess`].
     pub(super) fn kind_at(&self, path: &str) -> Option<Kind> {
         self.kind(&State::new(""), &Arg::known(path))
     }

@@ -9,7 +9,7 @@ use super::arg::Arg;
 use super::background::is_waited_for;
 use super::input::Input;
 use super::state::{State, Value};
-use crate::call::effect::Persistence;
+use crate::effects::Persistence;
 
 /// More states than this at one point are not followed.
 const MAX_STATES: usize = 8;

@@ -21,7 +21,7 @@ use super::super::reader::arg::{Arg, display};
 use super::super::reader::state::State;
 use super::command_of;
 use super::spec::{Call, Operands, Parsed, Program, Role};
-use crate::call::effect::Unconfinable;
+use crate::effects::Unconfinable;
 
 pub(super) const ROWS: &[Program] = &[Program {
     flags: "P",

@@ -8,8 +8,8 @@ use super::super::below;
 use super::super::patch::{enter_targets, strip};
 use super::super::spec::{Call, Parsed};
 use super::change_anything;
-use crate::call::effect::Deed;
 use crate::call::patch::Strip;
+use crate::effects::Access;
 use crate::ports::Kind;
 
 /// The repository changes, and its hooks may run.
@@ -81,7 +81,7 @@ pub(super) fn branch_or_tag(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &P
 
 pub(super) fn reset(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
     if parsed.has(&["hard", "keep", "merge"]) {
-        reader.touch_path(".".to_owned(), Deed::WriteTree);
+        reader.touch_path(".".to_owned(), Access::WriteTree);
     } else if parsed.has(&["p"]) {
         change_anything(reader, call.name);
     } else {
@@ -108,15 +108,15 @@ pub(super) fn config(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'
         return;
     }
     for file in parsed.values(&["f", "file"]) {
-        reader.touch(call.state, call.name, file, Deed::Write);
+        reader.touch(call.state, call.name, file, Access::Write);
     }
     if parsed.has(&["f", "file"]) {
         // The file has been entered.
     } else if parsed.has(&["global"]) {
-        reader.touch_path("~/.gitconfig".to_owned(), Deed::Write);
-        reader.touch_path("~/.config/git/config".to_owned(), Deed::Write);
+        reader.touch_path("~/.gitconfig".to_owned(), Access::Write);
+        reader.touch_path("~/.config/git/config".to_owned(), Access::Write);
     } else if parsed.has(&["system"]) {
-        reader.touch_path("/etc/gitconfig".to_owned(), Deed::Write);
+        reader.touch_path("/etc/gitconfig".to_owned(), Access::Write);
     } else {
         repository_settings(reader, call, parsed);
     }
@@ -124,7 +124,7 @@ pub(super) fn config(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'
 
 /// The file that holds the repository's settings.
 pub(super) fn repository_settings(reader: &mut Reader<'_>, _: &Call<'_>, _: &Parsed<'_>) {
-    reader.touch_path(".git/config".to_owned(), Deed::Write);
+    reader.touch_path(".git/config".to_owned(), Access::Write);
 }
 
 /// Whether git takes an operand for exactly one path, and not for a pattern.
@@ -148,7 +148,7 @@ fn take(reader: &mut Reader<'_>, call: &Call<'_>, paths: &[&Arg]) {
             continue;
         }
         let Some(place) = call.state.locate(path).map(|place| lexical(&place)) else {
-            reader.touch(call.state, call.name, path, Deed::Write);
+            reader.touch(call.state, call.name, path, Access::Write);
             continue;
         };
         if place == "." || place.starts_with("..") {
@@ -156,7 +156,7 @@ fn take(reader: &mut Reader<'_>, call: &Call<'_>, paths: &[&Arg]) {
             continue;
         }
         let is_folder = reader.kind(call.state, path) == Some(Kind::Directory) || reader.may_have_written(&place);
-        reader.touch(call.state, call.name, path, if is_folder { Deed::WriteTree } else { Deed::Write });
+        reader.touch(call.state, call.name, path, if is_folder { Access::WriteTree } else { Access::Write });
         reader.move_or_link(call.state, path);
     }
 }
@@ -226,14 +226,14 @@ pub(super) fn remove(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'
     if parsed.has(&["cached"]) {
         return reader.execute(call.state);
     }
-    let deed = if parsed.has(&["r"]) { Deed::DeleteTree } else { Deed::Delete };
-    delete(reader, call, parsed, deed);
+    let access = if parsed.has(&["r"]) { Access::DeleteTree } else { Access::Delete };
+    delete(reader, call, parsed, access);
 }
 
-fn delete(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>, deed: Deed) {
+fn delete(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>, access: Access) {
     for path in &parsed.operands {
         if is_exact(path) {
-            reader.touch(call.state, call.name, path, deed);
+            reader.touch(call.state, call.name, path, access);
         } else {
             reader.unknown(format!(
                 "`{}` is given `{}`, which may be a pattern for more than one file",
@@ -249,9 +249,9 @@ pub(super) fn clean(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_
         return;
     }
     if parsed.operands.is_empty() {
-        reader.touch(call.state, call.name, &Arg::known("."), Deed::DeleteTree);
+        reader.touch(call.state, call.name, &Arg::known("."), Access::DeleteTree);
     }
-    delete(reader, call, parsed, Deed::DeleteTree);
+    delete(reader, call, parsed, Access::DeleteTree);
 }
 
 pub(super) fn rename(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
@@ -277,8 +277,8 @@ pub(super) fn rename(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'
             }
             _ => (*target).clone(),
         };
-        reader.touch(call.state, call.name, source, if is_folder { Deed::DeleteTree } else { Deed::Delete });
-        reader.touch(call.state, call.name, &place, if is_folder { Deed::WriteTree } else { Deed::Write });
+        reader.touch(call.state, call.name, source, if is_folder { Access::DeleteTree } else { Access::Delete });
+        reader.touch(call.state, call.name, &place, if is_folder { Access::WriteTree } else { Access::Write });
         reader.move_or_link(call.state, source);
         reader.move_or_link(call.state, &place);
     }
@@ -297,7 +297,7 @@ pub(super) fn clone(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_
     };
     match place {
         Some(folder) if !parsed.has(&["bare", "mirror"]) => {
-            reader.touch(call.state, call.name, &folder, Deed::WriteTree);
+            reader.touch(call.state, call.name, &folder, Access::WriteTree);
             reader.move_or_link(call.state, &folder);
         }
         _ => reader.unknown(format!("`{}` makes a folder whose name is not certain", call.name)),

@@ -78,12 +78,12 @@ pub enum PathFault {
     #[error("`{0}` goes through `/proc` or `/dev` and may lead anywhere; give the file's own path")]
     Magic(String),
     /// It is longer than any system takes.
-    #[error("the path is {0} bytes long; {LONGEST} is the most")]
+    #[error("the path is {0} bytes long; {MAX_PATH_BYTES} is the most")]
     TooLong(usize),
 }
 
 /// No system that we know opens a longer path.
-const LONGEST: usize = 4096;
+const MAX_PATH_BYTES: usize = 4096;
 
 /// Devices that take what is written to them and keep nothing.
 const SINKS: &[&str] = &["/dev/null", "/dev/zero", "/dev/full", "/dev/tty", "/dev/stdout", "/dev/stderr", "/dev/stdin"];
@@ -93,11 +93,11 @@ const SINKS: &[&str] = &["/dev/null", "/dev/zero", "/dev/full", "/dev/tty", "/de
 ///
 /// Unicode is left alone: no normal form, no folding, and characters without width or with a direction of their own are
 /// characters of a name like any other.
-pub fn written(path: &str, cwd: Option<&str>) -> Result<String, PathFault> {
+pub fn normalize(path: &str, cwd: Option<&str>) -> Result<String, PathFault> {
     if path.is_empty() {
         return Err(PathFault::Empty);
     }
-    if path.len() > LONGEST {
+    if path.len() > MAX_PATH_BYTES {
         return Err(PathFault::TooLong(path.len()));
     }
     if path.chars().any(char::is_control) {
@@ -121,11 +121,11 @@ pub fn written(path: &str, cwd: Option<&str>) -> Result<String, PathFault> {
 
 /// Every place that a path may mean to whoever changes something there: none for a device that keeps nothing, two where
 /// `\` may be a character of a name or a separator.
-pub fn places(path: &str, cwd: Option<&str>) -> Result<Vec<String>, PathFault> {
+pub fn candidates(path: &str, cwd: Option<&str>) -> Result<Vec<String>, PathFault> {
     let mut places = Vec::new();
     for reading in [Some(path.to_owned()), path.contains('\\').then(|| path.replace('\\', "/"))].into_iter().flatten() {
-        let place = written(&reading, cwd)?;
-        if keeps(&place)? && !places.contains(&place) {
+        let place = normalize(&reading, cwd)?;
+        if is_persistent(&place)? && !places.contains(&place) {
             places.push(place);
         }
     }
@@ -133,7 +133,7 @@ pub fn places(path: &str, cwd: Option<&str>) -> Result<Vec<String>, PathFault> {
 }
 
 /// Whether anything that is written to the path stays there. Paths that lead through devices or processes are refused.
-pub fn keeps(path: &str) -> Result<bool, PathFault> {
+pub fn is_persistent(path: &str) -> Result<bool, PathFault> {
     if SINKS.contains(&path) {
         return Ok(false);
     }
@@ -267,7 +267,7 @@ mod tests {
             ("~root/x", "another user's home"),
             (&"a/".repeat(3000), "6000 bytes"),
         ] {
-            let said = written(path, None).unwrap_err().to_string();
+            let said = normalize(path, None).unwrap_err().to_string();
             assert!(said.contains(fault), "{path:?}: {said}");
         }
     }
@@ -293,8 +293,8 @@ mod tests {
             ("a", Some("~/b"), "~/b/a"),
             ("e\u{301}\u{200b}\u{202e}", None, "e\u{301}\u{200b}\u{202e}"),
         ] {
-            assert_eq!(written(path, cwd).unwrap(), expected, "{path}");
-            assert_eq!(written(expected, None).unwrap(), expected, "twice: {path}");
+            assert_eq!(normalize(path, cwd).unwrap(), expected, "{path}");
+            assert_eq!(normalize(expected, None).unwrap(), expected, "twice: {path}");
         }
     }
 
@@ -316,7 +316,7 @@ mod tests {
             ("/process/x", Some(&["/process/x"])),
         ] {
             assert_eq!(
-                places(path, None).ok().as_deref(),
+                candidates(path, None).ok().as_deref(),
                 expected.map(|places| places.iter().map(|&place| place.to_owned()).collect::<Vec<_>>()).as_deref(),
                 "{path}"
             );

@@ -6,13 +6,13 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::call::ToolCall;
-use crate::call::effect::{Operation, Persistence};
 use crate::digest::Digest;
+use crate::effects::{Operation, Persistence};
 use crate::intents::intent::IntentId;
 use crate::json;
 use crate::ports::{Expectation, FileFault, Ports, Timestamp};
 use crate::state;
+use crate::tool_call::ToolCall;
 
 /// A change that a call under way was allowed to make.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -114,8 +114,8 @@ pub fn keep(key: &str, pending: &Pending, ports: &Ports) -> Result<(), FileFault
 /// What is remembered about a call; none where it was not ruled on or is settled.
 pub fn recall(key: &str, ports: &Ports) -> Option<Pending> {
     // A folder that goes with ten thousand files in it makes a long list.
-    const MOST_BYTES: u64 = 64 << 20;
-    match state::read(key, MOST_BYTES, ports) {
+    const MAX_BYTES: u64 = 64 << 20;
+    match state::read(key, MAX_BYTES, ports) {
         Ok(text) => json::parse(&text)
             .inspect_err(|fault| ports.warn(&format!("`{key}` cannot be parsed and counts as missing: {fault}")))
             .ok(),
@@ -141,7 +141,7 @@ pub fn claim(key: &str, pending: &Pending, now: Timestamp, ports: &Ports) -> Opt
     let text = |attempts: u32| format!("{} {now} {attempts}", pending.since);
     let claimed = match state::replace(&at, text(1).as_bytes(), Expectation::Absent, ports) {
         // One that was left behind belongs to an earlier call under the same id, or to somebody who was killed at it.
-        Err(FileFault::Exists) => match state::read(&at, state::MOST_BYTES, ports) {
+        Err(FileFault::Exists) => match state::read(&at, state::MAX_BYTES, ports) {
             Ok(found) => {
                 match Claim::read(&found).filter(|claim| claim.since == pending.since) {
                     Some(claim) if claim.is_held(now) => return None,
@@ -248,7 +248,7 @@ pub fn left_behind(over: Over<'_>, now: Timestamp, ports: &Ports) -> Vec<(String
             continue;
         };
         let is_abandoned = || {
-            let claim = state::read(&format!("{folder}/{claim}"), state::MOST_BYTES, ports).ok();
+            let claim = state::read(&format!("{folder}/{claim}"), state::MAX_BYTES, ports).ok();
             claim.and_then(|text| Claim::read(&text)).is_some_and(|claim| !claim.is_held(now.0))
         };
         if over.covers(&pending.caller) || pending.since.saturating_add(DAY_MS) < now.0 || is_claimed && is_abandoned() {

@@ -12,7 +12,7 @@ use crate::ports::{Expectation, FileFault, Ports, Timestamp};
 use crate::state;
 
 /// So long a lease lasts.
-const MOST_MS: u64 = 60_000;
+const MAX_MS: u64 = 60_000;
 
 /// A lease on one file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -46,7 +46,7 @@ impl Lease {
             session: session.to_owned(),
             call: call.to_owned(),
             tool: tool.to_owned(),
-            until: now.0 + MOST_MS,
+            until: now.0 + MAX_MS,
         }
     }
 
@@ -69,7 +69,7 @@ impl Lease {
                 Err(FileFault::Exists | FileFault::Changed) => {}
                 Err(fault) => return Err(Denial::Fault(fault)),
             }
-            expected = match state::read(&at, state::MOST_BYTES, ports) {
+            expected = match state::read(&at, state::MAX_BYTES, ports) {
                 Ok(found) => match Self::read(&found) {
                     Some(lease) if lease.session != self.session && lease.holds(now) => return Err(Denial::Held(lease)),
                     _ => Expectation::Digest(Digest::of(&found)),
@@ -83,7 +83,7 @@ impl Lease {
 
     /// Whether it still counts. One that ends later than any lease can was made by a clock that has since been set back.
     fn holds(&self, now: Timestamp) -> bool {
-        (now.0..=now.0 + MOST_MS).contains(&self.until)
+        (now.0..=now.0 + MAX_MS).contains(&self.until)
     }
 }
 
@@ -110,7 +110,7 @@ pub fn sweep(now: Timestamp, ports: &Ports) {
 }
 
 fn read(path: &str, ports: &Ports) -> Option<Lease> {
-    let bytes = state::read(&at(path), state::MOST_BYTES, ports).ok()?;
+    let bytes = state::read(&at(path), state::MAX_BYTES, ports).ok()?;
     Lease::read(&bytes)
 }
 

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use super::pending::Caller;
 use super::snapshot::Snapshot;
-use crate::call::effect::Persistence;
 use crate::digest::Digest;
+use crate::effects::Persistence;
 use crate::intents::intent::IntentId;
 use crate::json;
 use crate::ports::{Expectation, Facts, FileFault, Kind, Ports, Question, Timestamp};
@@ -239,7 +239,7 @@ pub fn claim(now: Timestamp, ports: &Ports) -> bool {
     let take = |expected| state::replace(CLAIM, now.0.to_string().as_bytes(), expected, ports);
     let taken = match take(Expectation::Absent) {
         Err(FileFault::Exists) => {
-            let found = state::read(CLAIM, state::MOST_BYTES, ports).unwrap_or_default();
+            let found = state::read(CLAIM, state::MAX_BYTES, ports).unwrap_or_default();
             let since = std::str::from_utf8(&found).ok().and_then(|text| text.parse::<u64>().ok());
             // One that was left behind belongs to somebody who was killed at it.
             if since.is_some_and(|since| now.0.abs_diff(since) < CLAIM_MS) {
@@ -260,7 +260,7 @@ pub fn unclaim(ports: &Ports) {
 
 /// Whether the reason why nothing is seen is another one than was last said, so that it is said once.
 pub fn is_news(why: &str, ports: &Ports) -> bool {
-    if state::read(UNSEEN, state::MOST_BYTES, ports).is_ok_and(|said| said == why.as_bytes()) {
+    if state::read(UNSEEN, state::MAX_BYTES, ports).is_ok_and(|said| said == why.as_bytes()) {
         return false;
     }
     let _ = state::replace(UNSEEN, why.as_bytes(), Expectation::Anything, ports);

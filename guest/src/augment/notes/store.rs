@@ -6,7 +6,7 @@
 
 use super::index::{Builder, Index, is_note};
 use super::markdown::{read, stem, targets};
-use super::{Known, MOST_BYTES, about, text};
+use super::{Known, MAX_BYTES, about, text};
 use crate::digest::Digest;
 use crate::ports::{Entry, Expectation, FileFault, Kind, Ports, Question, Reach, Root};
 use crate::state;
@@ -24,13 +24,13 @@ const SLICE_NOTES: usize = 64;
 const KEPT_BYTES: usize = 4 << 10;
 
 /// A larger index is none of ours.
-const MOST_INDEX: u64 = 96 << 20;
+const MAX_INDEX: u64 = 96 << 20;
 
 /// Entries of a folder that are looked at.
-const MOST_ENTRIES: u32 = 250_000;
+const MAX_ENTRIES: u32 = 250_000;
 
 /// Folders whose stamps are looked at with every call.
-const MOST_FOLDERS: usize = 32;
+const MAX_FOLDERS: usize = 32;
 
 const DEEPEST: u32 = 64;
 const NOT_ENTERED: [&str; 5] = [".git", ".obsidian", ".trash", "node_modules", "target"];
@@ -50,9 +50,9 @@ struct Folder {
 
 /// The folders in use.
 #[derive(Default)]
-pub(in crate::augment) struct Shelf(Vec<Folder>);
+pub(in crate::augment) struct NoteStore(Vec<Folder>);
 
-impl Shelf {
+impl NoteStore {
     /// Whether the folder is there, its index brought up to date.
     pub(in crate::augment) fn open(&mut self, folder: &str, ports: &Ports) -> bool {
         self.folder(folder).is_some_and(|folder| folder.catch_up(ports, false))
@@ -149,13 +149,13 @@ impl Folder {
     }
 
     fn list(&mut self, now: u64, own: u64, ports: &Ports) {
-        let reach = Reach { depth: DEEPEST, limit: MOST_ENTRIES, skip: NOT_ENTERED.map(str::to_owned).to_vec() };
+        let reach = Reach { depth: DEEPEST, limit: MAX_ENTRIES, skip: NOT_ENTERED.map(str::to_owned).to_vec() };
         let listing = match ports.workspace.list(Root::Project, &self.path, &reach) {
             Ok(listing) => listing,
             Err(fault) => return ports.warn(&format!("the notes in `{}` cannot be listed: {fault}", self.path)),
         };
         if listing.truncated {
-            ports.warn(&format!("`{}` holds more than {MOST_ENTRIES} files; the rest is not known", self.path));
+            ports.warn(&format!("`{}` holds more than {MAX_ENTRIES} files; the rest is not known", self.path));
         }
         let mut notes = Vec::new();
         for Entry { path, stamp, kind, .. } in &listing.entries {
@@ -167,7 +167,7 @@ impl Folder {
         self.listed_ms = now;
         self.stamps = vec![(String::new(), own)];
         for entry in listing.entries {
-            if entry.kind == Kind::Directory && !entry.path.starts_with('.') && self.stamps.len() < MOST_FOLDERS {
+            if entry.kind == Kind::Directory && !entry.path.starts_with('.') && self.stamps.len() < MAX_FOLDERS {
                 self.stamps.push((entry.path, entry.stamp));
             }
         }
@@ -205,7 +205,7 @@ impl Folder {
     }
 
     fn add(&self, builder: &mut Builder<'_>, path: &str, stamp: u64, ports: &Ports) {
-        let Some(text) = text(&self.path, path, MOST_BYTES, ports) else { return builder.add(path, stamp, &[], &[]) };
+        let Some(text) = text(&self.path, path, MAX_BYTES, ports) else { return builder.add(path, stamp, &[], &[]) };
         let note = read(&text);
         let mut names = vec![stem(path)];
         names.extend(&note.names);
@@ -232,7 +232,7 @@ impl Folder {
     }
 
     fn unpack(&mut self, ports: &Ports) {
-        let [index, seen] = self.places().map(|place| state::read(&place, MOST_INDEX, ports).unwrap_or_default());
+        let [index, seen] = self.places().map(|place| state::read(&place, MAX_INDEX, ports).unwrap_or_default());
         let Some(index) = Index::open(index) else { return };
         let seen = String::from_utf8_lossy(&seen);
         let (listed, stamps) = seen.split_once('\n').unwrap_or_default();
@@ -240,7 +240,7 @@ impl Folder {
         self.listed_ms = hex(listed).unwrap_or_default();
         self.stamps.clear();
         for line in stamps.lines() {
-            if let (Some((stamp, path)), true) = (line.split_once(' '), self.stamps.len() < MOST_FOLDERS) {
+            if let (Some((stamp, path)), true) = (line.split_once(' '), self.stamps.len() < MAX_FOLDERS) {
                 self.stamps.push((path.to_owned(), hex(stamp).unwrap_or_default()));
             }
         }

@@ -8,7 +8,7 @@ use crate::ports::{Ports, Root};
 const PATH: &str = ".git/index";
 
 /// A larger index is not read, and then git counts as having nothing.
-const MOST_BYTES: u64 = 32 << 20;
+const MAX_BYTES: u64 = 32 << 20;
 
 /// Bytes of an entry before its name: times, numbers, size, hash, flags.
 const HEAD: usize = 62;
@@ -27,7 +27,7 @@ pub struct GitIndex(Vec<(Vec<u8>, u32)>);
 impl GitIndex {
     /// Reads it. Where there is none, or none that can be understood, git has nothing.
     pub fn read(ports: &Ports) -> Self {
-        let bytes = ports.workspace.read(Root::Project, PATH, MOST_BYTES).unwrap_or_default();
+        let bytes = ports.workspace.read(Root::Project, PATH, MAX_BYTES).unwrap_or_default();
         Self::parse(&bytes).unwrap_or_default()
     }
 

@@ -4,21 +4,21 @@
 //! before, so the first one takes time and the others do not. What programs make in folders that git ignores is nobody's
 //! work and is left out, and so are git's own files, except those that make git run something.
 
-use super::{ARCHIVE, PATH as LEDGER, map};
 use crate::digest::Digest;
 use crate::glob::Glob;
 use crate::intents::control::Control;
+use crate::ledger::{ARCHIVE, PATH as LEDGER, map};
 use crate::ports::{Expectation, FileFault, Kind, Listing, Ports, Question, Reach, Root};
 use crate::state;
 
 /// A workspace with more files than this is not watched.
-const MOST_FILES: u32 = 20_000;
+const MAX_FILES: u32 = 20_000;
 
 /// Files longer than this are known by their stamp alone.
-const MOST_HASHED: u64 = 4 << 20;
+const MAX_HASHED: u64 = 4 << 20;
 
 /// And so are those beyond this many bytes in one look.
-const MOST_HASHED_AT_ONCE: u64 = 256 << 20;
+const MAX_HASHED_AT_ONCE: u64 = 256 << 20;
 
 /// Questions in one crossing.
 const AT_ONCE: usize = 512;
@@ -26,7 +26,7 @@ const AT_ONCE: usize = 512;
 /// The snapshot before this one, for the digests that are known already.
 const LATEST: &str = "snapshot";
 
-const MOST_BYTES: u64 = 16 << 20;
+const MAX_BYTES: u64 = 16 << 20;
 
 /// Folders that are listed and never entered, whatever git says.
 const SKIPPED: &[&str] = &[".git", "node_modules", "target"];
@@ -54,7 +54,7 @@ pub struct Snapshot(Vec<(String, Look)>);
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SnapshotFault {
     /// Too many files.
-    #[error("the workspace has more than {MOST_FILES} files, so what programs change in it is not seen")]
+    #[error("the workspace has more than {MAX_FILES} files, so what programs change in it is not seen")]
     TooMany,
     /// It cannot be listed.
     #[error("the workspace cannot be listed, so what programs change in it is not seen: {0}")]
@@ -66,7 +66,7 @@ impl Snapshot {
     pub fn look(known: &Self, ignored: &Ignored, ports: &Ports) -> Result<Self, SnapshotFault> {
         let mut skip: Vec<String> = SKIPPED.iter().map(|name| (*name).to_owned()).collect();
         skip.extend(ignored.names.iter().cloned());
-        let reach = Reach { depth: 64, limit: MOST_FILES, skip };
+        let reach = Reach { depth: 64, limit: MAX_FILES, skip };
         let listing = ports.workspace.list(Root::Project, ".", &reach).map_err(SnapshotFault::Unlisted)?;
         if listing.truncated {
             return Err(SnapshotFault::TooMany);
@@ -136,13 +136,13 @@ impl Snapshot {
     /// Has the host hash some files, given sorted, or all that have no digest.
     /// Returns those that it asked about.
     pub fn hash(&mut self, only: Option<&[String]>, ports: &Ports) -> Vec<String> {
-        let mut left = MOST_HASHED_AT_ONCE;
+        let mut left = MAX_HASHED_AT_ONCE;
         let mut wanted: Vec<&mut (String, Look)> = Vec::new();
         for file in &mut self.0 {
             let (path, look) = &*file;
             let asked = look.digest.is_none() && only.is_none_or(|only| only.binary_search(path).is_ok());
             // Of what changed there is little, and without a digest it cannot be put back.
-            if asked && (look.size <= MOST_HASHED || only.is_some()) && look.size <= left {
+            if asked && (look.size <= MAX_HASHED || only.is_some()) && look.size <= left {
                 left -= look.size;
                 wanted.push(file);
             }
@@ -209,7 +209,7 @@ impl Snapshot {
 
     /// One that was kept.
     pub fn kept(at: &str, ports: &Ports) -> Option<Self> {
-        state::read(at, MOST_BYTES, ports).map(|bytes| Self::parse(&bytes)).ok()
+        state::read(at, MAX_BYTES, ports).map(|bytes| Self::parse(&bytes)).ok()
     }
 
     /// Keeps it.

@@ -20,7 +20,7 @@ impl Journal {
     /// Reads it. Whatever is wrong with it, a session is not held up by its own memory.
     pub fn of(session: &str, ports: &Ports) -> Self {
         let path = path(session);
-        match state::read(&path, state::MOST_BYTES, ports) {
+        match state::read(&path, state::MAX_BYTES, ports) {
             Ok(bytes) if bytes.len() > LONG => Self(shortened(&path, bytes, ports)),
             Ok(bytes) => Self(bytes),
             Err(FileFault::Missing) => Self::default(),

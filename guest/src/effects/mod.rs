@@ -1,12 +1,14 @@
 //! What a call does, before and after the host has looked at the paths.
 
+pub mod path;
+
 use std::collections::BTreeSet;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::path::{Location, WorkspacePath};
 use crate::digest::Digest;
+use path::{Location, WorkspacePath};
 
 /// What is done to a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -38,7 +40,7 @@ impl fmt::Display for Operation {
 
 /// What a tool would do at a path, as its arguments say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Deed {
+pub enum Access {
     /// Look at it.
     Read,
     /// Give it content: it is created or modified, and a link is written through.
@@ -49,7 +51,7 @@ pub enum Deed {
     /// Make a folder, with those above it.
     MakeFolder,
     /// Change its owner, its mode, its times.
-    Touch,
+    Attributes,
     /// Take away the name itself: a file, a link, an empty folder.
     Delete,
     /// Take away a folder with everything in it. A link in it goes, what it leads to stays.
@@ -60,7 +62,7 @@ pub enum Deed {
     Execute,
 }
 
-impl Deed {
+impl Access {
     /// Whether it may leave anything different.
     pub fn mutates(self) -> bool {
         self != Self::Read
@@ -69,11 +71,11 @@ impl Deed {
 
 /// One path of a call, as its arguments spell it, made relative to nothing but the workspace.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Touch {
+pub struct PathAccess {
     /// Relative to the workspace, absolute, or below the home folder as `~/…`; not yet walked.
     pub path: String,
     /// What is done there.
-    pub deed: Deed,
+    pub access: Access,
 }
 
 /// Where something comes from that is put at a path as it is, without its content being written there.
@@ -95,9 +97,9 @@ pub enum Origin {
 /// the same `a`; `ln -s t a` is `Write a` and a placement at `a` of a link that says `t`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Placement {
-    /// Where it is put, its own name included; spelled as in [`Touch`].
+    /// Where it is put, its own name included; spelled as in [`PathAccess`].
     pub at: String,
-    /// What is put there; paths are spelled as in [`Touch`].
+    /// What is put there; paths are spelled as in [`PathAccess`].
     pub origin: Origin,
 }
 
@@ -129,7 +131,7 @@ pub enum Unconfinable {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Footprint {
     /// Paths, in order of appearance.
-    pub touches: Vec<Touch>,
+    pub touches: Vec<PathAccess>,
     /// What is linked, moved, or copied with its links.
     pub placements: Vec<Placement>,
     /// Why some of it cannot be known at all. Empty means that the rest is complete.
@@ -156,8 +158,8 @@ impl Footprint {
     }
 
     /// Adds a path, once.
-    pub fn touch(&mut self, path: impl Into<String>, deed: Deed) {
-        let touch = Touch { path: path.into(), deed };
+    pub fn touch(&mut self, path: impl Into<String>, access: Access) {
+        let touch = PathAccess { path: path.into(), access };
         if !self.touches.contains(&touch) {
             self.touches.push(touch);
         }
@@ -174,7 +176,7 @@ impl Footprint {
     /// Adds what another footprint holds.
     pub fn merge(&mut self, other: Self) {
         for touch in other.touches {
-            self.touch(touch.path, touch.deed);
+            self.touch(touch.path, touch.access);
         }
         for placement in other.placements {
             self.place(placement.at, placement.origin);
