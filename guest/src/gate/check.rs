@@ -36,7 +36,7 @@ impl Gate {
 
     /// The same where a host can hold a command to its scope.
     pub fn check_on(&mut self, call: &ToolCall, capability: Capability) -> Ruling {
-        self.enter_again();
+        self.retry_ledger();
         let mut questions: Vec<Question> = governance_questions().into();
         questions.extend(ledger_questions());
         questions.extend(guarded::questions());
@@ -50,7 +50,7 @@ impl Gate {
         let mut facts = self.look(&questions);
         let governance = self.governance_by(&facts);
         let is_governed = !matches!(governance, Governance::None);
-        let notice = self.watch_ledger(is_governed, facts.get(3..5).unwrap_or_default());
+        let notice = self.recorder.watch(is_governed, facts.get(3..5).unwrap_or_default(), &self.ports);
         if !is_governed {
             return with_notice(Ruling::allow(Code::Ungoverned, Vec::new()), notice);
         }
@@ -128,7 +128,7 @@ impl Gate {
             rulings::note(named(call), Past::Passed, self.ports.clock.now(), &self.ports);
         }
         ruling.effects.truncate(MAX_REPORTED);
-        with_notice(ruling, notice.into_iter().chain(std::mem::take(&mut self.remarks)).reduce(join))
+        with_notice(ruling, notice.into_iter().chain(self.notices.take()).reduce(join))
     }
 
     /// What a call does. A tool of an MCP server that nobody knows is looked up in the user's own settings: few calls are of such a
@@ -169,7 +169,7 @@ impl Gate {
         };
         scratch.keep(&call.session, &self.ports);
         let now = self.ports.clock.now();
-        let mut fault = self.own_fault(config);
+        let mut fault = self.recorder.strict_fault(config);
         // A person may take longer to decide than a lease lasts.
         if ruling.verdict == Verdict::Allow
             && fault.is_none()

@@ -244,7 +244,7 @@ impl Gate {
             return plain(None, None);
         }
         // The intent that the call was ruled under, whatever has been selected since.
-        let pending = call.and_then(|call| self.recall(&pending::key(session, call)));
+        let pending = call.and_then(|call| self.recorder.recall(&pending::key(session, call), &self.ports));
         let is_held = pending.as_ref().is_some_and(|pending| pending.confined && pending.open_ended.is_some());
         let intent = match (&intents, pending) {
             (Some(intents), Some(pending)) => intents.find(&pending.intent).cloned(),

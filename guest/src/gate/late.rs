@@ -143,7 +143,7 @@ impl Gate {
         let why = fault.to_string();
         if late::is_news(&why, &self.ports) {
             self.ports.warn(&why);
-            self.remarks.push(why);
+            self.notices.add([why]);
         }
     }
 
@@ -190,10 +190,10 @@ impl Gate {
             unexplained.iter().take(MAX_ENTRIES).filter_map(|found| self.late_entry(comparison, found, &after)).collect();
         if !found.is_empty() {
             let entries = found.iter().map(|(_, entry)| entry.clone()).collect();
-            match self.enter(None, entries) {
-                Ok(entered) => self.remarks.extend(entered.notice),
+            match self.recorder.enter(None, entries, &self.ports) {
+                Ok(entered) => self.notices.add(entered.notice),
                 // The next comparison finds the same again, unless they have been entered by then.
-                Err(unentered) => return self.remarks.push(unentered.why),
+                Err(unentered) => return self.notices.add([unentered.why]),
             }
         }
         self.tell_late(comparison, &found);
@@ -218,7 +218,7 @@ impl Gate {
         }
         // First who is under way, then what has been entered: whoever ends in between is in the ledger.
         let mut under_way = pending::under_way(&self.ports);
-        under_way.extend(self.unsaved_calls.iter().map(|(_, pending)| pending.clone()));
+        under_way.extend(self.recorder.unsaved_calls().cloned());
         under_way.retain(|pending| {
             let is_watched = watch.calls.iter().any(|call| call.is(&pending.caller.session, &pending.caller.call));
             !is_watched && !pending.is_presumed_refused && pending.since.saturating_add(MAX_UNDER_WAY_MS) > now.0
@@ -296,7 +296,7 @@ impl Gate {
                 "files outside the scope of {intent} changed: {names}; what session `{session}` began with `{tool}` at {began} may still run and have changed them, so they are entered with it as FAIL, marked late; a person may have changed them as well, so tell the person you work for and change nothing back unasked"
             );
             self.ports.warn(&said);
-            self.remarks.push(said);
+            self.notices.add([said]);
         }
     }
 

@@ -34,10 +34,10 @@ impl Gate {
                 pending::forget(&key, &self.ports);
             } else if pending.is_presumed_refused {
                 self.note_unheard(&call, &pending);
-                self.forget(&key);
+                self.recorder.forget(&key, &self.ports);
             } else {
                 let settled = self.settle(&call, &Outcome::Unknown);
-                self.remarks.extend(settled.notice);
+                self.notices.add(settled.notice);
             }
         }
     }
@@ -96,7 +96,7 @@ impl Gate {
         self.ports.fail(&why);
         let entry = self.entry(call, Some(&pending.intent), now, None, MutationClass::IntentEvolution);
         let entry = Entry { success: false, error: Some(why.clone()), scope_validation: ScopeValidation::Fail, ..entry };
-        let lines = match self.enter(Some(key), vec![entry]) {
+        let lines = match self.recorder.enter(Some(key), vec![entry], &self.ports) {
             Ok(entered) => entered.lines,
             Err(unentered) => unentered.lines,
         };

@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use super::Gate;
-use super::entering::{Entered, Unentered};
 use super::guard::MAX_LEASES;
 use super::left_behind::{UNKNOWN, explains};
 use super::reconcile::Reconciled;
+use super::recorder::{Entered, Unentered};
 use crate::call::ToolCall;
 use crate::config;
 use crate::digest::Digest;
@@ -111,7 +111,7 @@ impl Gate {
         pending::keep(&key, &pending, &self.ports).inspect_err(|fault| {
             // A person may let it run all the same, and this process at least remembers.
             self.ports.warn(&format!("the call `{}` cannot be remembered: {fault}", call.call));
-            self.keep_unsaved(key, pending);
+            self.recorder.keep_unsaved(key, pending);
         })
     }
 
@@ -147,13 +147,13 @@ impl Gate {
 
     /// The same with what the tool said, which may tell that the kernel kept it from something.
     pub fn settle_with(&mut self, call: &ToolCall, outcome: &Outcome, output: Option<&str>) -> Settlement {
-        self.enter_again();
+        self.retry_ledger();
         let key = pending::key(&call.session, &call.call);
-        if let Some(notice) = self.is_waiting(&key) {
+        if let Some(notice) = self.recorder.waiting_notice(&key) {
             return Settlement { notice: Some(notice), ..Settlement::default() };
         }
         let ground = self.ground();
-        let pending = self.recall(&key);
+        let pending = self.recorder.recall(&key, &self.ports);
         let refusal = self.kernel_refusal(call, outcome, output, pending.as_ref(), &ground);
         let mut settlement = match pending {
             Some(pending) => self.settle_recorded(call, outcome, key, &pending),
@@ -168,7 +168,7 @@ impl Gate {
             if ground.is_watching {
                 self.compare_ended(call, outcome);
             }
-            settlement.notice = settlement.notice.into_iter().chain(std::mem::take(&mut self.remarks)).reduce(join);
+            settlement.notice = settlement.notice.into_iter().chain(self.notices.take()).reduce(join);
         }
         settlement.notice = ground.notice.into_iter().chain(settlement.notice).chain(refusal).reduce(join);
         settlement
@@ -182,7 +182,7 @@ impl Gate {
             return self.give_up(call, key, pending, now);
         }
         // Whoever had it before may have been done in this moment.
-        let Some(pending) = self.recall(&key) else {
+        let Some(pending) = self.recorder.recall(&key, &self.ports) else {
             pending::unclaim(&key, &self.ports);
             return Settlement::default();
         };
@@ -214,7 +214,7 @@ impl Gate {
             Outcome::Unknown if !is_heard && !is_watched => self.note_unheard(call, &pending),
             _ => rulings::note(super::unrecorded::named(call), Past::Settled, now, &self.ports),
         }
-        let lines = match self.enter(Some(key), entries) {
+        let lines = match self.recorder.enter(Some(key), entries, &self.ports) {
             Ok(Entered { lines, notice: about_ledger }) => {
                 notice = [about_ledger, notice].into_iter().flatten().reduce(join);
                 lines
@@ -252,7 +252,7 @@ impl Gate {
         if entries.is_empty() {
             entries.push(entry(None, claimed_class(call).unwrap_or(MutationClass::IntentEvolution)));
         }
-        let _ = self.enter(None, entries);
+        let _ = self.recorder.enter(None, entries, &self.ports);
     }
 
     fn entries(&self, work: &Work<'_>, facts: &[Facts]) -> Vec<Entry> {

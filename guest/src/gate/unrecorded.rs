@@ -3,7 +3,7 @@
 //! Either is entered as FAIL and told. What only reads, what was settled before and what nothing governed has no record either,
 //! and that is as it should be.
 
-use super::entering::{Entered, Unentered};
+use super::recorder::{Entered, Unentered};
 use super::settle::{Outcome, Settlement, claimed_class, digest_question, join, redacted};
 use super::{Gate, governance_questions, ledger_questions};
 use crate::call::{CallFault, ToolCall, resolve};
@@ -47,11 +47,11 @@ impl Gate {
             self.config.refresh(file, &self.ports);
         }
         // Whoever rules on a call keeps a checkpoint first, and a ledger that has lines is older than this call.
-        let is_known = self.compared.is_some()
+        let is_known = self.recorder.has_compared()
             || facts.get(3).is_some_and(|kept| kept.kind != Kind::Missing)
             || facts.get(4).is_some_and(|ledger| ledger.size > 0);
         let governed = !matches!(governance, Governance::None);
-        let notice = self.watch_ledger(governed, facts.get(3..5).unwrap_or_default());
+        let notice = self.recorder.watch(governed, facts.get(3..5).unwrap_or_default(), &self.ports);
         let is_watching = governed && facts.get(5).is_some_and(late::is_open);
         Ground { governance, is_known, notice, is_watching }
     }
@@ -119,7 +119,7 @@ impl Gate {
         rulings::note(named(call), Past::Settled, self.ports.clock.now(), &self.ports);
         let notice = notice(&call.tool, &why, &entries);
         self.ports.warn(&notice);
-        match self.enter(None, entries) {
+        match self.recorder.enter(None, entries, &self.ports) {
             Ok(Entered { lines, notice: about_ledger }) => {
                 let notice = about_ledger.map_or(notice.clone(), |about_ledger| format!("{about_ledger}\n{notice}"));
                 Settlement { lines, notice: Some(notice), ..Settlement::default() }
@@ -153,7 +153,7 @@ impl Gate {
             entries.push(Entry { success, error: Some(why.clone()), scope_validation: ScopeValidation::Fail, ..entry });
             notice = Some(format!("{why}; it is entered as FAIL; look at the workspace yourself"));
         }
-        match self.enter(None, entries) {
+        match self.recorder.enter(None, entries, &self.ports) {
             Ok(Entered { lines, notice: about_ledger }) => {
                 let notice = [about_ledger, notice].into_iter().flatten().reduce(join);
                 Settlement { lines, notice, ..Settlement::default() }
