@@ -271,6 +271,14 @@ fn a_demand_brings_a_server_back_that_worked() {
         }
         assert_eq!(host.reply(number), expected);
     }
+    // It goes on being connected to for whoever asks next.
+    host.step(json!([{"type": "closed", "connection": order["connection"], "kind": "ended"}]));
+    let number = host.request("lookup", json!({"server": "a", "tool": "t", "timeout_ms": 500}));
+    let order = host.only("connect");
+    host.pass(500);
+    assert_eq!(host.reply(number), json!("late"));
+    assert!(host.take("disconnect").is_empty());
+    host.connect(&order, &[]);
     // One that cannot even be started is not tried at every call.
     host.step(json!([{"type": "closed", "connection": order["connection"], "kind": "ended"}]));
     host.request("lookup", json!({"server": "a", "tool": "t"}));

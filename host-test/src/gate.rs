@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use serde_json::Value;
 use wasmtime::{Store, StoreLimits, StoreLimitsBuilder};
 
 use crate::bindings::Plugin;
@@ -18,6 +19,7 @@ use crate::error::Error;
 use crate::files::Files;
 use crate::imports::{Imports, World};
 use crate::lookups::Lookups;
+use crate::mcp::Servers;
 use crate::runtime::Runtime;
 
 /// One workspace's gate. See the [crate's page](crate) for an example.
@@ -29,6 +31,8 @@ pub struct Tollgate {
     instance: Option<Instance>,
     /// How many instances there have been.
     started: u64,
+    /// Connections to MCP servers.
+    servers: Servers,
 }
 
 struct Instance {
@@ -44,7 +48,8 @@ impl Tollgate {
 
     pub(crate) fn new(runtime: Runtime, files: Files, world: World) -> Self {
         let (files, limits) = (Arc::new(files), limits(runtime.limits().memory_bytes));
-        Self { runtime, idle: Some(Imports::new(Arc::clone(&files), world, limits)), files, instance: None, started: 0 }
+        let servers = Servers::new(files.workspace().to_owned());
+        Self { runtime, idle: Some(Imports::new(Arc::clone(&files), world, limits)), files, instance: None, started: 0, servers }
     }
 
     /// The workspace, for what is run in it.
@@ -89,16 +94,29 @@ impl Tollgate {
     /// Plans, looks up and augments in one go. It waits for what it looks up, five seconds at most.
     pub fn augment_with(&mut self, call: &ToolCall, lookups: &Lookups) -> Result<Augmented, Error> {
         let plan = self.plan_lookups(call)?;
-        let found = lookups.carry_out(&plan);
-        self.learn(lookups);
+        let found = self.look_up(&plan, lookups);
         self.augment(call, &found)
     }
 
-    /// Passes on what MCP servers say of their tools. Nothing depends on it: what the gate does not learn, nobody claims.
-    pub(crate) fn learn(&mut self, lookups: &Lookups) {
-        for line in lookups.server_tools() {
-            let _ = self.perform(line.to_string().as_bytes());
+    /// Looks everything up that a plan names, all at once, each within its time and all within the plan's. What is late is reported
+    /// as late.
+    pub fn look_up(&mut self, plan: &Plan, lookups: &Lookups) -> Vec<Finding> {
+        lookups.carry_out(self, plan)
+    }
+
+    /// Connections to MCP servers.
+    pub(crate) fn servers(&mut self) -> &mut Servers {
+        &mut self.servers
+    }
+
+    /// Takes connections to MCP servers as far as they go.
+    pub(crate) fn drive_servers(&mut self) -> Result<(), Error> {
+        while let Some(line) = self.servers.line() {
+            let answer = self.perform(line.as_bytes())?;
+            let turn: Value = serde_json::from_slice(&answer).unwrap_or_default();
+            self.servers.carry_out(&turn);
         }
+        Ok(())
     }
 
     /// Makes an intent the session's only active one.
@@ -169,6 +187,7 @@ impl Tollgate {
             }
             Err(fault) => {
                 self.idle = Some(instance.store.into_data());
+                self.servers.forget("the gate failed and was restarted; try again");
                 Err(Error::Trap(fault))
             }
         }

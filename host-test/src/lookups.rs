@@ -2,14 +2,15 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Weak, mpsc};
+use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
 use crate::bindings::exports::tollgate::hooks::augment::{Answer, Finding, Lookup, McpTool, Plan, Program as Ordered, Request};
-use crate::mcp::Servers;
+use crate::gate::Tollgate;
+use crate::mcp::RequestNumber;
 use crate::process::{self, Ending, MOST_OUTPUT, Program};
 
 /// What an embedder knows about a concept, as Markdown; nothing where it knows nothing; a text where it failed.
@@ -20,26 +21,18 @@ pub type CallMcpTool = dyn Fn(&str, &str, &Value) -> Result<Option<String>, Stri
 
 /// Who can be asked outside the gate: commands, functions of the embedder, MCP servers.
 ///
-/// A server is started when it is first asked, and kept for this and its clones; when the last of them goes, so does the server.
+/// MCP servers are the gate's: one is connected to when it is first asked, and kept as long as the gate is open.
 #[derive(Clone)]
 pub struct Lookups {
-    callers: Callers,
-    servers: Arc<Servers>,
-}
-
-/// Who is asked in a thread of its own, which may go on when nobody waits for it any more.
-#[derive(Clone)]
-struct Callers {
     folder: PathBuf,
     functions: HashMap<String, Arc<Function>>,
     mcp: Option<Arc<CallMcpTool>>,
 }
 
 impl Lookups {
-    /// Commands and MCP servers are run in a folder, usually the workspace.
+    /// Commands are run in a folder, usually the workspace.
     pub fn new(folder: impl Into<PathBuf>) -> Self {
-        let callers = Callers { folder: folder.into(), functions: HashMap::new(), mcp: None };
-        Self { callers, servers: Arc::default() }
+        Self { folder: folder.into(), functions: HashMap::new(), mcp: None }
     }
 
     /// Gives a function under the name of a source that the settings declare with `"function": true`.
@@ -49,79 +42,73 @@ impl Lookups {
         source: &str,
         function: impl Fn(&str) -> Result<Option<String>, String> + Send + Sync + 'static,
     ) -> Self {
-        self.callers.functions.insert(source.to_owned(), Arc::new(function));
+        self.functions.insert(source.to_owned(), Arc::new(function));
         self
     }
 
-    /// Says how a tool of an MCP server is called. Without it, the servers that the user's settings name are started here, and
-    /// others are not there.
+    /// Says how a tool of an MCP server is called. Without it, the gate connects to the servers that are declared.
     #[must_use]
     pub fn mcp(mut self, call: impl Fn(&str, &str, &Value) -> Result<Option<String>, String> + Send + Sync + 'static) -> Self {
-        self.callers.mcp = Some(Arc::new(call));
+        self.mcp = Some(Arc::new(call));
         self
     }
 
-    /// Looks everything up at once, each within its time and all within the plan's. What is late is reported as late.
-    pub fn carry_out(&self, plan: &Plan) -> Vec<Finding> {
+    /// Looks everything up at once, each within its time and all within the plan's.
+    pub(crate) fn carry_out(&self, gate: &mut Tollgate, plan: &Plan) -> Vec<Finding> {
         let deadline = Instant::now() + Duration::from_millis(plan.total_ms.into());
         let (sender, receiver) = mpsc::channel();
+        let wake = sender.clone();
+        gate.servers().wake_with(move || drop(wake.send(None)));
         for (number, lookup) in plan.lookups.iter().enumerate() {
-            let (sender, lookup, callers) = (sender.clone(), lookup.clone(), self.callers.clone());
-            // A function that never comes back must not keep the servers.
-            let servers = Arc::downgrade(&self.servers);
-            thread::spawn(move || {
-                let most =
-                    Duration::from_millis(lookup.timeout_ms.into()).min(deadline.saturating_duration_since(Instant::now()));
-                let _ = sender.send((number, callers.ask(&lookup, &servers, most)));
-            });
+            let sender = sender.clone();
+            self.begin(gate, lookup.clone(), move |answer| drop(sender.send(Some((number, answer)))));
         }
-        drop(sender);
-        let mut answers = vec![Answer::Late; plan.lookups.len()];
+        let mut answers: Vec<Option<Answer>> = vec![None; plan.lookups.len()];
         // A function cannot be stopped, so it is left alone once its time is up.
-        while let Ok((number, answer)) = receiver.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
-            if let Some(place) = answers.get_mut(number) {
-                *place = answer;
+        while answers.contains(&None) && Instant::now() < deadline {
+            // Where the gate fails, whoever waits for a server has been told.
+            let _ = gate.drive_servers();
+            let left = deadline.saturating_duration_since(Instant::now());
+            let due = gate.servers().due_in_ms().map_or(left, |due| Duration::from_millis(due).min(left));
+            for (number, answer) in receiver.recv_timeout(due).into_iter().chain(receiver.try_iter()).flatten() {
+                if let Some(place) = answers.get_mut(number) {
+                    *place = Some(answer);
+                }
             }
         }
-        let finding = |(lookup, answer): (&Lookup, Answer)| Finding {
+        let finding = |(lookup, answer): (&Lookup, Option<Answer>)| Finding {
             concept: lookup.concept.clone(),
             source: lookup.source.clone(),
-            answer,
+            answer: answer.unwrap_or(Answer::Late),
         };
         plan.lookups.iter().zip(answers).map(finding).collect()
     }
-}
 
-impl Lookups {
-    /// What the MCP servers that were asked say of their tools, once each: lines for [`Tollgate::perform`](crate::Tollgate::perform),
-    /// for a host that carries out plans itself. `augment_with` and [`Hooks`](crate::hooks::Hooks) pass them on.
-    pub fn server_tools(&self) -> Vec<Value> {
-        let line = |(server, tools)| json!({"op": "server-tools", "server": server, "tools": tools});
-        self.servers.take_lists().into_iter().map(line).collect()
-    }
-
-    /// Looks one thing up and hands over the answer, from a thread of its own. What takes longer than its time is late.
-    pub(crate) fn begin(&self, lookup: Lookup, done: impl FnOnce(Answer) + Send + 'static) {
-        let (callers, servers) = (self.callers.clone(), Arc::downgrade(&self.servers));
-        let work = move || {
-            let most = Duration::from_millis(lookup.timeout_ms.into());
-            done(callers.ask(&lookup, &servers, most));
-        };
+    /// Looks one thing up and hands over the answer: from a thread of its own, or where the gate's connections are driven. What
+    /// takes longer than its time is late.
+    pub(crate) fn begin(&self, gate: &mut Tollgate, lookup: Lookup, done: impl FnOnce(Answer) + Send + 'static) {
+        if let (Request::Mcp(McpTool { server, tool, arguments, .. }), None) = (&lookup.request, &self.mcp) {
+            let arguments: Value = serde_json::from_slice(arguments).unwrap_or_default();
+            let params = json!({"server": server, "tool": tool, "arguments": arguments, "timeout_ms": lookup.timeout_ms});
+            let answered =
+                Box::new(move |answer: Result<Value, String>| done(answer.map_or_else(Answer::Failed, |answer| said(&answer))));
+            gate.servers().request(RequestNumber::next(), "lookup", params, answered);
+            return;
+        }
+        let asked = self.clone();
+        let most = Duration::from_millis(lookup.timeout_ms.into());
+        let work = move || done(asked.ask(&lookup, most));
         // Without a thread there is no answer, and the gate does not wait for ever.
         let _ = thread::Builder::new().name("tollgate-lookup".to_owned()).spawn(work);
     }
-}
 
-impl Callers {
-    fn ask(&self, lookup: &Lookup, servers: &Weak<Servers>, most: Duration) -> Answer {
+    fn ask(&self, lookup: &Lookup, most: Duration) -> Answer {
         let known = match (&lookup.request, &self.mcp) {
             (Request::Run(program), _) => return command(program, &self.folder, most),
             (Request::Mcp(McpTool { server, tool, arguments, .. }), Some(call)) => {
                 Some(call(server, tool, &serde_json::from_slice(arguments).unwrap_or_default()))
             }
-            (Request::Mcp(asked), None) => {
-                return servers.upgrade().map_or(Answer::Late, |servers| servers.ask(asked, &self.folder, most));
-            }
+            (Request::Mcp(_), None) => None,
             (Request::Function, _) => self.functions.get(&lookup.source).map(|function| function(&lookup.concept)),
         };
         match known {
@@ -130,6 +117,17 @@ impl Callers {
             Some(Err(why)) => Answer::Failed(why),
             None => Answer::Unavailable,
         }
+    }
+}
+
+/// An answer as the gate words it.
+fn said(answer: &Value) -> Answer {
+    let text = |key: &str| answer.get(key).and_then(Value::as_str).map(str::to_owned);
+    match answer.as_str() {
+        Some("unknown") => Answer::Unknown,
+        Some("late") => Answer::Late,
+        Some(_) => Answer::Unavailable,
+        None => text("text").map_or_else(|| Answer::Failed(text("failed").unwrap_or_default()), Answer::Text),
     }
 }
 
@@ -177,28 +175,33 @@ mod tests {
                 thread::sleep(Duration::from_secs(60));
                 Ok(None)
             });
+        let folder = tempfile::tempdir().unwrap();
+        let mut gate = Tollgate::builder().workspace(folder.path()).home(folder.path()).open().unwrap();
         let start = Instant::now();
         let run = |argv: &[&str]| {
             let argv = argv.iter().map(|word| (*word).to_owned()).collect();
             Request::Run(Ordered { argv, stdin: String::new(), inherit: vec!["PATH".to_owned()], set: Vec::new() })
         };
         let graph = McpTool { server: "s".into(), tool: "t".into(), arguments: br#"{"name":"auth"}"#.into(), start: None };
-        let found = lookups.carry_out(&plan(
-            &[
-                ("said", run(&["echo", "hello"])),
-                ("garbage", run(&["printf", "\\377\\000x"])),
-                ("failing", run(&["sh", "-c", "echo why >&2; exit 3"])),
-                ("hanging", run(&["sleep", "60"])),
-                ("absent", run(&["no-such-program-here"])),
-                ("known", Request::Function),
-                ("ignorant", Request::Function),
-                ("broken", Request::Function),
-                ("slow", Request::Function),
-                ("nobody", Request::Function),
-                ("graph", Request::Mcp(graph)),
-            ],
-            1_500,
-        ));
+        let found = lookups.carry_out(
+            &mut gate,
+            &plan(
+                &[
+                    ("said", run(&["echo", "hello"])),
+                    ("garbage", run(&["printf", "\\377\\000x"])),
+                    ("failing", run(&["sh", "-c", "echo why >&2; exit 3"])),
+                    ("hanging", run(&["sleep", "60"])),
+                    ("absent", run(&["no-such-program-here"])),
+                    ("known", Request::Function),
+                    ("ignorant", Request::Function),
+                    ("broken", Request::Function),
+                    ("slow", Request::Function),
+                    ("nobody", Request::Function),
+                    ("graph", Request::Mcp(graph)),
+                ],
+                1_500,
+            ),
+        );
         assert!(start.elapsed() < Duration::from_secs(30));
         let answers: Vec<Answer> = found.into_iter().map(|finding| finding.answer).collect();
         assert_eq!(

@@ -35,6 +35,10 @@ enum Command {
     Hooks(commands::hooks::Options),
     /// Run hooks outside an editor: at saved, created, deleted and renamed files, and at commits
     Watch(commands::watch::Options),
+    /// Show MCP servers and their tools, call a tool through the gate, and declare servers
+    Mcp(commands::mcp::Options),
+    /// Stand before MCP servers as one, on standard input and output: every call to them passes the gate
+    McpProxy(commands::mcp_proxy::Options),
     /// Offer intents and ledger to an agent as tools of an MCP server, on standard input and output
     McpServe(commands::mcp_serve::Options),
     /// Answer one event of a host's hooks: its JSON on standard input, the answer on standard output
@@ -74,6 +78,8 @@ fn main() -> ExitCode {
         Command::Doctor(options) => commands::doctor::run(&options),
         Command::Intents(options) => commands::intents::run(&options),
         Command::Tools(options) => commands::tools::run(&options),
+        Command::Mcp(options) => commands::mcp::run(&options),
+        Command::McpProxy(options) => commands::mcp_proxy::run(&options),
         Command::McpServe(options) => commands::mcp_serve::run(&options),
         Command::Trace(options) => commands::trace::run(&options),
     }

@@ -43,7 +43,7 @@ pub(crate) fn runtimes() -> Result<Vec<Runtime>> {
     Ok(runtimes)
 }
 
-/// Installs the MCP server that the hosts' clients are tried with; their tests find it below the target folder.
+/// Installs the MCP servers that the hosts' clients are tried with; their tests find them below the target folder.
 pub(crate) fn mcp_servers() -> Result<()> {
     pinned("mcp-servers").map(drop)
 }

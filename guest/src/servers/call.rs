@@ -56,7 +56,7 @@ enum Stage {
 /// What became of a call.
 #[derive(Debug)]
 struct Ending {
-    /// `done`, `failed`, `refused` or `unavailable`.
+    /// `done`, `failed`, `refused`, `unavailable` or `late`.
     outcome: &'static str,
     answer: Answer,
 }
@@ -78,6 +78,9 @@ pub(super) struct Call {
     session: String,
     id: String,
     is_attended: bool,
+    /// How long whoever asks waits, connecting included, and until when that is.
+    patience_ms: Option<u64>,
+    give_up: Option<u64>,
     stage: Stage,
     /// What the model is told beside the answer.
     told: Vec<String>,
@@ -104,6 +107,8 @@ impl Call {
             session: unless(style == Style::Lookup, "session")?,
             id: unless(style == Style::Lookup, "call")?,
             is_attended: params.get("attended") == Some(&Value::Bool(true)),
+            patience_ms: params.get("timeout_ms").and_then(Value::as_u64).filter(|_| style == Style::Lookup),
+            give_up: None,
             stage: Stage::Server,
             told: Vec::new(),
         })
@@ -114,7 +119,8 @@ impl Call {
     }
 
     pub(super) fn deadline(&self) -> Option<u64> {
-        if let Stage::Sent { until, .. } = self.stage { Some(until) } else { None }
+        let sent = if let Stage::Sent { until, .. } = self.stage { Some(until) } else { None };
+        sent.into_iter().chain(self.give_up).min()
     }
 
     /// The command whose result it waits for.
@@ -135,6 +141,13 @@ impl Call {
 
     /// Goes on as far as it can while nothing is reported.
     pub(super) fn advance(&mut self, demands: bool, hub: &mut Hub, step: &mut Step<'_>) {
+        if demands {
+            self.give_up = self.patience_ms.map(|patience| step.now.saturating_add(patience));
+        }
+        if self.give_up.is_some_and(|until| until <= step.now) && !self.is_over() {
+            self.withdraw(step);
+            return self.give(Ending::of("late", ""), step);
+        }
         match self.stage {
             Stage::Server => self.find_server(demands, hub, step),
             Stage::Sent { until, .. } if until <= step.now => {
@@ -156,7 +169,7 @@ impl Call {
             hub.demand(Some(&self.server).filter(|server| !server.is_empty()).map(String::as_str), step);
         }
         if self.server.is_empty() {
-            if hub.links.iter().all(|link| link.is_settled()) {
+            if hub.is_settled() {
                 let gone = hub.links.iter().filter_map(|link| Some(format!("`{}`: {}", link.spec.name, link.why_unavailable()?)));
                 let gone: Vec<String> = gone.collect();
                 let hint = if gone.is_empty() { String::new() } else { format!("; not connected are {}", gone.join("; ")) };
@@ -177,7 +190,9 @@ impl Call {
         }
         if let Some(why) = link.why_unavailable() {
             let why = format!("the MCP server `{}` is not available: {why}", self.server);
-            return self.give(Ending::of("unavailable", &why), step);
+            // Whoever looks something up tells a source that is not there from one that is broken.
+            let is_broken = self.style == Style::Lookup && !link.is_absent();
+            return self.give(Ending::of(if is_broken { "failed" } else { "unavailable" }, &why), step);
         }
         if self.style == Style::Lookup {
             return self.send(hub, step);
@@ -346,7 +361,7 @@ impl Call {
                 let texts: Vec<&str> = answer.content.iter().filter_map(|block| json::text(block, "text")).collect();
                 let text = texts.join("\n");
                 match outcome {
-                    "unavailable" => "unavailable".into(),
+                    "unavailable" | "late" => outcome.into(),
                     "done" if text.is_empty() => "unknown".into(),
                     "done" => object(&mut [("text", text.into())]),
                     _ => object(&mut [("failed", text.into())]),

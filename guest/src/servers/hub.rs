@@ -74,6 +74,8 @@ pub struct Hub {
     stamps: Option<Vec<u64>>,
     /// Settings that stand in orders: they are hidden wherever else they turn up.
     secrets: Vec<String>,
+    /// Whether servers have come or gone since their tools were named.
+    has_other_links: bool,
     /// The names of all tools, in the order of the servers and theirs.
     pub(super) names: Vec<String>,
     /// The names that were told last; none where nobody asked.
@@ -181,6 +183,7 @@ impl Hub {
                 for request in std::mem::take(&mut self.requests) {
                     step.commands.push(refusal(request.number, "connections to MCP servers are being shut down"));
                 }
+                self.has_other_links = true;
                 for link in std::mem::take(&mut self.links) {
                     disconnect(&link, step);
                 }
@@ -256,11 +259,20 @@ impl Hub {
         }
     }
 
-    /// Connects to a server that somebody needs, if now is the time.
+    /// Whether it is known for now what can be had of the servers that were asked for.
+    pub(super) fn is_settled(&self) -> bool {
+        self.links.iter().all(|link| link.is_settled() || link.state == State::Idle)
+    }
+
+    /// Connects to a server that somebody needs, if now is the time; or to all that may be needed.
     pub(super) fn demand(&mut self, server: Option<&str>, step: &mut Step<'_>) {
         for at in 0..self.links.len() {
-            let is_meant = |link: &Link| server.is_none_or(|server| link.spec.name == server) && link.is_due(step.now);
-            if self.links.get(at).is_some_and(is_meant) {
+            let is_meant = |link: &Link| match (server, &self.wants) {
+                (Some(server), _) => link.spec.name == server,
+                (None, Wants::Some(names)) => names.contains(&link.spec.name),
+                (None, Wants::None | Wants::All) => true,
+            };
+            if self.links.get(at).is_some_and(|link| is_meant(link) && link.is_due(step.now)) {
                 self.connect(at, step);
             }
         }
@@ -299,6 +311,7 @@ impl Hub {
             ports.warn(why);
         }
         self.warnings = registry.warnings().to_vec();
+        self.has_other_links = true;
         let mut before = std::mem::take(&mut self.links);
         for spec in registry.servers() {
             match before.iter().position(|link| link.spec == *spec) {
@@ -317,7 +330,12 @@ impl Hub {
         }
     }
 
+    /// Names the tools anew where they are others than before: there may be a thousand.
     fn name_tools(&mut self) {
+        let has_others = self.links.iter_mut().fold(false, |any, link| any | std::mem::take(&mut link.has_other_tools));
+        if !std::mem::take(&mut self.has_other_links) && !has_others {
+            return;
+        }
         let reserved: Vec<&str> = OWN_TOOLS.iter().map(|tool| tool.name).collect();
         self.names = tool::names(self.links.iter().flat_map(|link| &link.tools), &reserved);
     }

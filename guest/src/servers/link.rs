@@ -51,11 +51,15 @@ pub(super) struct Link {
     failures: u32,
     /// Whether the last connection was ready before it ended.
     had_worked: bool,
+    /// Whether its program was not there when it was last started.
+    is_missing: bool,
     /// Whether a call was answered over this connection.
     pub(super) has_served: bool,
     /// What the server calls itself, and its version.
     pub(super) identity: Option<(String, String)>,
     pub(super) tools: Vec<Tool>,
+    /// Whether they are not those that were last named.
+    pub(super) has_other_tools: bool,
     /// What was left out of its tools, and why.
     pub(super) warnings: Vec<String>,
 }
@@ -71,9 +75,11 @@ impl Link {
             state,
             failures: 0,
             had_worked: false,
+            is_missing: false,
             has_served: false,
             identity: None,
             tools: Vec::new(),
+            has_other_tools: false,
             warnings: Vec::new(),
         }
     }
@@ -91,6 +97,11 @@ impl Link {
     /// The connection, where it can be used.
     pub(super) fn ready(&self) -> Option<u64> {
         if let State::Ready { connection, .. } = self.state { Some(connection) } else { None }
+    }
+
+    /// Whether there is nothing to connect to, or nobody may.
+    pub(super) fn is_absent(&self) -> bool {
+        self.is_missing || matches!(self.state, State::Refused(_))
     }
 
     /// Whether it is known for now what can be had of it.
@@ -181,7 +192,7 @@ impl Link {
     /// What the server says of its tools: each as a text of its own, so that one that cannot be read does not hide the others.
     pub(super) fn listed(&mut self, input: &Value, now: u64, ports: &Ports) {
         let Some(connection) = self.connection() else { return };
-        (self.tools, self.warnings) = (Vec::new(), Vec::new());
+        (self.tools, self.warnings, self.has_other_tools) = (Vec::new(), Vec::new(), true);
         self.warnings.extend(json::text(input, "failed").map(|why| format!("its tools cannot be listed: {why}")));
         let listed = input.get("tools").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
         if listed.len() > MAX_TOOLS {
@@ -228,9 +239,9 @@ impl Link {
         if std::mem::take(&mut self.has_served) || since.is_some_and(|since| now.saturating_sub(since) >= STEADY_MS) {
             self.failures = 0;
         }
-        self.had_worked = since.is_some();
+        (self.had_worked, self.is_missing) = (since.is_some(), kind == "missing");
         self.failures = self.failures.saturating_add(1);
-        (self.identity, self.tools) = (None, Vec::new());
+        (self.identity, self.tools, self.has_other_tools) = (None, Vec::new(), true);
         // What a person has to put right is not tried every second.
         let wait = match kind {
             "missing" | "denied" | "redirect" => MAX_WAIT_MS,

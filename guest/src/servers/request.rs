@@ -7,7 +7,7 @@
 //! | `tools/list` | | `{tools}` as the protocol has it, Tollgate's own among them |
 //! | `tools/call` | `{name, arguments, session, call, attended}` | a result as the protocol has it |
 //! | `call` | `{server, tool, arguments, session, call, attended}` | `{outcome, text, parts, structured, …}` in our own form |
-//! | `lookup` | `{server, tool, arguments}` | an answer for a lookup: `{"text":…}`, `{"failed":…}`, `"unknown"` or `"unavailable"` |
+//! | `lookup` | `{server, tool, arguments, timeout_ms}` | an answer for a lookup: `{"text":…}`, `{"failed":…}`, `"unknown"`, `"unavailable"` or `"late"` |
 
 use serde_json::Value;
 
@@ -80,7 +80,7 @@ impl Request {
         if let Kind::Call(call) = &self.kind {
             return call.is_over();
         }
-        if !hub.links.iter().all(|link| link.is_settled()) {
+        if !hub.is_settled() {
             return false;
         }
         let mut result = hub.status(step.now);

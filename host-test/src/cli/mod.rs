@@ -5,6 +5,7 @@ pub(crate) mod confirm;
 pub(crate) mod inspection;
 pub(crate) mod interrupt;
 pub(crate) mod output;
+pub(crate) mod settings_file;
 pub(crate) mod workspace;
 
 use std::io::{self, Write as _};

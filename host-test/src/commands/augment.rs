@@ -4,9 +4,9 @@ use std::process::ExitCode;
 
 use clap::Args;
 use serde_json::{Value, json};
-use tollgate::{Answer, Finding, Lookup, Lookups, McpTool, Plan, Program, Request};
+use tollgate::{Answer, Finding, Lookup, Lookups, McpTool, Plan, Program, Request, Tollgate};
 
-use crate::cli::client::{Gate, ask, list, number, text, texts};
+use crate::cli::client::{ask, list, number, text, texts};
 use crate::cli::output::{Screen, Style, lines, plain};
 use crate::cli::workspace::{Opened, Place};
 use crate::cli::{Outcome, Stop};
@@ -35,7 +35,7 @@ pub(crate) fn run(options: &Options) -> ExitCode {
     })
 }
 
-fn augment(gate: &mut dyn Gate, lookups: &Lookups, options: &Options, screen: &mut Screen<'_>) -> Result<Outcome, Stop> {
+fn augment(gate: &mut Tollgate, lookups: &Lookups, options: &Options, screen: &mut Screen<'_>) -> Result<Outcome, Stop> {
     let args: Value = match serde_json::from_str(&options.args) {
         Ok(args @ Value::Object(_)) => args,
         Ok(_) => return Err(Stop::fault(format!("`{}` is no JSON object; write --args '{{\"command\":\"…\"}}'", options.args))),
@@ -48,10 +48,7 @@ fn augment(gate: &mut dyn Gate, lookups: &Lookups, options: &Options, screen: &m
         call.insert("host".to_owned(), host.as_str().into());
     }
     let plan = planned(&ask(gate, &call)?);
-    let findings = lookups.carry_out(&plan);
-    for line in lookups.server_tools() {
-        ask(gate, &line)?;
-    }
+    let findings = gate.look_up(&plan, lookups);
     if let Some(call) = call.as_object_mut() {
         call.insert("op".to_owned(), "augment".into());
         call.insert("findings".to_owned(), findings.iter().map(finding).collect());

@@ -14,6 +14,8 @@ pub(crate) mod eval;
 pub(crate) mod hooks;
 pub(crate) mod init;
 pub(crate) mod intents;
+pub(crate) mod mcp;
+pub(crate) mod mcp_proxy;
 pub(crate) mod mcp_serve;
 pub(crate) mod shell_prefix;
 pub(crate) mod tools;

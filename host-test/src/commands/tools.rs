@@ -1,9 +1,7 @@
 //! `tollgate tools`: what tools do that the gate does not know.
 
-use std::io::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
-use std::{fs, io};
 
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
@@ -11,6 +9,7 @@ use serde_json::{Value, json};
 use crate::cli::client::{Gate, ask, strange, text};
 use crate::cli::confirm::{Person, Word};
 use crate::cli::output::{Screen, Style, plain};
+use crate::cli::settings_file;
 use crate::cli::workspace::Place;
 use crate::cli::{Outcome, Stop};
 
@@ -71,7 +70,7 @@ fn allow(
     screen: &mut Screen<'_>,
 ) -> Result<Outcome, Stop> {
     let path = root.join(FILE);
-    let before = read(&path)?;
+    let before = settings_file::read(&path)?;
     let question = json!({"op": "allow-tool", "pattern": wanted.pattern, "kind": wanted.kind, "settings": before});
     let answer = ask(gate, &question)?;
     let after = answer.get("settings").and_then(Value::as_str).ok_or_else(|| strange(&question))?;
@@ -85,7 +84,7 @@ fn allow(
     if let Some(outcome) = ask_person(&asked).refusal(screen)? {
         return Ok(outcome);
     }
-    replace(&path, before.as_deref(), after)?;
+    settings_file::replace(&path, before.as_deref(), after)?;
     if json {
         screen.json(&answer)?;
     } else {
@@ -99,35 +98,10 @@ fn quoted(text: &str) -> String {
     Value::from(text).to_string()
 }
 
-/// What a file says; nothing where there is none.
-fn read(path: &Path) -> Result<Option<String>, Stop> {
-    match fs::read_to_string(path) {
-        Ok(text) => Ok(Some(text)),
-        Err(fault) if fault.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(fault) => Err(Stop::Fault(format!("`{FILE}` cannot be read: {fault}"))),
-    }
-}
-
-/// Puts a file in the place of one that is still what it was.
-fn replace(path: &Path, before: Option<&str>, after: &str) -> Result<(), Stop> {
-    let write = || -> io::Result<()> {
-        let folder = path.parent().unwrap_or(Path::new("."));
-        fs::create_dir_all(folder)?;
-        let mut draft = tempfile::Builder::new().prefix(".tollgate-").tempfile_in(folder)?;
-        draft.write_all(after.as_bytes())?;
-        if let Ok(facts) = fs::metadata(path) {
-            draft.as_file().set_permissions(facts.permissions())?;
-        }
-        draft.persist(path).map(drop).map_err(|fault| fault.error)
-    };
-    if read(path)?.as_deref() != before {
-        return Err(Stop::Fault(format!("`{FILE}` has changed since it was shown; nothing was changed")));
-    }
-    write().map_err(|fault| Stop::Fault(format!("`{FILE}` cannot be written: {fault}; nothing was changed")))
-}
-
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
     use crate::cli::client::tests::Script;
     use crate::cli::output::tests::printed;
@@ -160,18 +134,6 @@ mod tests {
             let expected = ".tollgate/config.json (`tools`)\n  + \"mcp__x__*\": \"read\"\nmcp__x__* counts as `read` from the next call on\n";
             assert_eq!(out, expected);
         }
-    }
-
-    #[test]
-    fn what_changed_meanwhile_stays() {
-        let temp = tempfile::tempdir().unwrap();
-        let path = temp.path().join("config.json");
-        fs::write(&path, "{}").unwrap();
-        for before in [None, Some("{ }")] {
-            let Err(Stop::Fault(why)) = replace(&path, before, AFTER) else { panic!() };
-            assert!(why.contains("has changed"), "{why}");
-        }
-        assert_eq!(fs::read_to_string(&path).unwrap(), "{}");
     }
 
     #[test]

@@ -22,6 +22,7 @@
 //!
 //! Where the component fails, everything under way is ended and forgotten, and the next call begins anew.
 
+mod mcp;
 mod options;
 mod record;
 mod remote;
@@ -35,6 +36,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+pub use crate::mcp::RequestNumber;
+pub use mcp::Question;
 pub use options::{Options, Prompt, PromptOutput};
 pub use record::{HookApproval, HookRecord, RunStatus};
 use remote::Message;
@@ -77,6 +80,8 @@ pub struct Hooks<G: BorrowMut<Tollgate> = Tollgate> {
     /// Questions whose answer somebody waits for.
     awaited: HashSet<u64>,
     answers: HashMap<u64, Reply>,
+    /// What the gate wants to tell itself of calls of MCP servers, by the numbers that the answers come under.
+    exchanging: HashMap<u64, u64>,
     deadline_ms: Option<u64>,
     stopped: bool,
 }
@@ -96,6 +101,7 @@ impl<G: BorrowMut<Tollgate>> Hooks<G> {
             looking_up: HashSet::new(),
             awaited: HashSet::new(),
             answers: HashMap::new(),
+            exchanging: HashMap::new(),
             deadline_ms: None,
             stopped: false,
         }
@@ -202,10 +208,13 @@ impl<G: BorrowMut<Tollgate>> Hooks<G> {
 
     /// Waits until something happened or is due, at most so long, and does what follows from it.
     pub fn work(&mut self, most: Duration) -> Result<(), Error> {
-        let due = self.deadline_ms.map(|due| Duration::from_millis(due.saturating_sub(self.now())));
+        self.drive_servers()?;
+        let due = self.deadline_ms.map(|due| due.saturating_sub(self.now()));
+        let due = due.into_iter().chain(self.gate.borrow_mut().servers().due_in_ms()).min().map(Duration::from_millis);
         let wait = due.map_or(most, |due| due.min(most));
         let first = self.inbox.recv_timeout(wait).ok();
-        self.take_in(first)
+        self.take_in(first)?;
+        self.drive_servers()
     }
 
     /// Whether nothing is running, and nothing is due.
@@ -255,10 +264,19 @@ impl<G: BorrowMut<Tollgate>> Hooks<G> {
                 }
                 Message::Found { instance, command, answer } => {
                     let is_ours = self.greeted == Some(instance) && self.looking_up.remove(&command);
-                    if let Some(lookups) = &self.options.lookups {
-                        self.gate.borrow_mut().learn(lookups);
-                    }
                     is_ours.then_some(Input::Found(Found { command, answer }))
+                }
+                Message::Request { number, method, params, answered } => {
+                    self.gate.borrow_mut().servers().request(number, &method, params, answered);
+                    None
+                }
+                Message::CancelRequest(number) => {
+                    self.gate.borrow_mut().servers().cancel(number);
+                    None
+                }
+                Message::Servers(input) => {
+                    self.gate.borrow_mut().servers().tell(input);
+                    None
                 }
                 Message::Wake => None,
             });
@@ -298,7 +316,8 @@ impl<G: BorrowMut<Tollgate>> Hooks<G> {
                 let lookups = self.options.lookups.get_or_insert_with(|| Lookups::new(folder));
                 let (remote, instance) = (self.remote.clone(), self.greeted.unwrap_or_default());
                 self.looking_up.insert(id);
-                lookups.begin(lookup, move |answer| remote.send(Message::Found { instance, command: id, answer }));
+                let found = move |answer| remote.send(Message::Found { instance, command: id, answer });
+                lookups.begin(self.gate.borrow_mut(), lookup, found);
             }
             Order::Cancel(run) => {
                 if self.running.get(&run).is_some_and(|running| !running.cancel()) {
@@ -307,7 +326,10 @@ impl<G: BorrowMut<Tollgate>> Hooks<G> {
                 }
             }
             Order::Reply(reply) => {
-                if self.awaited.remove(&reply.number) {
+                if let Some(command) = self.exchanging.remove(&reply.number) {
+                    let input = mcp::exchanged(command, &reply.answer, reply.refused.as_deref());
+                    self.gate.borrow_mut().servers().tell(input);
+                } else if self.awaited.remove(&reply.number) {
                     self.answers.insert(reply.number, Reply { text: reply.answer, refused: reply.refused });
                 }
             }
@@ -360,6 +382,7 @@ impl<G: BorrowMut<Tollgate>> Hooks<G> {
         self.looking_up.clear();
         self.awaited.clear();
         self.answers.clear();
+        self.exchanging.clear();
         self.greeted = None;
         self.deadline_ms = None;
     }

@@ -3,11 +3,13 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use super::mcp::Question;
 use super::record::{HookApproval, HookRecord};
 use crate::lookups::Lookups;
 
 type Told<T> = dyn FnMut(&T) + Send;
 type Listens = dyn FnMut(&str, bool) -> Result<(), String> + Send;
+type Asks = dyn FnMut(Question) + Send;
 type Prompts = dyn Fn(&Prompt) -> Result<PromptOutput, String> + Send + Sync;
 
 /// What an embedder gives to its [`Hooks`](super::Hooks): who is told what happens, and who runs prompts. All of it can be
@@ -19,6 +21,8 @@ pub struct Options {
     pub(super) on_listen: Option<Box<Listens>>,
     pub(super) prompt: Option<Arc<Prompts>>,
     pub(super) lookups: Option<Lookups>,
+    pub(super) on_question: Option<Box<Asks>>,
+    pub(super) on_tools_changed: Option<Box<dyn FnMut() + Send>>,
 }
 
 impl Options {
@@ -52,6 +56,20 @@ impl Options {
     #[must_use]
     pub fn lookups(mut self, lookups: Lookups) -> Self {
         self.lookups = Some(lookups);
+        self
+    }
+
+    /// Asks a person whether a call of an MCP server's tool may run. Without it, nobody can be asked, and the call does not run.
+    #[must_use]
+    pub fn on_question(mut self, asks: impl FnMut(Question) + Send + 'static) -> Self {
+        self.on_question = Some(Box::new(asks));
+        self
+    }
+
+    /// Called when MCP servers offer other tools than were listed last.
+    #[must_use]
+    pub fn on_tools_changed(mut self, told: impl FnMut() + Send + 'static) -> Self {
+        self.on_tools_changed = Some(Box::new(told));
         self
     }
 

@@ -2,10 +2,11 @@
 
 use std::sync::mpsc;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::bindings::exports::tollgate::hooks::augment::Answer;
 use crate::bindings::exports::tollgate::hooks::engine::{Ending, Event, Input, Listening};
+use crate::mcp::{Answered, RequestNumber};
 
 /// What happened, for the thread that drives the hooks.
 pub(super) enum Message {
@@ -15,6 +16,12 @@ pub(super) enum Message {
     Ended { instance: u64, command: u64, ending: Ending },
     /// A lookup has ended.
     Found { instance: u64, command: u64, answer: Answer },
+    /// Somebody wants something of MCP servers.
+    Request { number: RequestNumber, method: String, params: Value, answered: Answered },
+    /// And no longer does.
+    CancelRequest(RequestNumber),
+    /// What the gate is told about connections to them.
+    Servers(Value),
     /// Nothing that could be said; look again.
     Wake,
 }
@@ -48,6 +55,29 @@ impl Remote {
     /// The declarations of hooks may have changed.
     pub fn reload(&self) {
         self.input(Input::Reload);
+    }
+
+    /// Wants something of MCP servers, such as `tools/list` or `tools/call` of the protocol; `answered` gets the result, or why there
+    /// is none.
+    pub fn request(
+        &self,
+        method: &str,
+        params: Value,
+        answered: impl FnOnce(Result<Value, String>) + Send + 'static,
+    ) -> RequestNumber {
+        let number = RequestNumber::next();
+        self.send(Message::Request { number, method: method.to_owned(), params, answered: Box::new(answered) });
+        number
+    }
+
+    /// Keeps MCP servers connected: those that are named, or all that are declared.
+    pub fn want_servers(&self, servers: Option<&[String]>) {
+        self.send(Message::Servers(json!({"type": "want", "servers": servers})));
+    }
+
+    /// Nobody waits for a request any more. What a tool has done by then is entered all the same.
+    pub fn cancel_request(&self, number: RequestNumber) {
+        self.send(Message::CancelRequest(number));
     }
 
     /// Lets [`Hooks::work`](super::Hooks::work) return.

@@ -1,242 +1,269 @@
-//! One connection to one MCP server, over the pipes of a process.
+//! One connection to one MCP server, as the gate ordered it.
 
-use std::future::Future;
+use std::collections::HashMap;
 use std::io;
-use std::path::{Path, PathBuf};
-use std::sync::PoisonError;
-use std::time::Duration;
+use std::path::Path;
+use std::sync::Arc;
 
-use rmcp::model::{CallToolRequestParams, CallToolResponse, CallToolResult, ClientCapabilities, ClientConfig, Implementation};
-use rmcp::service::ClientInitializeError;
-use rmcp::{Peer, RoleClient, ServiceError, ServiceExt as _};
-use serde_json::Value;
-use tokio::io::{AsyncRead, AsyncReadExt as _};
-use tokio::process::Child;
-use tokio::sync::{oneshot, watch};
-use tokio::task::JoinHandle;
-use tokio::time::timeout;
+use http::{HeaderMap, Uri};
+use rmcp::model::{
+    CallToolRequest, CallToolRequestParams, CancelledNotificationParam, ClientCapabilities, ClientConfig, ClientRequest,
+    CustomRequest, Implementation, ServerResult,
+};
+use rmcp::service::{NotificationContext, PeerRequestOptions, QuitReason, RunningService};
+use rmcp::transport::StreamableHttpClientTransport;
+use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
+use rmcp::{ClientHandler, Peer, RoleClient, ServiceError, ServiceExt as _};
+use serde_json::{Map, Value, json};
+use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::sync::oneshot;
 
-use super::Lists;
-use crate::bindings::exports::tollgate::hooks::augment::{Answer, Program};
-use crate::process;
+use super::bounds::{Bounds, MAX_MESSAGE};
+use super::http::{HttpClient, headers};
+use super::sse::SseTransport;
+use super::stdio::Program;
 
-/// A server that is not ready after so long is given up. A package may have to be fetched first.
-const GET_READY: Duration = Duration::from_secs(60);
+/// A list of tools goes on for at most this many pages.
+const MAX_PAGES: usize = 20;
 
-/// So long a server may take to end by itself once its input has ended.
-const GRACE: Duration = Duration::from_millis(200);
+/// Tells the gate what happened.
+pub(super) type Report = Arc<dyn Fn(Value) + Send + Sync>;
 
-/// Of what a server complains about, so much is kept.
-const MOST_COMPLAINT: usize = 4 << 10;
-
-/// How a server is started.
-#[derive(Clone)]
-pub(super) struct Start {
-    argv: Vec<String>,
-    env: Vec<(String, String)>,
-    inherit: Vec<String>,
-    folder: PathBuf,
+/// What a connection is told to do. Dropping the sender ends it.
+pub(super) enum Order {
+    List,
+    Call { command: u64, tool: String, arguments: Value },
+    Cancel { command: u64 },
 }
 
-impl Start {
-    /// As the gate says it.
-    pub(super) fn new(start: &Program, folder: &Path) -> Self {
-        let Program { argv, inherit, set, .. } = start.clone();
-        Self { argv, env: set, inherit, folder: folder.to_owned() }
-    }
+/// Why a connection ended, as the gate is told.
+struct Closed {
+    kind: &'static str,
+    why: String,
+}
 
-    fn spawn(&self) -> io::Result<Child> {
-        let mut command = process::command(&self.argv, &self.inherit, &self.folder)?;
-        command.envs(self.env.iter().map(|(name, value)| (name, value)));
-        tokio::process::Command::from(command).kill_on_drop(true).spawn()
+impl Closed {
+    fn ended(why: impl ToString) -> Self {
+        Self { kind: "ended", why: why.to_string() }
     }
 }
 
-/// Where a server's list of tools goes.
-pub(super) struct List {
-    pub(super) server: String,
-    pub(super) lists: Lists,
+/// What a server asks of its client. It can ask for nothing, but tell that its tools have changed.
+struct Handler {
+    connection: u64,
+    report: Report,
 }
 
-impl List {
-    /// Asks for the list. What a server does not tell, it does not claim.
-    async fn fetch(self, peer: Peer<RoleClient>) {
-        let Ok(Ok(tools)) = timeout(GET_READY, peer.list_all_tools()).await else { return };
-        if let Ok(tools) = serde_json::to_value(tools) {
-            self.lists.lock().unwrap_or_else(PoisonError::into_inner).push((self.server, tools));
-        }
+impl ClientHandler for Handler {
+    fn get_info(&self) -> ClientConfig {
+        ClientConfig::new(ClientCapabilities::default(), Implementation::new("tollgate", env!("CARGO_PKG_VERSION")))
+    }
+
+    async fn on_tool_list_changed(&self, _context: NotificationContext<RoleClient>) {
+        (self.report)(json!({"type": "changed", "connection": self.connection}));
     }
 }
 
-/// How far a connection has come.
-enum State {
-    Starting,
-    Ready(Peer<RoleClient>),
-    /// What every question gets.
-    Over(Answer),
+/// Makes a connection, keeps it, and ends it with everything that belongs to it. The gate hears of its end, unless it ordered that.
+pub(super) async fn run(connection: u64, transport: Value, folder: &Path, report: Report, mut orders: UnboundedReceiver<Order>) {
+    let bounds = Arc::new(Bounds::default());
+    let handler = Handler { connection, report: Arc::clone(&report) };
+    let carrier = Carrier { connection, report: Arc::clone(&report), bounds: Arc::clone(&bounds) };
+    let closed = match transport.get("type").and_then(Value::as_str) {
+        Some("stdio") => over_pipes(handler, &carrier, &transport, folder, &mut orders).await,
+        Some(kind @ ("http" | "sse")) => over_http(handler, &carrier, &transport, kind == "sse", &mut orders).await,
+        _ => Some(Closed::ended("this host does not know the transport")),
+    };
+    if let Some(Closed { kind, why }) = closed {
+        let kind = if bounds.are_exceeded() { "flood" } else { kind };
+        report(json!({"type": "closed", "connection": connection, "kind": kind, "why": why}));
+    }
 }
 
-/// A connection, being made, in use, or over.
-pub(super) struct Connection {
-    state: watch::Receiver<State>,
-    task: JoinHandle<()>,
-    /// Dropped, it ends the server.
-    end: oneshot::Sender<()>,
+async fn over_pipes(
+    handler: Handler,
+    carrier: &Carrier,
+    transport: &Value,
+    folder: &Path,
+    orders: &mut UnboundedReceiver<Order>,
+) -> Option<Closed> {
+    let (program, pipes) = match Program::start(transport, folder, &carrier.bounds) {
+        Ok(started) => started,
+        Err(fault) if fault.kind() == io::ErrorKind::NotFound => return Some(Closed { kind: "missing", why: String::new() }),
+        Err(fault) => return Some(Closed::ended(fault)),
+    };
+    let closed = tokio::select! {
+        served = handler.serve(pipes) => match served {
+            Ok(service) => carrier.carry(service, orders).await,
+            Err(fault) => Some(Closed::ended(fault)),
+        },
+        () = until_dropped(orders) => None,
+    };
+    let complaint = program.end().await;
+    closed.map(|closed| if complaint.is_empty() { closed } else { Closed { why: complaint, ..closed } })
 }
 
-impl Connection {
-    /// Starts a server; the connection is made while others go on.
-    pub(super) fn begin(start: Start, list: List) -> Self {
-        let (told, state) = watch::channel(State::Starting);
-        let (end, ended) = oneshot::channel();
-        let task = tokio::spawn(async move {
-            let over = run(&start, list, &told, ended).await;
-            told.send_replace(State::Over(over));
-        });
-        Self { state, task, end }
-    }
+async fn over_http(
+    handler: Handler,
+    carrier: &Carrier,
+    transport: &Value,
+    is_sse: bool,
+    orders: &mut UnboundedReceiver<Order>,
+) -> Option<Closed> {
+    let url = transport.get("url").and_then(Value::as_str).unwrap_or_default();
+    let Ok(address) = url.parse::<Uri>() else { return Some(Closed::ended("its address cannot be read")) };
+    let client = match HttpClient::new(&address, Arc::clone(&carrier.bounds)) {
+        Ok(client) => client,
+        Err(fault) => return Some(Closed::ended(fault)),
+    };
+    let headers = headers(transport.get("headers").and_then(Value::as_object));
+    let closed = tokio::select! {
+        served = serve_http(handler, client.clone(), url, &address, headers, is_sse) => match served {
+            Ok(service) => tokio::select! {
+                closed = carrier.carry(service, orders) => closed,
+                fault = client.lost() => Some(Closed { kind: fault.kind, why: fault.why }),
+            },
+            Err(closed) => Some(closed),
+        },
+        () = until_dropped(orders) => None,
+    };
+    // The first thing that went wrong says more than what followed from it.
+    closed.map(|closed| client.fault().map_or(closed, |fault| Closed { kind: fault.kind, why: fault.why }))
+}
 
-    pub(super) fn is_over(&self) -> bool {
-        match &*self.state.borrow() {
-            State::Starting => false,
-            State::Ready(peer) => peer.is_transport_closed(),
-            State::Over(_) => true,
-        }
+async fn serve_http(
+    handler: Handler,
+    client: HttpClient,
+    url: &str,
+    address: &Uri,
+    headers: HeaderMap,
+    is_sse: bool,
+) -> Result<RunningService<RoleClient, Handler>, Closed> {
+    if is_sse {
+        let transport = SseTransport::connect(client, address, headers).await;
+        let transport = transport.map_err(|fault| Closed { kind: fault.kind, why: fault.why })?;
+        return handler.serve(transport).await.map_err(Closed::ended);
     }
+    let mut config = StreamableHttpClientTransportConfig::with_uri(url);
+    config.custom_headers = headers.into_iter().filter_map(|(name, value)| Some((name?, value))).collect();
+    config.max_sse_event_size = MAX_MESSAGE;
+    handler.serve(StreamableHttpClientTransport::with_client(client, config)).await.map_err(Closed::ended)
+}
 
-    /// Calls a tool as soon as the connection is made.
-    pub(super) fn ask(&self, tool: String, arguments: Value) -> impl Future<Output = Answer> + Send + 'static {
-        let mut state = self.state.clone();
-        async move {
-            let ready = match state.wait_for(|state| !matches!(state, State::Starting)).await.as_deref() {
-                Ok(State::Ready(peer)) => Ok(peer.clone()),
-                Ok(State::Over(answer)) => Err(answer.clone()),
-                Ok(State::Starting) | Err(_) => Err(gone()),
-            };
-            match ready {
-                Ok(peer) => call(&peer, tool, arguments).await,
-                Err(answer) => answer,
+/// Before a connection is made, nothing is ordered but its end.
+async fn until_dropped(orders: &mut UnboundedReceiver<Order>) {
+    while orders.recv().await.is_some() {}
+}
+
+/// Carries orders to a server and answers to the gate.
+struct Carrier {
+    connection: u64,
+    report: Report,
+    bounds: Arc<Bounds>,
+}
+
+impl Carrier {
+    /// Until the connection breaks, or nobody wants it any more.
+    async fn carry(&self, service: RunningService<RoleClient, Handler>, orders: &mut UnboundedReceiver<Order>) -> Option<Closed> {
+        let peer = service.peer().clone();
+        let info = peer.peer_info().and_then(|info| serde_json::to_value(&*info).ok()).unwrap_or_default();
+        (self.report)(json!({"type": "connected", "connection": self.connection, "info": info}));
+        let mut calls: HashMap<u64, oneshot::Sender<()>> = HashMap::new();
+        let waiting = service.waiting();
+        tokio::pin!(waiting);
+        loop {
+            tokio::select! {
+                quit = &mut waiting => return Some(Closed::ended(match quit {
+                    Ok(QuitReason::Closed) | Err(_) => "",
+                    Ok(_) => "its connection was canceled",
+                })),
+                order = orders.recv() => match order? {
+                    Order::List => drop(tokio::spawn(list(peer.clone(), self.connection, Arc::clone(&self.report), Arc::clone(&self.bounds)))),
+                    Order::Call { command, tool, arguments } => {
+                        let (cancel, canceled) = oneshot::channel();
+                        calls.retain(|_, cancel| !cancel.is_closed());
+                        calls.insert(command, cancel);
+                        tokio::spawn(call(peer.clone(), command, tool, arguments, canceled, Arc::clone(&self.report), Arc::clone(&self.bounds)));
+                    }
+                    Order::Cancel { command } => drop(calls.remove(&command)),
+                },
             }
         }
     }
+}
 
-    /// Ends the server; what is returned is done when it is gone.
-    pub(super) fn end(self) -> JoinHandle<()> {
-        drop(self.end);
-        self.task
+/// Asks for all tools. Each is passed on as a text of its own, whatever it is: what can be used of it is the gate's to say.
+async fn list(peer: Peer<RoleClient>, connection: u64, report: Report, bounds: Arc<Bounds>) {
+    let (mut tools, mut size, mut cursor): (Vec<String>, usize, Option<Value>) = (Vec::new(), 0, None);
+    for _ in 0..MAX_PAGES {
+        let params = cursor.take().map(|cursor| json!({"cursor": cursor}));
+        let listed = peer.send_request(ClientRequest::CustomRequest(CustomRequest::new("tools/list", params))).await;
+        bounds.answered();
+        let page = match listed {
+            Ok(result) => told(&result),
+            Err(fault) => {
+                let why = match fault {
+                    ServiceError::McpError(fault) => fault.message.into_owned(),
+                    fault => fault.to_string(),
+                };
+                return report(json!({"type": "listed", "connection": connection, "tools": tools, "failed": why}));
+            }
+        };
+        for tool in page.get("tools").and_then(Value::as_array).into_iter().flatten().map(Value::to_string) {
+            size += tool.len();
+            tools.push(tool);
+        }
+        cursor = page.get("nextCursor").filter(|cursor| cursor.is_string() && size < MAX_MESSAGE).cloned();
+        if cursor.is_none() {
+            break;
+        }
+    }
+    report(json!({"type": "listed", "connection": connection, "tools": tools}));
+}
+
+async fn call(
+    peer: Peer<RoleClient>,
+    command: u64,
+    tool: String,
+    arguments: Value,
+    canceled: oneshot::Receiver<()>,
+    report: Report,
+    bounds: Arc<Bounds>,
+) {
+    let arguments: Map<String, Value> = if let Value::Object(arguments) = arguments { arguments } else { Map::new() };
+    let request = CallToolRequest::new(CallToolRequestParams::new(tool).with_arguments(arguments));
+    let handle =
+        match peer.send_request_with_option(ClientRequest::CallToolRequest(request), PeerRequestOptions::no_options()).await {
+            Ok(handle) => handle,
+            Err(fault) => return report(failed(command, &fault)),
+        };
+    let id = handle.id.clone();
+    tokio::select! {
+        answer = handle.await_response() => {
+            bounds.answered();
+            report(match answer {
+                Ok(result) => json!({"type": "answered", "command": command, "result": told(&result).to_string()}),
+                Err(fault) => failed(command, &fault),
+            });
+        }
+        // Nobody waits for it any more, so the server need not go on.
+        _ = canceled => {
+            let _ = peer.notify_cancelled(CancelledNotificationParam::new(Some(id), Some("it took too long, or nobody wants it any more".to_owned()))).await;
+        }
     }
 }
 
-/// The processes of a server, which go together, whatever becomes of the task that has them.
-struct Group {
-    child: Child,
-    id: u32,
+/// A result as the server sent it.
+fn told(result: &ServerResult) -> Value {
+    serde_json::to_value(result).unwrap_or_default()
 }
 
-impl Drop for Group {
-    fn drop(&mut self) {
-        process::kill(self.id);
-        let _ = self.child.start_kill();
-    }
-}
-
-/// Starts a server, keeps it until it ends or is ended, and says what is answered from then on.
-async fn run(start: &Start, list: List, told: &watch::Sender<State>, ended: oneshot::Receiver<()>) -> Answer {
-    let mut child = match start.spawn() {
-        Ok(child) => child,
-        Err(fault) if fault.kind() == io::ErrorKind::NotFound => return Answer::Unavailable,
-        Err(fault) => return Answer::Failed(fault.to_string()),
+fn failed(command: u64, fault: &ServiceError) -> Value {
+    let (code, message) = match fault {
+        ServiceError::McpError(fault) => (fault.code.0, fault.message.to_string()),
+        // The end of the connection is told by itself; until then this is what the protocol's libraries call it.
+        ServiceError::TransportClosed | ServiceError::TransportSend(_) => (-32_000, "the connection is closed".to_owned()),
+        fault => (-32_000, fault.to_string()),
     };
-    let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
-    let mut group = Group { id: child.id().unwrap_or_default(), child };
-    let complaint = tokio::spawn(drain(stderr));
-    let (Some(stdin), Some(stdout)) = (stdin, stdout) else { return gone() };
-    let client = ClientConfig::new(ClientCapabilities::default(), Implementation::new("tollgate", env!("CARGO_PKG_VERSION")));
-    let over = tokio::select! {
-        over = serve(client, (stdout, stdin), list, told) => over,
-        _ = ended => gone(),
-    };
-    // Its input has ended, so it ends too, or is ended.
-    if timeout(GRACE, group.child.wait()).await.is_err() {
-        process::kill(group.id);
-        let _ = timeout(GRACE, group.child.wait()).await;
-    }
-    drop(group);
-    match over {
-        Answer::Failed(why) => {
-            let complaint = timeout(GRACE, complaint).await.ok().and_then(Result::ok).unwrap_or_default();
-            let first = complaint.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
-            let first: String = first.chars().take(200).collect();
-            Answer::Failed(if first.is_empty() { why } else { format!("{why}: {first}") })
-        }
-        over => over,
-    }
-}
-
-/// Makes the connection, and waits until it breaks.
-async fn serve(
-    client: ClientConfig,
-    pipes: (tokio::process::ChildStdout, tokio::process::ChildStdin),
-    list: List,
-    told: &watch::Sender<State>,
-) -> Answer {
-    match timeout(GET_READY, client.serve(pipes)).await {
-        Ok(Ok(service)) => {
-            // Before the first call, so that a server that answers one thing after the other has answered this when it answers that.
-            tokio::spawn(list.fetch(service.peer().clone()));
-            told.send_replace(State::Ready(service.peer().clone()));
-            let _ = service.waiting().await;
-            // At once, because the process is given its time to end.
-            told.send_replace(State::Over(gone()));
-            gone()
-        }
-        // It may be gone before anything is written to it.
-        Ok(Err(ClientInitializeError::ConnectionClosed(_) | ClientInitializeError::TransportError { .. })) => {
-            Answer::Failed("the server ended before it was ready".to_owned())
-        }
-        Ok(Err(fault)) => Answer::Failed(format!("the server cannot be talked to: {fault}")),
-        Err(_) => Answer::Failed(format!("the server was not ready after {} s", GET_READY.as_secs())),
-    }
-}
-
-/// The next question starts it anew.
-fn gone() -> Answer {
-    Answer::Failed("the server ended".to_owned())
-}
-
-async fn call(peer: &Peer<RoleClient>, tool: String, arguments: Value) -> Answer {
-    let mut asked = CallToolRequestParams::new(tool);
-    if let Value::Object(arguments) = arguments {
-        asked = asked.with_arguments(arguments);
-    }
-    match peer.call_tool_once(asked).await {
-        Ok(CallToolResponse::Complete(result)) => said(&result),
-        Ok(_) => Answer::Failed("the server asks back, and nobody is there to answer".to_owned()),
-        Err(ServiceError::McpError(fault)) => Answer::Failed(fault.message.into_owned()),
-        Err(ServiceError::TransportClosed | ServiceError::TransportSend(_)) => gone(),
-        Err(fault) => Answer::Failed(fault.to_string()),
-    }
-}
-
-/// The text of a result.
-fn said(result: &CallToolResult) -> Answer {
-    let texts: Vec<&str> = result.content.iter().filter_map(|block| Some(block.as_text()?.text.as_str())).collect();
-    let text = texts.join("\n");
-    match (result.is_error, text.is_empty()) {
-        (Some(true), _) => Answer::Failed(text),
-        (_, true) => Answer::Unknown,
-        (_, false) => Answer::Text(text),
-    }
-}
-
-/// Reads to the end and keeps the beginning.
-async fn drain(from: Option<impl AsyncRead + Unpin>) -> String {
-    let (mut kept, mut piece) = (Vec::new(), [0; 1 << 10]);
-    if let Some(mut from) = from {
-        while let Ok(length @ 1..) = from.read(&mut piece).await {
-            let room = MOST_COMPLAINT.saturating_sub(kept.len());
-            kept.extend(piece.iter().take(length.min(room)));
-        }
-    }
-    String::from_utf8_lossy(&kept).into_owned()
+    json!({"type": "answered", "command": command, "code": code, "message": message})
 }

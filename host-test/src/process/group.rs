@@ -60,6 +60,9 @@ pub(crate) fn kill(program: u32) {
     }
 }
 
-/// Elsewhere only the program itself is ended, by whoever has it.
+/// Elsewhere the system's own command knows what a program has started.
 #[cfg(not(unix))]
-pub(crate) fn kill(_program: u32) {}
+pub(crate) fn kill(program: u32) {
+    let words = ["/T", "/F", "/PID", &program.to_string()];
+    let _ = Command::new("taskkill").args(words).stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null()).status();
+}

@@ -3,7 +3,7 @@ import { Guest } from '../component/guest.js';
 import { importsOf } from '../component/imports.js';
 import type { HooksOptions } from './hook_types.js';
 import { type LogSink, sink } from '../component/log.js';
-import type { LookupOptions } from './types.js';
+import type { LookupOptions, McpOptions } from './types.js';
 import { Roots } from '../files/roots.js';
 import { Tollgate } from './tollgate.js';
 import { systemRandom } from '../component/wasi.js';
@@ -17,6 +17,7 @@ export { callOwnTool, listOwnTools, type OwnTool } from './own_tools.js';
 /** @internal For this package's own command. */
 export { Locator } from './locate.js';
 export { locate, type Surroundings } from './locate.js';
+export type { Servers } from '../programs/servers.js';
 export type { Tollgate } from './tollgate.js';
 
 /** How much a log line matters. */
@@ -43,6 +44,8 @@ export interface TollgateOptions {
   hooks?: HooksOptions | undefined;
   /** Who can be asked about the concepts that calls name. */
   lookups?: LookupOptions | undefined;
+  /** How calls of MCP servers' tools reach a person. */
+  mcp?: McpOptions | undefined;
 }
 
 /** The package's version. */
@@ -60,5 +63,5 @@ export function createTollgate(options: TollgateOptions): Tollgate {
   const roots = new Roots(workspace, home, state);
   const log: LogSink = sink(options.log);
   const guest = new Guest(importsOf(roots, log, clock, random));
-  return new Tollgate({ guest, roots, log, hooks: options.hooks, lookups: options.lookups });
+  return new Tollgate({ guest, roots, log, hooks: options.hooks, lookups: options.lookups, mcp: options.mcp });
 }

@@ -171,12 +171,23 @@ export interface LookupOptions {
     | Record<string, (concept: string, signal: AbortSignal) => Promise<string | undefined> | string | undefined>
     | undefined;
   /**
-   * Calls a tool of an MCP server that you are connected to. Without it, the servers that the user's settings name are started
-   * when they are first asked, and kept until the gate is closed; others are not there.
+   * Calls a tool of an MCP server that you are connected to. Without it, the servers that are declared are connected to when they
+   * are first asked, and kept until the gate is closed; others are not there.
    */
   mcpTool?:
     | ((server: string, tool: string, args: unknown, signal: AbortSignal) => Promise<string | undefined> | string | undefined)
     | undefined;
+}
+
+/** How calls of MCP servers' tools that pass the gate reach a person. */
+export interface McpOptions {
+  /**
+   * Asks a person whether a call may run; undefined where nobody can be asked, and then it does not run. `request` is the number of
+   * the request that the call came with.
+   */
+  ask?: ((message: string, request: number) => Promise<boolean | undefined>) | undefined;
+  /** Told when servers offer other tools than were listed last. */
+  onToolsChanged?: (() => void) | undefined;
 }
 
 /** A call with what is known about its concepts. */

@@ -8,6 +8,8 @@ const USAGE = `Usage: tollgate COMMAND
   eval --workspace DIR          Answer JSON lines from standard input: one object in, one object out
   init [--host NAME] [--undo]   Wire the agent programs in use to the gate, once you have seen how; or take it back
   doctor                        Prove that each of them really asks the gate
+  mcp status|tools|call         Show MCP servers and their tools, and call a tool through the gate
+  mcp-proxy [SERVER...]         Stand before MCP servers as one, on standard input and output: every call to them passes the gate
   mcp-serve                     Offer intents and ledger as tools of an MCP server, on standard input and output
   intents list|check|sessions|select ID
                                 Show, check and select what the agents work for
@@ -21,6 +23,8 @@ const COMMANDS: Record<string, () => Promise<{ main(args: string[]): Promise<num
   eval: () => import('./eval.js'),
   init: () => import('./init.js'),
   doctor: () => import('./doctor.js'),
+  mcp: () => import('./mcp_servers.js'),
+  'mcp-proxy': () => import('./mcp_proxy.js'),
   'mcp-serve': () => import('./mcp_serve.js'),
   intents: () => import('./intents.js'),
   trace: () => import('./trace.js'),

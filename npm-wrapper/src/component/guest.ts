@@ -22,8 +22,8 @@ export class Guest {
   readonly #imports: Imports;
   #instance: Exports | undefined;
   #busy = false;
-  /** Told when an instance has failed, before whoever called learns of it. Throws nothing. */
-  onLost: ((error: TollgateError) => void) | undefined;
+  /** Those that are told when an instance has failed, before whoever called learns of it. They throw nothing. */
+  readonly onLost: ((error: TollgateError) => void)[] = [];
 
   constructor(imports: Imports) {
     this.#imports = imports;
@@ -50,7 +50,7 @@ export class Guest {
       this.#instance = undefined;
       const said = error instanceof Error ? error.message : String(error);
       const trap = new TollgateError('guest_trap', `the gate failed and was restarted; the next call works (${said})`, error);
-      this.onLost?.(trap);
+      for (const tell of this.onLost) tell(trap);
       throw trap;
     } finally {
       this.#busy = false;

@@ -86,7 +86,7 @@ export class Hooks {
     this.#lookups = lookups;
     this.#options = options;
     this.#perform = perform;
-    guest.onLost = (error) => this.#lose(error);
+    guest.onLost.push((error) => this.#lose(error));
   }
 
   /** Passes an event on whose answer counts, such as `before_tool`, and waits until every hook has had its say. */

@@ -1,7 +1,6 @@
 import type { Answer, Lookup as ContractLookup } from '../../generated/interfaces/tollgate-hooks-augment.js';
 import type { Finding, Lookup, LookupAnswer, LookupOptions, LookupPlan, LookupProgram } from '../api/types.js';
 import { fromBytes } from '../component/json.js';
-import type { OnTools, Servers } from './mcp.js';
 
 /** Of a program's output this much is kept; the rest is read and dropped. */
 const MAX_OUTPUT = 1 << 20;
@@ -9,21 +8,23 @@ const MAX_OUTPUT = 1 << 20;
 /** The longest complaint of a program that is passed on. */
 const MAX_COMPLAINT = 200;
 
-/** Looks things up for one gate, and keeps the MCP servers that it started for that. */
+/** Asks a tool of an MCP server: `{server, tool, arguments, timeout_ms}`. */
+type AskServer = (params: object) => Promise<unknown>;
+
+/** Looks things up for one gate. */
 export class Lookups {
   readonly #folder: string;
   readonly #options: LookupOptions;
-  readonly #onTools: OnTools | undefined;
-  #servers: Promise<Servers> | undefined;
+  readonly #askServer: AskServer;
 
   /**
-   * @param folder where commands and MCP servers are run
-   * @param onTools told what an MCP server says of its tools, once for each that is started
+   * @param folder where commands are run
+   * @param askServer over the gate's own connections
    */
-  constructor(folder: string, options: LookupOptions = {}, onTools?: OnTools) {
+  constructor(folder: string, options: LookupOptions = {}, askServer: AskServer = async () => 'unavailable') {
     this.#folder = folder;
     this.#options = options;
-    this.#onTools = onTools;
+    this.#askServer = askServer;
   }
 
   /** Looks everything up at once, each within its time and all within the plan's. What is late is reported as late. */
@@ -40,13 +41,6 @@ export class Lookups {
     const answer = await this.#find(lookupOf(lookup), lookup.timeoutMs);
     if (typeof answer === 'string') return { tag: answer };
     return 'text' in answer ? { tag: 'text', val: answer.text } : { tag: 'failed', val: answer.failed };
-  }
-
-  /** Ends the MCP servers. The next lookup starts them anew. */
-  async close(): Promise<void> {
-    const servers = this.#servers;
-    this.#servers = undefined;
-    await (await servers)?.close();
   }
 
   /** The answer, unless its time is up first. A function that does not listen to its signal is left alone. */
@@ -67,7 +61,7 @@ export class Lookups {
     }
   }
 
-  async #ask({ concept, source, request }: Lookup, signal: AbortSignal): Promise<LookupAnswer> {
+  async #ask({ concept, source, request, timeoutMs }: Lookup, signal: AbortSignal): Promise<LookupAnswer> {
     const { functions, mcpTool } = this.#options;
     const known = (text: string | undefined): LookupAnswer => (text === undefined ? 'unknown' : { text });
     switch (request.kind) {
@@ -80,8 +74,7 @@ export class Lookups {
       case 'mcp': {
         const { server, tool, arguments: given } = request;
         if (mcpTool !== undefined) return known(await mcpTool(server, tool, given, signal));
-        this.#servers ??= import('./mcp.js').then(({ Servers }) => new Servers(this.#folder, this.#onTools));
-        return (await this.#servers).ask(request, signal);
+        return (await this.#askServer({ server, tool, arguments: given, timeout_ms: timeoutMs })) as LookupAnswer;
       }
       default:
         return 'unavailable';

@@ -108,6 +108,7 @@ const METHODS: Record<string, (place: Place, ...args: never[]) => unknown> = {
   preTool: ({ gate }, call: ToolCall) => gate.preTool(call),
   postTool: ({ gate }, call: ToolCall, outcome: Outcome) => gate.postTool(call, outcome),
   planLookups: ({ gate }, call: ToolCall) => gate.planLookups(call),
+  mcp: ({ gate }, method: string, params: object) => gate.mcp.request(method, params),
   augment: ({ gate }, call: ToolCall, findings: Finding[]) => gate.augment(call, findings),
   augmentWith: ({ gate }, call: ToolCall) => gate.augmentWith(call),
   respond: ({ gate, hooks }, program: string, event: string | undefined, payload: object) =>
