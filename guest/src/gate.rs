@@ -14,6 +14,7 @@ mod prompt;
 mod reconcile;
 mod scratch;
 mod settle;
+mod third_party;
 mod unrecorded;
 
 use std::rc::Rc;
@@ -26,6 +27,7 @@ use crate::config::confine::UserSettings;
 use crate::config::{self, Config};
 use crate::confine::{Confiner, evidence};
 use crate::hooks::Hooks;
+use crate::hooks::components::said::Said;
 use crate::hooks::event::Event;
 use crate::intents::context::{self, MOST_RECENT};
 use crate::intents::diagnosis::Diagnosis;
@@ -76,6 +78,9 @@ pub struct Gate {
     remarks: Vec<String>,
     /// What the gate itself has to say about events that hooks have not answered yet.
     owed: Vec<events::Owed>,
+    /// Operations that wait for hooks of third parties, and what those said to others.
+    waiting_for_hooks: Vec<third_party::Waiting>,
+    said: Vec<(u64, Said)>,
     /// The agent program above whoever asks, where the host has told of one.
     pub(crate) agent_above: Option<String>,
     /// Work that takes longer than one answer.
@@ -143,6 +148,8 @@ impl Gate {
             here: Vec::new(),
             remarks: Vec::new(),
             owed: Vec::new(),
+            waiting_for_hooks: Vec::new(),
+            said: Vec::new(),
             agent_above: None,
             errands: Errands::default(),
             knowledge: Knowledge::default(),
@@ -276,6 +283,11 @@ impl Gate {
     /// Tells hooks of an event. Whether any waits for it: then a step brings what they say, under this number.
     pub(crate) fn tell_hooks(&mut self, event: Event, number: u64) -> bool {
         self.hooks().0.put_for_gate(event, number)
+    }
+
+    /// The same where declarations were looked at just now.
+    pub(crate) fn tell_hooks_again(&mut self, event: Event, number: u64) -> bool {
+        self.hooks.put_for_gate(event, number)
     }
 
     /// What hooks have said to what [`tell_hooks`](Self::tell_hooks) told them.

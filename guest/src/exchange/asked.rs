@@ -11,6 +11,8 @@ use crate::augment::{Directions, Finding, Lookup, Plan};
 use crate::call::ToolCall;
 use crate::config::confine::Capability;
 use crate::gate::{Gate, Outcome};
+use crate::hooks::components::said::Said;
+use crate::hooks::components::{Function, Severity};
 use crate::hooks::event::Event as HookEvent;
 use crate::programs::own_tools::{self, OwnCall};
 use crate::programs::{self, Act, Answer, Call, Ending, Event, Limit, Moment, Program, Speech, cut};
@@ -23,6 +25,8 @@ pub(super) enum Stage {
     Queue,
     /// Changes that are taken back.
     Restore(Restoring),
+    /// Hooks of third parties that add to a call, object to it, or remark on its end.
+    Components(Function),
     /// Hooks.
     Hooks,
     /// Lookups: those that are open, with their commands once these were given, and what the others brought.
@@ -38,6 +42,14 @@ pub(super) struct Asked {
     pub(super) stage: Stage,
     /// The ruling on a call that may run, or on one that a person decides.
     ruling: Option<Ruling>,
+    /// What a hook has against a call that a person decides on: why, and under which code.
+    objection: Option<(String, String)>,
+    /// Whether a hook has put other arguments in place of the call's.
+    is_rewritten: bool,
+    /// Why the result is kept from the model.
+    withheld: Option<String>,
+    /// How the call ended, as the gate entered it.
+    settled: Option<(Outcome, Option<String>)>,
     /// Entries whose change is to be taken back.
     restore: Vec<String>,
     /// What the model is told, in this order.
@@ -56,7 +68,24 @@ impl Asked {
     pub(super) fn new(program: &'static Program, speech: &'static Speech, event: Event, number: u64) -> Self {
         let (restore, told, kept, for_person) = (Vec::new(), Vec::new(), Vec::new(), String::new());
         let (stage, ruling, is_implied, resumes) = (Stage::Queue, None, false, false);
-        Self { number, program, speech, event, stage, ruling, restore, told, kept, for_person, is_implied, resumes }
+        Self {
+            number,
+            program,
+            speech,
+            event,
+            stage,
+            ruling,
+            objection: None,
+            is_rewritten: false,
+            withheld: None,
+            settled: None,
+            restore,
+            told,
+            kept,
+            for_person,
+            is_implied,
+            resumes,
+        }
     }
 
     /// Whether an earlier exchange has to end first, so that hooks hear of what happens in a session in its order.
@@ -76,9 +105,15 @@ impl Asked {
         self.inherit(gate);
         match self.event.moment() {
             Moment::BeforeTool => {
-                if let Some(refused) = self.rule(gate) {
-                    return Some(refused);
+                gate.refresh_hooks();
+                // Whoever may change the arguments comes first, so that the gate rules on what will run.
+                if let Some(call) = self.tool_call()
+                    && gate.ask_to_augment(&call, self.number)
+                {
+                    self.stage = Stage::Components(Function::Augment);
+                    return None;
                 }
+                return self.judge(gate);
             }
             Moment::AfterTool => {
                 self.settle(gate);
@@ -86,6 +121,7 @@ impl Asked {
                     self.stage = Stage::Restore(restoring);
                     return None;
                 }
+                return self.remark(gate);
             }
             _ => {}
         }
@@ -98,6 +134,78 @@ impl Asked {
         self.announce(gate)
     }
 
+    /// Rules on the call, and lets hooks of third parties object to it; gives the answer where it does not run.
+    fn judge(&mut self, gate: &mut Gate) -> Option<Answer> {
+        if let Some(refused) = self.rule(gate) {
+            return Some(refused);
+        }
+        if let (Some(call), Some(ruling)) = (self.tool_call(), &self.ruling)
+            && gate.ask_to_check(&call, ruling, self.number)
+        {
+            self.stage = Stage::Components(Function::PreTool);
+            return None;
+        }
+        self.announce(gate)
+    }
+
+    /// Lets hooks of third parties remark on how a call ended, and goes on.
+    pub(super) fn remark(&mut self, gate: &mut Gate) -> Option<Answer> {
+        if let (Some(call), Some((outcome, result))) = (self.tool_call(), self.settled.take()) {
+            gate.refresh_hooks();
+            if gate.ask_to_settle(&call, &outcome, result.as_deref(), self.number) {
+                self.stage = Stage::Components(Function::PostTool);
+                return None;
+            }
+        }
+        self.announce(gate)
+    }
+
+    /// Hooks of third parties have spoken.
+    pub(super) fn components_said(&mut self, gate: &mut Gate, function: Function, said: Said) -> Option<Answer> {
+        let objection = if function == Function::PreTool { gate.objection(&said) } else { None };
+        self.told.extend(said.notes);
+        self.told.extend(said.notices);
+        match function {
+            Function::Augment => {
+                if let Some((_, args)) = said.args.filter(|_| (self.speech.rewrites)(&self.event)) {
+                    self.rewrite(args);
+                }
+                self.judge(gate)
+            }
+            Function::PreTool => {
+                let call = self.tool_call()?;
+                match objection {
+                    Some(objection) if objection.severity == Severity::Deny => {
+                        return Some(withdraw(gate, &call, wording::reason(&objection.reason, &objection.code)));
+                    }
+                    Some(objection) if !(self.speech.asks)(&self.event) => {
+                        let reason = wording::without_person(&objection.reason);
+                        return Some(withdraw(gate, &call, wording::reason(&reason, &objection.code)));
+                    }
+                    Some(objection) => self.objection = Some((objection.reason, objection.code)),
+                    None => {}
+                }
+                self.announce(gate)
+            }
+            Function::PostTool | Function::Events => {
+                self.withheld = said.withheld;
+                self.announce(gate)
+            }
+        }
+    }
+
+    /// Puts other arguments in place of the call's. A program that gives calls no ids knows them by their arguments.
+    fn rewrite(&mut self, args: Value) {
+        let Some(call) = &mut self.event.call else { return };
+        let is_derived = call.id == programs::derived_id(&self.event.session, &call.tool, &call.args);
+        if call.args != args {
+            (call.args, self.is_rewritten) = (args, true);
+            if is_derived {
+                call.id = programs::derived_id(&self.event.session, &call.tool, &call.args);
+            }
+        }
+    }
+
     /// Lets hooks hear of the event; gives the answer where none does and that is all.
     pub(super) fn announce(&mut self, gate: &mut Gate) -> Option<Answer> {
         self.stage = Stage::Hooks;
@@ -105,7 +213,11 @@ impl Asked {
         let session = Some(Rc::from(self.event.session.as_str()));
         self.told.extend(gate.hear(name, Some(&self.event.session)));
         let event = HookEvent { name: name.into(), session, data: Rc::new(lifecycle::data(self.program, &self.event)) };
-        if gate.tell_hooks(event, self.number) { None } else { self.go_on_after(gate, Word::NONE) }
+        // Around a call, declarations have been looked at already.
+        let is_call = matches!(self.event.moment(), Moment::BeforeTool | Moment::AfterTool);
+        let hears =
+            if is_call { gate.tell_hooks_again(event, self.number) } else { gate.tell_hooks(event, self.number) };
+        if hears { None } else { self.go_on_after(gate, Word::NONE) }
     }
 
     /// Hooks have spoken.
@@ -163,6 +275,7 @@ impl Asked {
         let settled = gate.settle_with(&call, &outcome, output.as_deref());
         self.told.extend(settled.notice);
         self.restore = settled.restore;
+        self.settled = Some((outcome, output));
         let session = self.event.session.clone();
         let failed = match self.own_call().filter(|_| done) {
             Some(own) if own.tool.name == own_tools::SELECT => {
@@ -184,8 +297,14 @@ impl Asked {
                     return Some(withdraw(gate, &call, wording::reason(&reason, "hook")));
                 }
                 let ruling = self.ruling.as_ref()?;
-                if ruling.verdict == Verdict::Ask {
-                    return Some(Answer::Ask(wording::reason(&ruling.reason, ruling.code.as_str())));
+                match (&self.objection, ruling.verdict) {
+                    (Some((reason, _)), Verdict::Ask) => {
+                        let reason = format!("{}; {reason}", ruling.reason);
+                        return Some(Answer::Ask(wording::reason(&reason, ruling.code.as_str())));
+                    }
+                    (Some((reason, code)), _) => return Some(Answer::Ask(wording::reason(reason, code))),
+                    (None, Verdict::Ask) => return Some(Answer::Ask(wording::reason(&ruling.reason, ruling.code.as_str()))),
+                    (None, _) => {}
                 }
                 self.told.extend(word.message);
                 // What is wrong though the call may run, a person and the model should know.
@@ -254,6 +373,7 @@ impl Asked {
         };
         let rewrites = directions.args.is_some() && (self.speech.rewrites)(&self.event);
         let known = directions.added.or(directions.text);
+        let rewritten = self.event.call.as_ref().filter(|_| self.is_rewritten).map(|call| call.args.clone());
         let is_confined = self.ruling.as_ref().is_some_and(|ruling| ruling.confined);
         match moment {
             Moment::BeforeTool if is_confined && self.wraps(gate) => self.confine(gate, directions.args.filter(|_| rewrites)),
@@ -261,11 +381,17 @@ impl Asked {
             Moment::BeforeTool => {
                 // Where the program takes nothing now, it is told after the tool ran.
                 self.told.extend(known.filter(|_| self.limit(moment).is_some()));
-                Answer::Allow { args: None, told: self.fit(gate) }
+                Answer::Allow { args: rewritten, told: self.fit(gate) }
             }
             Moment::AfterTool => {
                 self.told.extend(known.filter(|_| !rewrites));
-                Answer::Tell(self.fit(gate))
+                match self.withheld.take() {
+                    Some(why) => {
+                        self.told.insert(0, format!("Tollgate: the result is withheld; {why}"));
+                        Answer::Withhold(self.fit(gate))
+                    }
+                    None => Answer::Tell(self.fit(gate)),
+                }
             }
             _ => {
                 if let (Some(found), Some(prompt)) = (found, self.event.prompt.as_deref()) {

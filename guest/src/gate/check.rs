@@ -221,7 +221,7 @@ fn told(ruling: Ruling, notice: Option<String>) -> Ruling {
 }
 
 /// What to ask about a call's own paths.
-fn about(footprint: Option<&Result<Footprint, CallFault>>) -> Vec<Question> {
+pub(super) fn about(footprint: Option<&Result<Footprint, CallFault>>) -> Vec<Question> {
     let touches = footprint.and_then(|footprint| footprint.as_ref().ok()).map_or(&[][..], |footprint| &footprint.touches);
     touches.iter().map(resolve::question).collect()
 }

@@ -50,6 +50,7 @@ impl Gate {
             self.hooks();
         }
         let mut turn = self.hooks.step(now_ms, inputs, &self.ports);
+        self.hear_hooks(&mut turn.commands);
         turn.commands.iter_mut().for_each(|command| self.pay(&mut command.order));
         let again = self.due_in().map(|due| now_ms.saturating_add(due));
         turn.next_deadline_ms = [turn.next_deadline_ms, again].into_iter().flatten().min();

@@ -3,6 +3,8 @@
 use serde_json::{Map, Value};
 
 use super::bundle;
+use super::components::approved;
+use super::components::grant::Allowed;
 use super::event;
 use super::settings::{LEAST_TIMEOUT_MS, MOST_TIMEOUT_MS, patterns};
 use crate::glob::Glob;
@@ -11,6 +13,9 @@ use crate::redact::Pattern;
 
 /// The only version of the format so far.
 const SCHEMA_VERSION: u64 = 1;
+
+/// The trigger of a component that is called around every tool call.
+pub const ANY_CALL: &str = "tool_call";
 
 /// Longer files and ids are mistakes.
 const MOST_HOOKS: usize = 10_000;
@@ -50,6 +55,10 @@ pub struct Hook {
     pub secrets: Vec<Pattern>,
     /// The files that its script needs, where it names them.
     pub files: Option<Vec<bundle::Pattern>>,
+    /// What its component may have of what it asks for.
+    pub allowed: Allowed,
+    /// The settings of its component.
+    pub settings: Option<Value>,
     /// The declaration as it was written.
     pub written: Value,
 }
@@ -121,7 +130,9 @@ pub struct Fault {
 impl Hook {
     /// Whether an event is one that it waits for.
     pub fn fits(&self, event: &event::Event) -> bool {
-        if *self.trigger != *event.name {
+        // Components are called about tool calls themselves, not about the events.
+        let is_call = matches!(self.action, Action::Component(_)) && matches!(&*event.name, "before_tool" | "after_tool");
+        if *self.trigger != *event.name || is_call {
             return false;
         }
         let selected = match (&self.pattern, event.subject()) {
@@ -132,6 +143,11 @@ impl Hook {
             !event::is_git(&self.trigger) || plain(root) == plain(crate::json::text(&event.data, "repo_root").unwrap_or_default())
         });
         selected && own_repository
+    }
+
+    /// Whether a tool is one that it is about.
+    pub fn is_about(&self, tool: &str) -> bool {
+        self.pattern.as_ref().is_none_or(|pattern| pattern.matches(tool))
     }
 }
 
@@ -230,7 +246,8 @@ impl Reader {
             return None;
         };
         let id = self.name(fields, "id", "name");
-        let trigger = self.name(fields, "trigger", "event");
+        let is_around_calls = fields.contains_key("component") && !fields.contains_key("trigger") && !fields.contains_key("event");
+        let trigger = if is_around_calls { Some(ANY_CALL.to_owned()) } else { self.name(fields, "trigger", "event") };
         let pattern = self.text(fields, "pattern").and_then(|pattern| match Glob::compile(pattern) {
             Ok(glob) => {
                 self.globs_size += glob.size();
@@ -258,8 +275,14 @@ impl Reader {
             repo_root: self.text(fields, "repoRoot").map(str::to_owned),
             secrets: Vec::new(),
             files: self.files(fields),
+            allowed: Allowed::default(),
+            settings: None,
             written: written.clone(),
         };
+        match approved::declared(fields) {
+            Ok((allowed, settings)) => (hook.allowed, hook.settings) = (allowed, settings),
+            Err((key, why)) => self.fault_at(key, &why),
+        }
         match patterns(fields.get("secretPatterns").unwrap_or(&Value::Null)) {
             Ok(patterns) => {
                 self.patterns_size += patterns.iter().map(Pattern::size).sum::<usize>();
@@ -397,7 +420,7 @@ impl Reader {
         let text = value.as_str().filter(|text| !text.trim().is_empty());
         let action = match (*kind, text) {
             ("prompt", Some(text)) => Some(Action::Prompt(text.to_owned())),
-            ("component", Some(text)) => Some(Action::Component(text.to_owned())),
+            ("component", Some(text)) => is_component_path(text).then(|| Action::Component(text.to_owned())),
             ("command", text) => {
                 let mut words: Vec<String> = text.map(str::to_owned).into_iter().collect();
                 let listed = if words.is_empty() { value.as_array() } else { fields.get("args").and_then(Value::as_array) };
@@ -421,12 +444,19 @@ impl Reader {
                     "command" => {
                         "must be a list of words, or a text with `args`; a text for a shell needs `\"shell\": true` and no `args`"
                     }
+                    "component" => "must be the path of a `.wasm` file below the folder of the workspace, such as `hooks/guard.wasm`",
                     _ => "must be a text",
                 },
             );
         }
         action
     }
+}
+
+/// Whether a path can be that of a component: plain names, downwards.
+fn is_component_path(path: &str) -> bool {
+    let is_name = |name: &str| !name.is_empty() && name != "." && name != ".." && !name.contains([':', '\\']);
+    path.ends_with(".wasm") && path.split('/').all(is_name) && !path.contains(char::is_control)
 }
 
 /// Everything that a declaration may say.
@@ -441,6 +471,8 @@ const KEYS: &[&str] = &[
     "args",
     "shell",
     "component",
+    "allow",
+    "settings",
     "files",
     "enabled",
     "concurrency",

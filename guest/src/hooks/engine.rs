@@ -1,5 +1,6 @@
 //! The engine: takes in what happened, says what to do.
 
+mod asking;
 mod chain;
 mod records;
 mod running;
@@ -9,8 +10,14 @@ use std::rc::Rc;
 
 use serde_json::Value;
 
+use self::asking::{Checked, Round};
 use self::chain::Chain;
 use self::records::Counts;
+use super::components::Ask;
+use super::components::approved::Approved;
+use super::components::faults::Faults;
+use super::components::said::Said;
+use super::declaration::{Action, Hook};
 use super::event::{self, Event};
 use super::journal;
 use super::machine::Machine;
@@ -53,6 +60,17 @@ pub struct Hooks {
     listening: Vec<String>,
     /// Runs of hooks that nobody has approved that were looked at in this step.
     examined: usize,
+    /// Calls of components: those that the host is to make, those under way, and what came of them.
+    due: Vec<Ask>,
+    rounds: Vec<Round>,
+    said: Vec<(u64, Said)>,
+    /// Components as they were approved, by the declaration and the state of the approvals.
+    approved: Vec<(Rc<Hook>, u64, Rc<Approved>)>,
+    /// Components whose file is not the one that was there at the approval.
+    checked: HashMap<String, Checked>,
+    /// Components that a person was asked about, by the file's stamp.
+    refused: Vec<(String, u64)>,
+    faults: Faults,
     /// Approvals that were asked for: once for each hook and digest.
     asked: Vec<(String, String)>,
     counts: Counts,
@@ -70,6 +88,11 @@ impl Hooks {
     pub fn refresh(&mut self, settings: HookSettings, ports: &Ports) {
         self.settings = settings;
         self.schedule.limit(settings);
+        self.registry.refresh(&self.machine, ports);
+    }
+
+    /// Looks for changed declarations alone.
+    pub fn look_for_changes(&mut self, ports: &Ports) {
         self.registry.refresh(&self.machine, ports);
     }
 
@@ -115,8 +138,8 @@ impl Hooks {
 
     /// What a hook would run now, and whether it may.
     pub fn examine(&mut self, registered: &Registered, ports: &Ports) -> Result<(Deed, Option<Trust>), String> {
-        let asks = registered.source == Source::Workspace;
-        let deed = trust::deed(&registered.hook, !asks, &self.machine, ports)?;
+        let asks = needs_approval(registered);
+        let deed = trust::deed(registered, !asks, &self.machine, ports)?;
         let trust = asks.then(|| self.approvals.trust(&registered.hook, &deed, &self.machine, ports));
         Ok((deed, trust))
     }
@@ -126,6 +149,7 @@ impl Hooks {
         if self.machine.workspace.is_empty() {
             return Err("the host did not say where the workspace is".to_owned());
         }
+        self.refused.retain(|(refused, _)| refused != id);
         trust::keep(id, deed, &self.machine, ports)
     }
 
@@ -290,6 +314,12 @@ impl Hooks {
         self.commands.push(Command { id: self.numbers, order });
         self.numbers
     }
+}
+
+/// Whether a person has to approve a hook: those of a workspace, and components, whoever declared them, because a person has to see
+/// what they get.
+pub fn needs_approval(registered: &Registered) -> bool {
+    registered.source == Source::Workspace || matches!(registered.hook.action, Action::Component(_))
 }
 
 fn empty_answer(event: &Event) -> Value {

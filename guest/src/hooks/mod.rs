@@ -1,10 +1,11 @@
 //! Hooks: something happens, those that wait for it run under limits, and what they say flows back.
 //!
 //! `declaration` and `registry` say which hooks there are, `event` what can happen, `trust` whether one may run, `program`,
-//! `interpreter` and `bundle` what that means, `schedule` when. [`Hooks`] puts them together. It never waits and never
+//! `interpreter` and `bundle` what that means, `schedule` when, `components` what is called instead of run. [`Hooks`] puts them together. It never waits and never
 //! starts anything: the host reports what happened, carries out commands, and moves the clock.
 
 pub mod bundle;
+pub mod components;
 pub mod declaration;
 mod engine;
 pub mod event;
@@ -19,4 +20,4 @@ pub mod schedule;
 pub mod settings;
 pub mod trust;
 
-pub use engine::{Asker, Hooks};
+pub use engine::{Asker, Hooks, needs_approval};

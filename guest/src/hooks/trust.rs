@@ -6,9 +6,11 @@
 use serde_json::Value;
 
 use super::bundle;
+use super::components::approved::Candidate;
 use super::declaration::{Action, Hook};
 use super::machine::Machine;
 use super::program::{self, Command, FORMAT, Program};
+use super::registry::Registered;
 use crate::digest::Digest;
 use crate::json::{self, object};
 use crate::ports::{Expectation, FileFault, Kind, Ports, Question, Root};
@@ -32,6 +34,8 @@ const OUTDATED: &str = "it was approved when only the script itself was checked;
 pub struct Deed {
     /// The program; none for prompts and components.
     pub program: Option<Program>,
+    /// The component, where it is one.
+    pub component: Option<Candidate>,
     /// Of everything that decides what runs.
     pub digest: Digest,
     /// The same, to show.
@@ -89,24 +93,40 @@ impl Trust {
 /// What a hook would run now; a text says why that cannot be told.
 ///
 /// `alone` leaves out the files beside a script, which matter only where an approval covers them.
-pub fn deed(hook: &Hook, alone: bool, machine: &Machine, ports: &Ports) -> Result<Deed, String> {
+pub fn deed(registered: &Registered, alone: bool, machine: &Machine, ports: &Ports) -> Result<Deed, String> {
+    let Action::Component(_) = registered.hook.action else {
+        return command_deed(&registered.hook, alone, machine, ports);
+    };
+    let component = Candidate::read(registered, ports)?;
+    let shows = object(&mut [("declaration", declaration(&registered.hook)), ("component", component.shows.clone())]);
+    let digest = Digest::of(shows.to_string().as_bytes());
+    Ok(Deed { program: None, component: Some(component), digest, shows })
+}
+
+/// What a hook would run now that is not a component.
+pub fn command_deed(hook: &Hook, alone: bool, machine: &Machine, ports: &Ports) -> Result<Deed, String> {
     let files = if alone { Some([].as_slice()) } else { hook.files.as_deref() };
     let program = match &hook.action {
         Action::Command { words, shell } => Some(program::find(&Command { words, shell: *shell, files }, machine, ports)?),
         Action::Prompt(_) | Action::Component(_) => None,
     };
+    let mut shows = object(&mut [("declaration", declaration(hook))]);
+    if let (Some(shown), Some(fields)) = (program.as_ref().map(Program::shown), shows.as_object_mut()) {
+        fields.extend(shown.as_object().cloned().unwrap_or_default());
+    }
+    let digest = Digest::of(shows.to_string().as_bytes());
+    Ok(Deed { program, component: None, digest, shows })
+}
+
+/// What a declaration says about what runs.
+pub fn declaration(hook: &Hook) -> Value {
     let mut declaration = hook.written.clone();
     if let Some(fields) = declaration.as_object_mut() {
         // Neither decides what runs.
         fields.shift_remove("enabled");
         fields.shift_remove("metadata");
     }
-    let mut shows = object(&mut [("declaration", declaration)]);
-    if let (Some(shown), Some(fields)) = (program.as_ref().map(Program::shown), shows.as_object_mut()) {
-        fields.extend(shown.as_object().cloned().unwrap_or_default());
-    }
-    let digest = Digest::of(shows.to_string().as_bytes());
-    Ok(Deed { program, digest, shows })
+    declaration
 }
 
 impl Deed {
@@ -169,6 +189,18 @@ impl Approvals {
         position(&self.kept, id, machine).is_some()
     }
 
+    /// What was approved of a hook of this name in this workspace.
+    pub fn find(&mut self, id: &str, machine: &Machine, ports: &Ports) -> Option<&Value> {
+        self.refresh(ports);
+        let at = position(&self.kept, id, machine)?;
+        self.kept.get("approvals")?.get(at)
+    }
+
+    /// Changes whenever the approvals may have changed.
+    pub fn stamp(&self) -> u64 {
+        self.stamp
+    }
+
     fn refresh(&mut self, ports: &Ports) {
         let question = Question { root: Root::Home, path: PATH.to_owned(), digest: false };
         let facts = ports.workspace.inspect(&[question]);
@@ -194,6 +226,9 @@ fn position(kept: &Value, id: &str, machine: &Machine) -> Option<usize> {
 
 /// Keeps an approval, or takes it back where there is no deed. Says whether there was anything to take back.
 pub fn keep(id: &str, deed: Option<&Deed>, machine: &Machine, ports: &Ports) -> Result<bool, String> {
+    if let Some(component) = deed.and_then(|deed| deed.component.as_ref()) {
+        component.keep(ports)?;
+    }
     lock(ports)?;
     let changed = change(id, deed, machine, ports);
     let _ = ports.records.remove(Root::Home, LOCK);
@@ -237,13 +272,15 @@ fn change(id: &str, deed: Option<&Deed>, machine: &Machine, ports: &Ports) -> Re
         approvals.remove(at);
     }
     if let Some(deed) = deed {
-        approvals.push(object(&mut [
+        let mut approval = vec![
             ("workspace", machine.workspace.as_str().into()),
             ("hook", id.into()),
             ("digest", deed.digest.to_string().into()),
             ("approved", ports.clock.now().to_string().into()),
             ("shows", deed.told(ports)),
-        ]));
+        ];
+        approval.extend(deed.component.as_ref().map(|component| ("stamp", component.stamp.into())));
+        approvals.push(object(&mut approval));
     } else if at.is_none() {
         return Ok(false);
     }

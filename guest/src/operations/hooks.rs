@@ -17,9 +17,9 @@ use serde_json::{Map, Value};
 use super::{Fault, checked};
 use crate::gate::Gate;
 use crate::hooks::event::Event;
-use crate::hooks::registry::{FileFault, Registered, Source};
+use crate::hooks::registry::{FileFault, Registered};
 use crate::hooks::trust::{Deed, Trust};
-use crate::hooks::{Hooks, declaration, journal};
+use crate::hooks::{Hooks, declaration, journal, needs_approval};
 use crate::json::{self, object};
 use crate::ports::Ports;
 
@@ -124,7 +124,7 @@ fn of_one(hooks: &mut Hooks, ports: &Ports, what: &str, id: &str, asked: &Value)
             return Ok(shown);
         }
         "approve" => {
-            if registered.source != Source::Workspace {
+            if !needs_approval(&registered) {
                 return Err(Fault::NotDone(format!("`{id}` needs no approval: it is a {} hook", registered.source.as_str())));
             }
             let (deed, _) = hooks.examine(&registered, ports).map_err(Fault::NotDone)?;
@@ -133,7 +133,11 @@ fn of_one(hooks: &mut Hooks, ports: &Ports, what: &str, id: &str, asked: &Value)
                 return Err(Fault::NotDone(format!("`{id}` has changed since it was shown; look at it again")));
             }
             hooks.approve(id, Some(&deed), ports).map_err(Fault::NotDone)?;
-            return Ok(object(&mut [("id", id.into()), ("digest", digest.into())]));
+            let mut answer = vec![("id", Value::from(id)), ("digest", digest.into())];
+            // The host can have it compiled while a person waits for that anyway.
+            let component = deed.shows.get("component").and_then(|component| component.get("digest"));
+            answer.extend(component.map(|digest| ("component", digest.clone())));
+            return Ok(object(&mut answer));
         }
         "run" => {
             let data = asked.get("data").cloned().unwrap_or_else(|| Value::Object(Map::new()));
@@ -176,7 +180,7 @@ fn shown(registered: &Registered, examined: &Result<(Deed, Option<Trust>), Strin
     if let Some(why) = disabled {
         fields.push(("disabled_reason", why.as_str().into()));
     }
-    for key in ["pattern", "prompt", "command", "args", "shell", "component", "files"] {
+    for key in ["pattern", "prompt", "command", "args", "shell", "component", "allow", "settings", "files"] {
         if let Some(written) = hook.written.get(key) {
             fields.push((key, written.clone()));
         }
@@ -187,7 +191,7 @@ fn shown(registered: &Registered, examined: &Result<(Deed, Option<Trust>), Strin
             fields.push(("digest", deed.digest.to_string().into()));
         }
         Err(why) => {
-            fields.push(("trust", if *source == Source::Workspace { "new" } else { "trusted" }.into()));
+            fields.push(("trust", if needs_approval(registered) { "new" } else { "trusted" }.into()));
             fields.push(("problem", why.as_str().into()));
         }
     }

@@ -239,7 +239,10 @@ fn answer(gate: &mut Gate, op: &str, fields: Map<String, Value>) -> Result<Value
         "pre-tool" => {
             let capability = confine::capability(op, &fields)?;
             let asked: Call = read(op, &["session", "call", "tool"], fields)?;
-            Ok(ruling(&gate.check_on(&asked.into(), capability)))
+            let call = asked.into();
+            let found = gate.check_on(&call, capability);
+            let answer = ruling(&found);
+            Ok(waiting_or(gate.ask_about_ruling(&call, &found, &answer), answer))
         }
         "post-tool" => {
             let success = matches!(fields.get("success"), Some(Value::Bool(true)));
@@ -247,7 +250,8 @@ fn answer(gate: &mut Gate, op: &str, fields: Map<String, Value>) -> Result<Value
             let output = fields.get("output").and_then(Value::as_str).map(str::to_owned);
             let asked: Call = read(op, &["session", "call", "tool", "success"], fields)?;
             let outcome = if success { Outcome::Done } else { Outcome::Failed(error) };
-            let settled = gate.settle_with(&asked.into(), &outcome, output.as_deref());
+            let call = asked.into();
+            let settled = gate.settle_with(&call, &outcome, output.as_deref());
             let entries: Vec<Value> = settled.lines.iter().filter_map(|line| json::value(line).ok()).collect();
             let mut answer = json!({"entries": entries});
             if let Some(answer) = answer.as_object_mut() {
@@ -258,7 +262,7 @@ fn answer(gate: &mut Gate, op: &str, fields: Map<String, Value>) -> Result<Value
                     answer.insert("restore".to_owned(), settled.restore.into());
                 }
             }
-            Ok(answer)
+            Ok(waiting_or(gate.ask_about_settlement(&call, &outcome, output.as_deref(), &answer), answer))
         }
         "context" => {
             let text = if let Some(Value::String(intent)) = fields.get("intent") {
@@ -353,6 +357,11 @@ impl From<Call> for ToolCall {
         let Call { session, agent, call, host, tool, args, cwd } = call;
         Self { session, agent, call, host, tool, server: None, args, cwd }
     }
+}
+
+/// The answer, or the number under which a step brings it.
+fn waiting_or(number: Option<u64>, answer: Value) -> Value {
+    number.map_or(answer, |number| json!({"waiting": number}))
 }
 
 fn summary(intent: &Intent) -> Value {

@@ -118,7 +118,7 @@ fn answer(event: &Event, answer: Answer) -> Option<Value> {
         Answer::Ask(reason) => decided("ask", reason),
         Answer::Deny(reason) => decided("deny", reason),
         Answer::Allow { args, .. } => args.map(|args| json!({"modifiedArgs": args})),
-        Answer::Tell(told) => (!told.is_empty()).then(|| json!({"additionalContext": told})),
+        Answer::Tell(told) | Answer::Withhold(told) => (!told.is_empty()).then(|| json!({"additionalContext": told})),
         // What a hook says about a prompt is not read.
         Answer::Stop(_) => None,
     }

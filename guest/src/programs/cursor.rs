@@ -89,7 +89,7 @@ fn answer(_: &Event, answer: Answer) -> Option<Value> {
         }
         Answer::Stop(reason) => Some(json!({"continue": false, "user_message": reason})),
         Answer::Allow { args, .. } => args.map(|args| json!({"permission": "allow", "updated_input": args})),
-        Answer::Tell(told) => (!told.is_empty()).then(|| json!({"additional_context": told})),
+        Answer::Tell(told) | Answer::Withhold(told) => (!told.is_empty()).then(|| json!({"additional_context": told})),
     }
 }
 

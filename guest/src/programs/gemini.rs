@@ -100,6 +100,8 @@ fn answer(event: &Event, answer: Answer) -> Option<Value> {
     match answer {
         Answer::Ask(reason) | Answer::Deny(reason) | Answer::Stop(reason) => Some(json!({"decision": "deny", "reason": reason})),
         Answer::Allow { args, .. } => args.and_then(|args| specific("tool_input", args)),
+        // Its words for a result that the model does not get to see.
+        Answer::Withhold(reason) => Some(json!({"decision": "deny", "reason": reason})),
         Answer::Tell(told) if told.is_empty() => None,
         Answer::Tell(told) => match limit(event.moment()) {
             Some(_) => specific("additionalContext", told.into()),

@@ -90,6 +90,7 @@ fn answer(_: &Event, answer: Answer) -> Option<Value> {
             }
             Some(fields.into())
         }
+        Answer::Withhold(told) => Some(json!({"verdict": "allow", "reason": "", "context": told, "withheld": true})),
         Answer::Tell(told) => Some(json!({"verdict": "allow", "reason": "", "context": told})),
     }
 }

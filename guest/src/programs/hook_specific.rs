@@ -25,7 +25,7 @@ pub(super) fn answer(event: &Event, answer: Answer) -> Option<Value> {
             }
             specific(fields)
         }
-        Answer::Allow { args: None, told } | Answer::Tell(told) => match event.moment() {
+        Answer::Allow { args: None, told } | Answer::Tell(told) | Answer::Withhold(told) => match event.moment() {
             _ if told.is_empty() => None,
             // There the model cannot be told anything; a person can.
             Moment::AfterAgent | Moment::SessionEnd => Some(json!({"systemMessage": told})),

@@ -238,6 +238,10 @@ fn answer(event: &Event, answer: Answer) -> Option<Value> {
     match answer {
         Answer::Ask(reason) | Answer::Deny(reason) | Answer::Stop(reason) => Some(json!({"throw": reason})),
         Answer::Allow { args, .. } => args.map(|args| json!({"output": {"args": args}})),
+        Answer::Withhold(told) if event.rest.get("content").is_some() => {
+            Some(json!({"output": {"content": [{"type": "text", "text": told}]}}))
+        }
+        Answer::Withhold(told) => Some(json!({"output": {"output": told}})),
         Answer::Tell(told) if told.is_empty() => None,
         Answer::Tell(told) => match event.moment() {
             Moment::AfterTool => Some(json!({"output": beside_result(&event.rest, &told)})),
