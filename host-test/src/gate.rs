@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use wasmtime::component::Instance as Started;
 use wasmtime::{Store, StoreLimits, StoreLimitsBuilder};
 
 use crate::bindings::Plugin;
@@ -11,6 +12,8 @@ use crate::bindings::exports::tollgate::hooks::engine::{Input, Turn};
 use crate::bindings::exports::tollgate::hooks::post_tool::{Outcome, Settlement};
 use crate::bindings::exports::tollgate::hooks::programs::{Answer as Reply, Progress};
 use crate::bindings::exports::tollgate::hooks::sessions::Intent;
+use crate::bindings::third_party::ThirdParty;
+use crate::bindings::third_party::exports::tollgate::hooks::components::{Answer as HookAnswer, Ask};
 use crate::bindings::tollgate::hooks::types::Ruling;
 use crate::builder::Builder;
 use crate::call::ToolCall;
@@ -34,6 +37,8 @@ pub struct Tollgate {
 struct Instance {
     store: Store<Imports>,
     plugin: Plugin,
+    started: Started,
+    third_party: Option<ThirdParty>,
 }
 
 impl Tollgate {
@@ -131,6 +136,41 @@ impl Tollgate {
         self.run(|plugin, store| plugin.tollgate_hooks_engine().call_step(store, now_ms, inputs))
     }
 
+    /// The hooks of third parties that are to be called now; see [`Hooks`](crate::hooks::Hooks), which calls them.
+    pub(crate) fn due(&mut self) -> Result<Vec<Ask>, Error> {
+        Ok(self.run_third_party(|gate, store| gate.tollgate_hooks_components().call_due(store))?.unwrap_or_default())
+    }
+
+    /// What came of calling them.
+    pub(crate) fn report(&mut self, number: u64, answers: &[HookAnswer]) -> Result<(), Error> {
+        self.run_third_party(|gate, store| gate.tollgate_hooks_components().call_report(store, number, answers)).map(drop)
+    }
+
+    /// Calls what a gate exports for hooks of third parties; none where it is from before them, or not started.
+    fn run_third_party<T>(
+        &mut self,
+        call: impl FnOnce(&ThirdParty, &mut Store<Imports>) -> wasmtime::Result<T>,
+    ) -> Result<Option<T>, Error> {
+        let Some(indices) = self.runtime.third_party() else { return Ok(None) };
+        let Some(mut instance) = self.instance.take() else { return Ok(None) };
+        instance.store.set_epoch_deadline(self.runtime.deadline_ticks());
+        let loaded = match instance.third_party.take() {
+            Some(loaded) => Ok(loaded),
+            None => indices.load(&mut instance.store, &instance.started),
+        };
+        match loaded.and_then(|loaded| Ok((call(&loaded, &mut instance.store)?, loaded))) {
+            Ok((answer, loaded)) => {
+                instance.third_party = Some(loaded);
+                self.instance = Some(instance);
+                Ok(Some(answer))
+            }
+            Err(fault) => {
+                self.idle = Some(instance.store.into_data());
+                Err(Error::Trap(fault))
+            }
+        }
+    }
+
     /// Rules on, settles or hears of what an agent program's own payload tells. Where that takes time, [`Hooks::respond`]
     /// waits for it.
     ///
@@ -181,10 +221,10 @@ impl Tollgate {
         let mut store = Store::new(self.runtime.engine(), imports);
         store.limiter(|imports| imports.limits());
         store.set_epoch_deadline(self.runtime.deadline_ticks());
-        match self.runtime.plugin().instantiate(&mut store) {
-            Ok(plugin) => {
+        match self.runtime.start(&mut store) {
+            Ok((plugin, started)) => {
                 self.started += 1;
-                Ok(Instance { store, plugin })
+                Ok(Instance { store, plugin, started, third_party: None })
             }
             Err(fault) => {
                 self.idle = Some(store.into_data());

@@ -37,6 +37,7 @@
 //! | `files` | the workspace, the home and the state folder behind capabilities |
 //! | `imports` | the contract's imports over `files`, clock, random bytes and log |
 //! | [`hooks`] | programs and prompts that run when something happens, driven as the gate says |
+//! | [`components`] | hooks of third parties in their sandbox: engine, limits, what they are lent, compiling |
 //! | [`confine`] | commands that the kernel holds to what the gate grants |
 //! | `lookups`, `process`, `mcp` | what the gate wants looked up, carried out: commands, functions and MCP servers, within bounds |
 //! | `bindings` | generated from `wit/` |
@@ -49,6 +50,7 @@ mod bindings;
 mod builder;
 mod call;
 mod compiled;
+pub mod components;
 pub mod confine;
 mod engine_config;
 mod error;

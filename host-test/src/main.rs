@@ -32,6 +32,20 @@ enum Command {
     Concepts(commands::concepts::Options),
     /// Show, approve and run what the workspace and you want done when something happens
     Hooks(commands::hooks::Options),
+    /// Show what a hook's component is and what it asks for; exits with 1 if it cannot be a hook
+    Inspect(commands::inspect::Options),
+    /// Write the project of a new hook: source, manifest, test cases
+    NewHook(commands::new_hook::Options),
+    /// Put a manifest into a hook's component
+    PackHook(commands::inspect::PackOptions),
+    /// Call a hook's component with cases and compare what it says; exits with 1 if one fails
+    TestHook(commands::test_hook::Options),
+    /// Call hooks of third parties for another host, a JSON line for each round
+    #[command(hide = true)]
+    HookRunner(commands::hook_runner::Options),
+    /// Make native code of an approved component
+    #[command(hide = true)]
+    CompileHook(commands::compile_hook::Options),
     /// Run hooks outside an editor: at saved, created, deleted and renamed files, and at commits
     Watch(commands::watch::Options),
     /// Offer intents and ledger to an agent as tools of an MCP server, on standard input and output
@@ -66,6 +80,12 @@ fn main() -> ExitCode {
         Command::Augment(options) => commands::augment::run(&options),
         Command::Concepts(options) => commands::concepts::run(&options),
         Command::Hooks(options) => commands::hooks::run(&options),
+        Command::Inspect(options) => commands::inspect::run(&options),
+        Command::NewHook(options) => commands::new_hook::run(&options),
+        Command::PackHook(options) => commands::inspect::pack(&options),
+        Command::TestHook(options) => commands::test_hook::run(&options),
+        Command::HookRunner(options) => commands::hook_runner::run(&options),
+        Command::CompileHook(options) => commands::compile_hook::run(&options),
         Command::Watch(options) => commands::watch::run(&options),
         Command::Confine(options) => commands::confine::run(&options),
         Command::Hook(options) => commands::hook::run(&options),

@@ -26,11 +26,16 @@ export function confinerOf(folders: readonly string[]): string | undefined {
   return known.program;
 }
 
-function ask(folders: readonly string[]): string | undefined {
-  const native = folders
+/** The native program in one of these folders; none where it is not there. */
+export function nativeProgram(folders: readonly string[]): string | undefined {
+  return folders
     .filter((folder) => path.isAbsolute(folder))
     .map((folder) => path.join(folder, NAME))
     .find(isNative);
+}
+
+function ask(folders: readonly string[]): string | undefined {
+  const native = nativeProgram(folders);
   if (native === undefined) return undefined;
   const { status } = spawnSync(native, ['confine', '--check'], { stdio: 'ignore', timeout: MAX_MS, windowsHide: true });
   return status === 0 ? native : undefined;

@@ -5,6 +5,7 @@ import type { ProgramAnswer } from './calls.js';
 import { canConfine } from './confining.js';
 import { type ErrorCode, TollgateError } from './error.js';
 import type { Guest } from './guest.js';
+import { HookRunner } from './hook_runner.js';
 import type { HookAnswer, HookApproval, HookRecord, HooksOptions } from './hook_types.js';
 import { fromBytes, text, textBytes, toText, wellFormed } from './json.js';
 import type { LogSink } from './log.js';
@@ -77,6 +78,8 @@ export class Hooks {
   readonly #runs = new Map<bigint, AbortController>();
   readonly #listening = new Set<string>();
   #stop: Stop | undefined;
+  /** Made when the first hook of a third party is called. */
+  #runner: HookRunner | undefined;
 
   /** @internal Made by the gate. */
   constructor({ guest, roots, log, lookups, options, perform }: HooksParts) {
@@ -232,6 +235,7 @@ export class Hooks {
         // A callback may have cost the instance whose commands these are.
         if (epoch === this.#epoch) this.#carryOut(command);
       }
+      if (epoch === this.#epoch) this.#callComponents();
       return epoch === this.#epoch ? nextDeadlineMs : undefined;
     } catch (error) {
       const fault = error instanceof TollgateError ? error : new TollgateError('guest_trap', String(error), error);
@@ -243,6 +247,26 @@ export class Hooks {
         this.#abandon(fault);
       }
       return undefined;
+    }
+  }
+
+  /** Has hooks of third parties called, and steps again once they have answered. */
+  #callComponents(): void {
+    // A gate from before such hooks has none.
+    const asks = this.#guest.call(({ components }) => components?.due()) ?? [];
+    for (const { number, round } of asks) {
+      const epoch = this.#epoch;
+      this.#runner ??= new HookRunner(this.#roots.project.folder, this.#roots.home.folder);
+      void this.#runner.call(round).then((answers) => {
+        // The instance that asked may be gone.
+        if (epoch !== this.#epoch) return;
+        try {
+          this.#guest.call(({ components }) => components.report(number, answers));
+        } catch (error) {
+          this.#say(String(error));
+        }
+        this.#drive();
+      });
     }
   }
 
@@ -355,6 +379,7 @@ export class Hooks {
     this.#epoch += 1;
     this.#greeted = false;
     this.#inputs = [];
+    this.#runner?.end();
     const runs = [...this.#runs.values()];
     this.#runs.clear();
     for (const end of runs) end.abort();

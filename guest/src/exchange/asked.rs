@@ -215,8 +215,7 @@ impl Asked {
         let event = HookEvent { name: name.into(), session, data: Rc::new(lifecycle::data(self.program, &self.event)) };
         // Around a call, declarations have been looked at already.
         let is_call = matches!(self.event.moment(), Moment::BeforeTool | Moment::AfterTool);
-        let hears =
-            if is_call { gate.tell_hooks_again(event, self.number) } else { gate.tell_hooks(event, self.number) };
+        let hears = if is_call { gate.tell_hooks_again(event, self.number) } else { gate.tell_hooks(event, self.number) };
         if hears { None } else { self.go_on_after(gate, Word::NONE) }
     }
 

@@ -175,9 +175,9 @@ impl Gate {
         let footprint = self.footprint(call, &config);
         let questions = super::check::about(Some(&footprint));
         let facts = if questions.is_empty() { Vec::new() } else { self.look(&questions) };
-        let found = footprint.ok().and_then(|footprint| {
-            resolve::effects(call, &footprint, &facts, &*self.ports.workspace, &|_, _| false).ok()
-        });
+        let found = footprint
+            .ok()
+            .and_then(|footprint| resolve::effects(call, &footprint, &facts, &*self.ports.workspace, &|_, _| false).ok());
         let (effects, complete) = match found {
             None => (Vec::new(), false),
             Some(found) => {

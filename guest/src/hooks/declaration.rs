@@ -246,7 +246,8 @@ impl Reader {
             return None;
         };
         let id = self.name(fields, "id", "name");
-        let is_around_calls = fields.contains_key("component") && !fields.contains_key("trigger") && !fields.contains_key("event");
+        let is_around_calls =
+            fields.contains_key("component") && !fields.contains_key("trigger") && !fields.contains_key("event");
         let trigger = if is_around_calls { Some(ANY_CALL.to_owned()) } else { self.name(fields, "trigger", "event") };
         let pattern = self.text(fields, "pattern").and_then(|pattern| match Glob::compile(pattern) {
             Ok(glob) => {
@@ -444,7 +445,9 @@ impl Reader {
                     "command" => {
                         "must be a list of words, or a text with `args`; a text for a shell needs `\"shell\": true` and no `args`"
                     }
-                    "component" => "must be the path of a `.wasm` file below the folder of the workspace, such as `hooks/guard.wasm`",
+                    "component" => {
+                        "must be the path of a `.wasm` file below the folder of the workspace, such as `hooks/guard.wasm`"
+                    }
                     _ => "must be a text",
                 },
             );
@@ -541,6 +544,13 @@ mod tests {
             (with("files", json!(vec!["a"; 33])), "$.hooks[1].files must be a list of at most 32"),
             (json!([{"id": "a", "trigger": "t", "prompt": "p", "files": []}]), "$[0].files belongs to a `command`"),
             (with("timoutMs", json!(1)), "$.hooks[1].timoutMs is not known"),
+            (with("settings", json!({})), "$.hooks[1].settings belongs to a `component`"),
+            (with("allow", json!({})), "$.hooks[1].allow belongs to a `component`"),
+            (json!([{"id": "a", "component": "../x.wasm"}]), "$[0].component must be the path of a `.wasm` file"),
+            (json!([{"id": "a", "component": "/x.wasm"}]), "$[0].component must be the path of a `.wasm` file"),
+            (json!([{"id": "a", "component": "x.wat"}]), "$[0].component must be the path of a `.wasm` file"),
+            (json!([{"id": "a", "component": "x.wasm", "allow": {"write": true}}]), "$[0].allow `write` is not known"),
+            (json!([{"id": "a", "component": "x.wasm", "settings": []}]), "$[0].settings must be an object"),
         ] {
             let found = faults(&document);
             assert!(found.iter().any(|fault| fault.starts_with(said)), "{document}: {found:?}");

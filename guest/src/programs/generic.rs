@@ -98,7 +98,12 @@ fn answer(_: &Event, answer: Answer) -> Option<Value> {
 /// A reason without the code in parentheses behind it, and that code.
 fn split_code(mut reason: String) -> (String, Option<String>) {
     let code = reason.strip_suffix(')').and_then(|rest| rest.rsplit_once(" (")).map(|(before, code)| (before.len(), code));
-    let is_code = |code: &str| !code.is_empty() && code.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
+    let is_code = |code: &str| {
+        // A hook's own code stands behind its name.
+        let (hook, code) = code.rsplit_once('/').map_or((None, code), |(hook, code)| (Some(hook), code));
+        let fits = |byte: u8| byte.is_ascii_lowercase() || byte == b'_' || hook.is_some() && byte.is_ascii_digit();
+        !code.is_empty() && hook != Some("") && code.bytes().all(fits)
+    };
     match code.filter(|(_, code)| is_code(code)).map(|(end, code)| (end, code.to_owned())) {
         Some((end, code)) => {
             reason.truncate(end);

@@ -72,7 +72,9 @@ fn answer(_: &Event, answer: Answer) -> Option<Value> {
         Answer::Ask(reason) => Some(json!({"decision": "ask", "reason": reason})),
         Answer::Deny(reason) | Answer::Stop(reason) => Some(json!({"decision": "deny", "reason": reason})),
         Answer::Allow { args: Some(args), .. } => Some(json!({"params": args})),
-        Answer::Allow { args: None, told } | Answer::Tell(told) | Answer::Withhold(told) => (!told.is_empty()).then(|| json!({"context": told})),
+        Answer::Allow { args: None, told } | Answer::Tell(told) | Answer::Withhold(told) => {
+            (!told.is_empty()).then(|| json!({"context": told}))
+        }
     }
 }
 

@@ -7,21 +7,26 @@
 
 mod ask;
 pub(crate) mod augment;
+pub(crate) mod compile_hook;
 pub(crate) mod concepts;
 pub(crate) mod confine;
 pub(crate) mod doctor;
 pub(crate) mod eval;
 pub(crate) mod hook;
+pub(crate) mod hook_runner;
 pub(crate) mod hooks;
 pub(crate) mod init;
+pub(crate) mod inspect;
 pub(crate) mod intents;
 mod interrupt;
 mod look;
 pub(crate) mod mcp_serve;
+pub(crate) mod new_hook;
 mod person;
 mod place;
 mod screen;
 pub(crate) mod shell_prefix;
+pub(crate) mod test_hook;
 pub(crate) mod tools;
 pub(crate) mod trace;
 pub(crate) mod watch;

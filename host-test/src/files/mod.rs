@@ -65,6 +65,7 @@ pub(crate) struct Files {
     folder: PathBuf,
     /// None where the user has no home folder.
     home: Option<Lent>,
+    home_folder: Option<PathBuf>,
     /// None where the gate is only measured.
     state: Option<State>,
     /// The whole file system, used to follow links and never to read or write: a path may leave the workspace and come
@@ -85,6 +86,7 @@ impl Files {
             folder,
             state: state.transpose()?,
             home: home.and_then(|home| Lent::open(home).ok()),
+            home_folder: home.and_then(|home| home.canonicalize().ok()),
             outside: Dir::open_ambient_dir(top, ambient_authority()).ok(),
         })
     }
@@ -92,6 +94,12 @@ impl Files {
     /// The real path of the workspace.
     pub(crate) fn workspace(&self) -> &Path {
         &self.folder
+    }
+
+    /// The real path of the home folder; none where there is none, or where it lies in the workspace or is it: whoever writes there
+    /// could put anything into it.
+    pub(crate) fn private_home(&self) -> Option<&Path> {
+        self.home_folder.as_deref().filter(|home| !home.starts_with(&self.folder))
     }
 
     /// Where the workspace's state stands, or will.

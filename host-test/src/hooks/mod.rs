@@ -43,6 +43,7 @@ use running::{Report, Running};
 
 use crate::bindings::exports::tollgate::hooks::engine::{Command, Ended, Ending, Found, Input, Machine, Order};
 use crate::bindings::exports::tollgate::hooks::programs::{Answer as Reply, Progress};
+use crate::components::Components;
 use crate::confine::Capability;
 use crate::error::Error;
 use crate::gate::Tollgate;
@@ -79,6 +80,8 @@ pub struct Hooks<G: BorrowMut<Tollgate> = Tollgate> {
     answers: HashMap<u64, Reply>,
     deadline_ms: Option<u64>,
     stopped: bool,
+    /// Made when the first hook of a third party is called.
+    components: Option<Components>,
 }
 
 impl<G: BorrowMut<Tollgate>> Hooks<G> {
@@ -98,6 +101,7 @@ impl<G: BorrowMut<Tollgate>> Hooks<G> {
             answers: HashMap::new(),
             deadline_ms: None,
             stopped: false,
+            components: None,
         }
     }
 
@@ -266,7 +270,26 @@ impl<G: BorrowMut<Tollgate>> Hooks<G> {
         self.step(inputs)
     }
 
-    fn step(&mut self, mut inputs: Vec<Input>) -> Result<(), Error> {
+    /// Steps, and calls hooks of third parties for as long as the gate wants some called.
+    fn step(&mut self, inputs: Vec<Input>) -> Result<(), Error> {
+        self.step_once(inputs)?;
+        loop {
+            let asks = self.gate.borrow_mut().due().inspect_err(|_| self.forget())?;
+            if asks.is_empty() {
+                return Ok(());
+            }
+            for ask in asks {
+                let files = Arc::clone(self.gate.borrow_mut().files());
+                let compiler = self.options.compiler.clone();
+                let components = self.components.get_or_insert_with(|| Components::new(files, compiler));
+                let answers = components.call(&ask.round);
+                self.gate.borrow_mut().report(ask.number, &answers).inspect_err(|_| self.forget())?;
+            }
+            self.step_once(Vec::new())?;
+        }
+    }
+
+    fn step_once(&mut self, mut inputs: Vec<Input>) -> Result<(), Error> {
         let alive = self.gate.borrow_mut().alive();
         if self.greeted.is_none() || self.greeted != alive {
             self.forget();

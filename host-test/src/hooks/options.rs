@@ -1,5 +1,6 @@
 //! What an embedder gives to its hooks.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -19,6 +20,7 @@ pub struct Options {
     pub(super) on_listen: Option<Box<Listens>>,
     pub(super) prompt: Option<Arc<Prompts>>,
     pub(super) lookups: Option<Lookups>,
+    pub(super) compiler: Option<PathBuf>,
 }
 
 impl Options {
@@ -52,6 +54,14 @@ impl Options {
     #[must_use]
     pub fn lookups(mut self, lookups: Lookups) -> Self {
         self.lookups = Some(lookups);
+        self
+    }
+
+    /// The `tollgate` command that compiles hooks of third parties, in a process of its own. Without it, this program where it is that
+    /// command, else the one that is found in `PATH`.
+    #[must_use]
+    pub fn compiler(mut self, program: impl Into<PathBuf>) -> Self {
+        self.compiler = Some(program.into());
         self
     }
 

@@ -33,7 +33,9 @@ pub enum Refusal {
     #[error("`{0}` is not a version that is known here; build it against tollgate:hook@{CONTRACT}")]
     OtherVersion(String),
     /// It wants something that no hook gets.
-    #[error("it imports `{0}`, which no hook gets; it may import tollgate:hook/settings, files and log, and WASI 0.2 in name only")]
+    #[error(
+        "it imports `{0}`, which no hook gets; it may import tollgate:hook/settings, files and log, and WASI 0.2 in name only"
+    )]
     Import(String),
     /// Nothing in it can be called.
     #[error("it exports none of tollgate:hook/pre-tool, post-tool, augment and events, so there is nothing to call")]

@@ -155,14 +155,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self {
-            cpu_ms: 50,
-            wall_ms: 250,
-            start_ms: 500,
-            memory_bytes: 64 << 20,
-            lifted_bytes: 1 << 20,
-            read_bytes: 4 << 20,
-        }
+        Self { cpu_ms: 50, wall_ms: 250, start_ms: 500, memory_bytes: 64 << 20, lifted_bytes: 1 << 20, read_bytes: 4 << 20 }
     }
 }
 

@@ -126,13 +126,9 @@ impl Said {
             }
             (_, Reply::Failed(why)) => broke(&format!("it failed: {}", clean(why, MAX_FAULT))),
             (_, Reply::Broke(why)) => broke(&clean(why, MAX_FAULT)),
-            (_, Reply::Late) => {
-                Err(Fault { why: "its time was up".to_owned(), is_late: true, for_good: false, counts: true })
-            }
+            (_, Reply::Late) => Err(Fault { why: "its time was up".to_owned(), is_late: true, for_good: false, counts: true }),
             // Nobody's fault of the hook.
-            (_, Reply::Absent(why)) => {
-                Err(Fault { why: clean(why, MAX_FAULT), is_late: false, for_good: false, counts: false })
-            }
+            (_, Reply::Absent(why)) => Err(Fault { why: clean(why, MAX_FAULT), is_late: false, for_good: false, counts: false }),
             _ => broke("it answered another question"),
         }
     }

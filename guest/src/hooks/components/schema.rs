@@ -145,7 +145,9 @@ mod tests {
 
     #[test]
     fn a_schema_says_only_what_can_be_checked() {
-        for schema in [json!(1), json!({"type": "set"}), json!({"pattern": "x"}), json!({"properties": {"a": 1}}), json!({"items": []})] {
+        for schema in
+            [json!(1), json!({"type": "set"}), json!({"pattern": "x"}), json!({"properties": {"a": 1}}), json!({"items": []})]
+        {
             assert!(check_schema(&schema).is_err(), "{schema}");
         }
         let mut deep = json!({});

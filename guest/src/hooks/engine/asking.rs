@@ -76,7 +76,8 @@ impl Hooks {
             }
         }
         if called.is_empty() {
-            let waits = !said.faults.is_empty();
+            // Only where a hook could object does it matter that it cannot be asked.
+            let waits = function == Function::PreTool && !said.faults.is_empty();
             if waits {
                 self.said.push((asker, said));
             }
@@ -327,7 +328,11 @@ impl Hooks {
             Root::Project => {
                 ports.workspace.inspect(&[Question { root, path, digest: true }]).pop().and_then(|facts| facts.digest)
             }
-            _ => ports.workspace.read(root, &path, super::super::components::MAX_COMPONENT_BYTES).ok().map(|bytes| Digest::of(&bytes)),
+            _ => ports
+                .workspace
+                .read(root, &path, super::super::components::MAX_COMPONENT_BYTES)
+                .ok()
+                .map(|bytes| Digest::of(&bytes)),
         };
         let Some(found) = found else { return false };
         self.checked.insert(hook.id.clone(), Checked { stamp: facts.stamp, digest: found });
@@ -367,7 +372,9 @@ impl Hook {
     /// Whether its component is called for a function about a tool.
     fn is_called_for(&self, function: Function, tool: &str) -> bool {
         matches!(self.action, Action::Component(_))
-            && function.trigger().is_some_and(|trigger| self.trigger == trigger || self.trigger == super::super::declaration::ANY_CALL)
+            && function
+                .trigger()
+                .is_some_and(|trigger| self.trigger == trigger || self.trigger == super::super::declaration::ANY_CALL)
             && self.is_about(tool)
     }
 }

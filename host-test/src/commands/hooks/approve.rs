@@ -1,9 +1,11 @@
 //! `tollgate hooks show`, `approve` and `revoke`: a person's word.
 
 use std::path::Path;
+use std::time::Duration;
 
 use clap::Args;
 use serde_json::{Value, json};
+use tollgate::components::{Cache, compile_now};
 
 use super::super::ask::{Gate, ask, is, text};
 use super::super::person::{Person, Word};
@@ -37,7 +39,7 @@ const APPROVALS: &str = "~/.tollgate/trusted-hooks.json";
 
 pub(super) fn run(
     gate: &mut dyn Gate,
-    root: &Path,
+    (root, home): (&Path, Option<&Path>),
     options: &Options,
     json: bool,
     screen: &mut Screen<'_>,
@@ -47,7 +49,24 @@ pub(super) fn run(
     if !changed.is_empty() {
         person.record(gate, &changed)?;
     }
+    // The last is the component, where it is one: it is compiled while somebody waits, not at the first call.
+    if let Some(component) = changed.get(2) {
+        compile(component, home, json, screen);
+    }
     Ok(outcome)
+}
+
+/// Has a component compiled, and says so where it takes long. What cannot be compiled is not called, which is said now.
+fn compile(digest: &str, home: Option<&Path>, json: bool, screen: &mut Screen<'_>) {
+    let Some(home) = home.and_then(|home| home.canonicalize().ok()) else { return };
+    let waiting = |took: Duration| {
+        if !json {
+            screen.note(&format!("compiling it … {} s", took.as_secs_f32().round()));
+        }
+    };
+    if let Err(why) = compile_now(&Cache::new(&home), digest, None, waiting) {
+        screen.note(&format!("it is approved, but cannot be called: {why}"));
+    }
 }
 
 pub(super) fn run_revoke(
@@ -96,7 +115,9 @@ fn approve(
     } else {
         screen.line(&format!("{} may run as it is now", plain(id)))?;
     }
-    Ok((Outcome::Done, vec![APPROVALS.to_owned(), text(&answer, "/digest").to_owned()]))
+    let mut changed = vec![APPROVALS.to_owned(), text(&answer, "/digest").to_owned()];
+    changed.extend(Some(text(&answer, "/component")).filter(|digest| !digest.is_empty()).map(str::to_owned));
+    Ok((Outcome::Done, changed))
 }
 
 fn revoke(gate: &mut dyn Gate, id: &str, json: bool, screen: &mut Screen<'_>) -> Result<Outcome, Stop> {

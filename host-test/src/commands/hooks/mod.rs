@@ -50,12 +50,12 @@ struct One {
 pub(crate) fn run(options: &Options) -> ExitCode {
     let json = options.place.json;
     options.place.run(|opened, screen| {
-        let root = opened.root.clone();
+        let (root, home) = (opened.root.clone(), options.place.home());
         let mut hooks = Hooks::new(&mut opened.gate, HookOptions::new());
         match &options.command {
             Command::List => list::show(&mut hooks, json, screen),
             Command::Show(one) => approve::show(&mut hooks, &one.id, json, screen),
-            Command::Approve(options) => approve::run(&mut hooks, &root, options, json, screen),
+            Command::Approve(options) => approve::run(&mut hooks, (&root, home.as_deref()), options, json, screen),
             Command::Revoke(options) => approve::run_revoke(&mut hooks, &root, options, json, screen),
             Command::Run(options) => {
                 run::end_with_us(hooks.remote());
