@@ -3,14 +3,14 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use tollgate_guest::call::path::written;
+use tollgate_guest::effects::path::normalize;
 
 #[path = "../gate.rs"]
 mod gate;
 
 fuzz_target!(|path: &str| {
-    if let Ok(once) = written(path, None) {
-        assert_eq!(written(&once, None).as_deref(), Ok(once.as_str()), "{path:?}");
+    if let Ok(once) = normalize(path, None) {
+        assert_eq!(normalize(&once, None).as_deref(), Ok(once.as_str()), "{path:?}");
     }
     let answer = gate::ask("write_to_file", serde_json::json!({ "path": path }));
     if answer["verdict"] == "allow" {

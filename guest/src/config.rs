@@ -44,10 +44,10 @@ use serde_json::{Map, Value};
 use crate::augment::settings::Settings;
 use crate::glob::Glob;
 use crate::hooks::settings::{self, HookSettings};
-use crate::ports::{Facts, FileFault, Kind, Ports, Root};
+use crate::json::document;
+use crate::ports::{Facts, FileFault, FileKind, Ports, Root};
 use crate::redact::Pattern;
 use crate::state;
-use crate::wiring::document;
 
 /// Where the settings stand.
 pub const PATH: &str = ".tollgate/config.json";
@@ -56,7 +56,7 @@ pub const PATH: &str = ".tollgate/config.json";
 const COPY: &str = "config.json";
 
 /// A larger file is a mistake.
-const MOST_BYTES: u64 = 1 << 20;
+const MAX_BYTES: u64 = 1 << 20;
 
 /// The names of all tools together stand for no more patterns: each of them is compared with every tool that is called.
 const MAX_TOOL_PATTERNS: usize = 10_000;
@@ -305,7 +305,7 @@ impl Cache {
 
     /// Takes in what the host saw of the file, and says whether the settings were read anew.
     pub fn refresh(&mut self, file: &Facts, ports: &Ports) -> bool {
-        let stamp = if file.kind == Kind::Missing { 0 } else { file.stamp };
+        let stamp = if file.kind == FileKind::Missing { 0 } else { file.stamp };
         if self.stamp == stamp {
             return false;
         }
@@ -315,7 +315,7 @@ impl Cache {
             self.put_in_force(Config::default(), ports);
             return true;
         }
-        let text = ports.workspace.read(Root::Project, PATH, MOST_BYTES);
+        let text = ports.workspace.read(Root::Project, PATH, MAX_BYTES);
         match text.as_deref().map_err(|fault| ConfigFault::Unreadable(*fault)).and_then(Config::parse) {
             Ok(config) => {
                 if let Some(key) = config.oversteps {

@@ -3,15 +3,17 @@
 mod adopting;
 mod aftermath;
 mod check;
+pub mod condition;
 mod confined;
-mod entering;
 mod events;
 mod guard;
 mod late;
 mod left_behind;
+mod notices;
 pub mod on_fault;
 mod prompt;
 mod reconcile;
+mod recorder;
 mod scratch;
 mod settle;
 mod third_party;
@@ -29,24 +31,27 @@ use crate::confine::{Confiner, evidence};
 use crate::hooks::Hooks;
 use crate::hooks::components::said::Said;
 use crate::hooks::event::Event;
-use crate::intents::context::{self, MOST_RECENT};
+use crate::inflight::late as watch;
+use crate::inflight::lease;
+use crate::inflight::pending::{self, Over};
+use crate::inflight::rulings;
+use crate::intents::context::{self, MAX_RECENT};
 use crate::intents::diagnosis::Diagnosis;
 use crate::intents::file::{self, Governance, Intents};
 use crate::intents::guarded::Guarded;
 use crate::intents::intent::{Intent, IntentId};
-use crate::intents::lease;
 use crate::intents::selection::{self, Selection};
-use crate::ledger::Errands;
+use crate::ledger::LedgerJobs;
 use crate::ledger::entry::Entry;
-use crate::ledger::late as watch;
-use crate::ledger::pending::{Over, Pending};
 use crate::ledger::reading::{self, Filter};
-use crate::ledger::{self, checkpoint, rulings};
-use crate::ports::{Facts, FileFault, Kind, Ports, Question};
+use crate::ledger::{self, checkpoint};
+use crate::ports::{Facts, FileFault, Ports, Question};
 use crate::state;
-use late::Moment;
+use late::ComparisonTime;
+use notices::Notices;
 use on_fault::OnFault;
-pub use settle::{Outcome, Settlement};
+use recorder::Recorder;
+pub use settle::{CallOutcome, Settlement};
 
 /// So far back the changes for the prompt are looked for.
 const RECENT_BYTES: u64 = 1 << 20;
@@ -60,31 +65,21 @@ pub struct Gate {
     /// Whether the workspace was governed at the last look. Then a call's files are asked for together with the gate's
     /// own, in one crossing; else they are not looked at, because nobody will judge them.
     governed: bool,
-    /// Entries that could not be entered yet.
-    waiting: Vec<entering::Waiting>,
-    /// Why the ledger could not be written when it was last tried.
-    ledger_fault: Option<FileFault>,
-    /// The stamps of the checkpoint and of the ledger when they were last compared.
-    compared: Option<(u64, u64)>,
+    recorder: Recorder,
     /// What is the user's own and no agent's to change.
     guarded: Guarded,
     /// What the user says about confinement.
     user: UserSettings,
     /// The program that runs commands confined, where this host can.
     confiner: Confiner,
-    /// Calls under way that could not be kept in the state.
-    here: Vec<(String, Pending)>,
-    /// What is to be said with the answer that is being made.
-    remarks: Vec<String>,
-    /// What the gate itself has to say about events that hooks have not answered yet.
-    owed: Vec<events::Owed>,
+    notices: Notices,
     /// Operations that wait for hooks of third parties, and what those said to others.
     waiting_for_hooks: Vec<third_party::Waiting>,
     said: Vec<(u64, Said)>,
     /// The agent program above whoever asks, where the host has told of one.
     pub(crate) agent_above: Option<String>,
     /// Work that takes longer than one answer.
-    pub(crate) errands: Errands,
+    pub(crate) ledger_jobs: LedgerJobs,
     knowledge: Knowledge,
     hooks: Hooks,
 }
@@ -139,19 +134,15 @@ impl Gate {
             config: config::Cache::default(),
             selections: selection::Cache::default(),
             governed: false,
-            waiting: Vec::new(),
-            ledger_fault: None,
-            compared: None,
+            recorder: Recorder::default(),
             guarded: Guarded::default(),
             user: UserSettings::default(),
             confiner: Confiner::default(),
-            here: Vec::new(),
-            remarks: Vec::new(),
-            owed: Vec::new(),
+            notices: Notices::default(),
             waiting_for_hooks: Vec::new(),
             said: Vec::new(),
             agent_above: None,
-            errands: Errands::default(),
+            ledger_jobs: LedgerJobs::default(),
             knowledge: Knowledge::default(),
             hooks: Hooks::default(),
         }
@@ -174,7 +165,7 @@ impl Gate {
         // A session begins here, and there is a moment to clear away what others left.
         self.settle_left_behind(Over::Nothing, now);
         if self.look(&[watch::question()]).first().is_some_and(watch::is_open) {
-            self.compare_late(Moment::Call);
+            self.compare_late(ComparisonTime::Call);
         }
         lease::sweep(now, &self.ports);
         evidence::sweep(now, &self.ports);
@@ -228,18 +219,18 @@ impl Gate {
 
     /// What the model should know about the session's intent; empty where there is none.
     pub fn context(&mut self, session: &str, limit_chars: usize) -> String {
-        self.current(session).map_or_else(String::new, |intent| self.told_of(&intent, limit_chars))
+        self.current(session).map_or_else(String::new, |intent| self.prompt_context(&intent, limit_chars))
     }
 
     /// What a model should know about an intent, whoever works for it.
     pub fn context_of(&mut self, intent: &str, limit_chars: usize) -> Result<String, Refusal> {
         let (intent, _) = self.find(intent)?;
-        Ok(self.told_of(&intent, limit_chars))
+        Ok(self.prompt_context(&intent, limit_chars))
     }
 
-    fn told_of(&self, intent: &Intent, limit_chars: usize) -> String {
+    fn prompt_context(&self, intent: &Intent, limit_chars: usize) -> String {
         let files = context::files_in_scope(intent, self.ports.workspace.as_ref());
-        let recent = reading::newest(&Filter::of_intent(intent.id.as_str()), MOST_RECENT, None, RECENT_BYTES, &self.ports);
+        let recent = reading::newest(&Filter::of_intent(intent.id.as_str()), MAX_RECENT, None, RECENT_BYTES, &self.ports);
         let recent: Vec<String> = recent.unwrap_or_default().entries.iter().map(Entry::summary).collect();
         context::context(intent, &files, &recent, limit_chars)
     }
@@ -271,6 +262,21 @@ impl Gate {
     pub fn concepts(&mut self, words: &str, limit: usize) -> Listing {
         let config = self.settings();
         self.knowledge.listed(words, limit, &config.augment, &self.ports)
+    }
+
+    /// Retries entries that could not be appended to the ledger, once their delay is over.
+    pub fn retry_ledger(&mut self) {
+        self.recorder.retry(&self.ports);
+    }
+
+    /// How many milliseconds from now the next retry is due.
+    pub fn retry_due_in(&self) -> Option<u64> {
+        self.recorder.due_in(&self.ports)
+    }
+
+    /// Whether a call that may change something was allowed, and nothing has reported how it ended.
+    pub(crate) fn is_under_way(&self, session: &str, call: &str) -> bool {
+        self.recorder.recall(&pending::key(session, call), &self.ports).is_some()
     }
 
     /// The hooks as they are declared now, and the world that they look onto.
@@ -335,11 +341,11 @@ impl Gate {
     }
 
     fn governance(&mut self) -> Governance {
-        let facts = self.look(&bearings());
+        let facts = self.look(&governance_questions());
         self.governance_by(&facts)
     }
 
-    /// The governance, given what the host saw of [`bearings`].
+    /// The governance, given what the host saw of [`governance_questions`].
     fn governance_by(&mut self, facts: &[Facts]) -> Governance {
         let governance = match facts {
             [folder, file, ..] => self.intents.governance(folder, file, &self.ports),
@@ -347,22 +353,6 @@ impl Gate {
         };
         self.governed = !matches!(governance, Governance::None);
         governance
-    }
-
-    /// Notices a ledger that is not the one this machine last wrote to, given what the host saw of [`ledger_questions`].
-    /// Returns what to say.
-    fn watch_ledger(&mut self, governed: bool, facts: &[Facts]) -> Option<String> {
-        let [kept, ledger] = facts else { return None };
-        if !governed {
-            self.compared = None;
-            return if kept.kind == Kind::Missing { None } else { checkpoint::forget(&self.ports) };
-        }
-        let stamps = (kept.stamp, ledger.stamp);
-        if kept.kind != Kind::Missing && self.compared == Some(stamps) {
-            return None;
-        }
-        self.compared = Some(stamps);
-        checkpoint::check(&self.ports)
     }
 
     fn look(&self, questions: &[Question]) -> Vec<Facts> {
@@ -376,6 +366,6 @@ fn ledger_questions() -> [Question; 2] {
 }
 
 /// What tells whether and how a workspace is governed.
-fn bearings() -> [Question; 3] {
+fn governance_questions() -> [Question; 3] {
     [Question::project(".orchestration"), Question::project(file::PATH), Question::project(config::PATH)]
 }

@@ -1,6 +1,7 @@
 //! JSON by way of [`Value`], for everything but what runs for every byte of a call: a direct route for each type would be a
 //! third of the component.
 
+pub mod document;
 pub mod place;
 
 use serde::Serialize;

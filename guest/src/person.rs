@@ -1,7 +1,7 @@
 //! What only a person may do, and who counts as one.
 //!
 //! Some commands change the gate itself, its approvals, its wiring or its ledger. An agent's shell command that gives one is
-//! denied by what it says ([`controls`](crate::call::effect::Footprint::controls)), but a command can be hidden from whoever
+//! denied by what it says ([`controls`](crate::effects::Footprint::controls)), but a command can be hidden from whoever
 //! reads it. So the command line asks here as well, whatever led to it:
 //!
 //! 1. Below an agent program nobody is a person. The host tells which processes stand above, and which variables are set.
@@ -13,7 +13,7 @@
 //! Whoever runs as the same user and takes the trouble to leave its own process tree, to shed its variables and to play a
 //! terminal gets past this. That takes a program written for it, which reading and confinement are there for.
 
-use crate::ledger::entry::{self, Entry, Person, ScopeValidation};
+use crate::ledger::entry::{Entry, Person, ScopeValidation};
 use crate::ledger::mutation::MutationClass;
 use crate::ports::Ports;
 use crate::programs::process;
@@ -40,7 +40,7 @@ pub struct Process {
 
 /// What a host can tell about who asks.
 #[derive(Debug, Clone, Default)]
-pub struct Surroundings {
+pub struct Caller {
     /// The processes above, and those at the other end of the terminal.
     pub above: Vec<Process>,
     /// The names of the variables that are set, here or above.
@@ -77,7 +77,7 @@ pub enum NoPerson {
     },
 }
 
-impl Surroundings {
+impl Caller {
     /// The agent program that stands above, for a message.
     pub fn agent(&self) -> Option<String> {
         let found = |process: &Process| Some((process.id, process::of_process(&process.name, &process.words)?));
@@ -112,27 +112,8 @@ pub fn person(user: &str, command: &[String], changed: &[String], ports: &Ports)
 /// The entry for a command that a person gave.
 pub fn entry(person: Person, ports: &Ports) -> Entry {
     let name: Vec<&str> = person.command.iter().map(String::as_str).take_while(|word| !word.starts_with('-')).take(2).collect();
-    Entry {
-        id: entry::new_id(ports),
-        timestamp: ports.clock.now().to_string(),
-        intent_id: None,
-        session_id: SESSION.to_owned(),
-        agent: None,
-        host: None,
-        tool_name: name.join(" "),
-        mutation_class: MutationClass::Configuration,
-        file: None,
-        content_hash: None,
-        scope_validation: ScopeValidation::Exempt,
-        success: true,
-        error: None,
-        concurrent: None,
-        late: None,
-        reverts: None,
-        person: Some(person),
-        saw: None,
-        follows: None,
-    }
+    let entry = Entry::new(SESSION, &name.join(" "), MutationClass::Configuration, ports.clock.now(), ports);
+    Entry { scope_validation: ScopeValidation::Exempt, person: Some(person), ..entry }
 }
 
 #[cfg(test)]
@@ -159,7 +140,7 @@ mod tests {
             (vec![], "OPENCODE", true, false, Some("OpenCode")),
             (vec![], "CODEX_THREAD_ID", true, false, Some("Codex")),
         ] {
-            let surroundings = Surroundings { above, variables: words(variables), terminal, unattended };
+            let surroundings = Caller { above, variables: words(variables), terminal, unattended };
             let refused = surroundings.check(&words("hooks approve x --yes")).err().map(|why| why.to_string());
             match (expected, &refused) {
                 (None, None) => {}

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::call::effect::Effect;
+use crate::effects::Effect;
 
 /// Whether a call may run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]

@@ -5,7 +5,7 @@
 use std::rc::Rc;
 
 use serde_json::{Value, json};
-use tollgate_guest::call::effect::Operation;
+use tollgate_guest::effects::Operation;
 use tollgate_guest::engine::{Input, Machine, Order};
 use tollgate_guest::exchange::{Exchanges, Progress};
 use tollgate_guest::gate::Gate;

@@ -13,6 +13,7 @@ use crate::contract;
 use crate::docs;
 use crate::house::{cargo, command, component, house, run, target};
 use crate::licences;
+use crate::module_order;
 use crate::npm;
 
 /// The component's size as it is: what Node compiles once per process (about 1 ms per 100 KB) and every instance's code maps.
@@ -46,13 +47,14 @@ const ALLOWED_IMPORTS: &[&str] = &[
     "wasi:random/random",
 ];
 
-/// Format, links, licences, contract, lints, docs, fuzz targets, types, imports and size.
+/// Format, links, order of modules, licences, contract, lints, docs, fuzz targets, types, imports and size.
 pub(crate) fn check() -> Result<()> {
     run(&mut cargo(&["fmt", "--all", "--check"]))?;
     for apart in ["fuzz/Cargo.toml", "guest/oracle/Cargo.toml"] {
         run(&mut cargo(&["fmt", "--check", "--manifest-path", apart]))?;
     }
     docs::check()?;
+    module_order::check()?;
     licences::check()?;
     contract::check()?;
     build::build()?;

@@ -9,6 +9,7 @@ mod e2e;
 mod fuzz;
 mod house;
 mod licences;
+mod module_order;
 mod npm;
 mod test;
 
@@ -23,7 +24,7 @@ cargo xtask test    check, then every test there is, natively, in wasmtime, in N
 cargo xtask fuzz    attack the gate with 20,000 generated commands, run for real in a namespace; --seed N, --count N
 cargo xtask bench   how long rulings, the ledger, hooks and augmentation take, as ratios in one run
 cargo xtask e2e     sessions in the real programs alone, with what is built: opencode, claude-code, codex, gemini, copilot, vscode
-cargo xtask check   format, links, licences, contract, lints, docs, fuzz targets, types, imports and size
+cargo xtask check   format, links, order of modules, licences, contract, lints, docs, fuzz targets, types, imports and size
 ";
 
 fn main() -> ExitCode {

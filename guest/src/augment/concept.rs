@@ -9,7 +9,7 @@ pub(super) const MOST: usize = 32;
 pub(super) const LONGEST: usize = 200;
 
 /// Of other links, so many are recognised again.
-const MOST_SEEN: usize = 128;
+const MAX_SEEN: usize = 128;
 
 /// No name begins with these: they begin a test of Bash's, a class of characters, or code.
 const NO_NAME: [char; 8] = ['-', ':', '!', '(', '$', '"', '\'', '`'];
@@ -69,7 +69,7 @@ impl Found {
         if self.seen.contains(&hash) {
             return;
         }
-        if self.seen.len() < MOST_SEEN {
+        if self.seen.len() < MAX_SEEN {
             self.seen.push(hash);
         }
         if let Some(target) = target(link)

@@ -5,8 +5,8 @@
 use serde_json::Value;
 
 use super::request::Program;
+use crate::json::document;
 use crate::ports::{Ports, Root};
-use crate::wiring::document;
 
 /// The settings, in the workspace and, the user's own, below the home folder.
 pub(super) const SETTINGS: &str = ".tollgate/config.json";

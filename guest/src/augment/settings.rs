@@ -34,7 +34,7 @@ const MAENIFOLD: &str = "maenifold";
 const BUDGET: std::ops::RangeInclusive<u64> = 500..=100_000;
 
 /// More sources are a mistake.
-const MOST_SOURCES: usize = 16;
+const MAX_SOURCES: usize = 16;
 
 /// How concepts are looked up, and how what is known is added.
 #[derive(Debug, Clone)]
@@ -178,7 +178,7 @@ impl Settings {
         let mut settings = Self::default();
         for (key, value) in written {
             match (key.as_str(), value) {
-                ("sources", Value::Array(sources)) if sources.len() <= MOST_SOURCES => {
+                ("sources", Value::Array(sources)) if sources.len() <= MAX_SOURCES => {
                     settings.sources.clear();
                     for written in sources {
                         let source = source(written)?;
@@ -194,7 +194,7 @@ impl Settings {
                 }
                 _ => {
                     return Err(format!(
-                        "`augment.{key}` cannot be {value}; known are `sources` (at most {MOST_SOURCES}), `literal` (true or false) and `budget_chars` ({} to {})",
+                        "`augment.{key}` cannot be {value}; known are `sources` (at most {MAX_SOURCES}), `literal` (true or false) and `budget_chars` ({} to {})",
                         BUDGET.start(),
                         BUDGET.end()
                     ));

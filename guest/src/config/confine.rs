@@ -19,7 +19,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::call::path::Location;
+use crate::effects::path::Location;
 use crate::ports::{Facts, Ports, Question, Root};
 
 /// The user's own settings, below the home folder.

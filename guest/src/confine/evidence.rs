@@ -80,8 +80,8 @@ pub fn mark(session: &str, call: &str, run: Run, ports: &Ports) {
 /// How a call ran; none where it did not, or was not to run confined.
 pub fn of(session: &str, call: &str, ports: &Ports) -> Option<Evidence> {
     let path = path(session, call);
-    let mark = state::read(&mark_of(&path), state::MOST_BYTES, ports).ok()?;
-    let prepared = state::read(&path, state::MOST_BYTES, ports).ok().and_then(|text| json::parse::<Prepared>(&text).ok());
+    let mark = state::read(&mark_of(&path), state::MAX_BYTES, ports).ok()?;
+    let prepared = state::read(&path, state::MAX_BYTES, ports).ok().and_then(|text| json::parse::<Prepared>(&text).ok());
     Some(Evidence { held: mark.starts_with(b"held"), widened: prepared.unwrap_or_default().widened })
 }
 
@@ -103,7 +103,7 @@ pub fn sweep(now: Timestamp, ports: &Ports) {
     }
     for name in names.iter().filter(|entry| entry.path.ends_with(".json")) {
         let path = format!("{FOLDER}/{}", name.path);
-        let text = state::read(&path, state::MOST_BYTES, ports).unwrap_or_default();
+        let text = state::read(&path, state::MAX_BYTES, ports).unwrap_or_default();
         if !json::parse::<Prepared>(&text).is_ok_and(|prepared| prepared.at.saturating_add(DAY_MS) > now.0) {
             let _ = state::remove(&mark_of(&path), ports);
             let _ = state::remove(&path, ports);

@@ -2,7 +2,7 @@
 
 use super::grant::Grants;
 use super::repository;
-use crate::call::effect::{Effect, Extent, Footprint, Operation};
+use crate::effects::{Effect, Extent, Footprint, Operation};
 
 /// Why a command would stop half-way.
 #[derive(Debug, Clone, PartialEq, Eq)]

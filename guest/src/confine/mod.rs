@@ -45,8 +45,8 @@ pub mod temporary;
 mod tests;
 pub mod wrapping;
 
-use crate::call::effect::Footprint;
 use crate::config::confine::{Capability, Confinement};
+use crate::effects::Footprint;
 use crate::intents::guarded::Guarded;
 use crate::intents::scope::Scope;
 use crate::ports::Ports;

@@ -8,10 +8,10 @@
 use super::Context;
 use super::grant::{Grant, Kind, Repository};
 use super::opening::Opening;
-use crate::call::effect::Footprint;
-use crate::call::path::Location;
 use crate::config::confine::Capability;
-use crate::ports::{Kind as Node, Question, Root};
+use crate::effects::Footprint;
+use crate::effects::path::Location;
+use crate::ports::{FileKind as Node, Question, Root};
 
 const GIT: &str = ".git";
 const WHY: &str = "git commits";

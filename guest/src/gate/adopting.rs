@@ -7,7 +7,7 @@ use crate::config::{Config, Select};
 use crate::intents::file::Intents;
 use crate::intents::intent::{Intent, IntentId};
 use crate::intents::selection::{self, By, Selection};
-use crate::ports::{Facts, FileFault, Kind};
+use crate::ports::{Facts, FileFault, FileKind};
 
 impl Gate {
     /// The intent that a session works for, given what the host saw of its selection and of the default. A session that has none
@@ -20,7 +20,7 @@ impl Gate {
         config: &Config,
     ) -> Option<IntentId> {
         let current = self.selections.current(session, own.stamp, &self.ports);
-        let has_default = default.kind != Kind::Missing;
+        let has_default = default.kind != FileKind::Missing;
         if !has_default && config.select != Select::Single {
             return current;
         }
@@ -46,7 +46,7 @@ impl Gate {
 
     /// Whether a session without a selection would take an intent by itself.
     pub(super) fn would_adopt(&mut self) -> bool {
-        let default = self.look(&[selection::default_question()]).first().is_some_and(|facts| facts.kind != Kind::Missing);
+        let default = self.look(&[selection::default_question()]).first().is_some_and(|facts| facts.kind != FileKind::Missing);
         default || self.settings().select == Select::Single
     }
 

@@ -2,31 +2,31 @@
 
 use super::confined::Hold;
 use super::guard::is_open_ended;
-use super::late::Moment;
+use super::late::ComparisonTime;
 use super::on_fault::OnFault;
 use super::scratch::Scratch;
 use super::settle::{Remembered, join};
 use super::unrecorded::{may_change, named};
-use super::{Gate, bearings, ledger_questions};
-use crate::call::effect::{Effect, Extent, Footprint, Operation, Persistence};
-use crate::call::path::{Location, WorkspacePath};
+use super::{Gate, governance_questions, ledger_questions};
 use crate::call::resolve::{self, Effects};
 use crate::call::{self, CallFault, ToolCall};
 use crate::config::confine::Capability;
 use crate::config::{self, Config, Policy};
+use crate::effects::path::{Location, WorkspacePath};
+use crate::effects::{Effect, Extent, Footprint, Operation, Persistence};
+use crate::inflight::late;
+use crate::inflight::rulings::{self, Past};
 use crate::intents::file::{self, Governance, Intents};
 use crate::intents::guarded::{self, Guarded};
 use crate::intents::intent::{Intent, IntentId};
 use crate::intents::scope::Reach;
 use crate::intents::selection;
-use crate::ledger::late;
-use crate::ledger::rulings::{self, Past};
 use crate::ports::{Ports, Question};
 use crate::ruling::{Code, Ruling, Verdict};
 use crate::servers::Standing;
 
 /// A ruling reports no more effects than this; all of them are judged.
-const MOST_REPORTED: usize = 1_000;
+const MAX_REPORTED: usize = 1_000;
 
 impl Gate {
     /// Rules on one call. What it allows to change is remembered until the call is settled.
@@ -36,8 +36,8 @@ impl Gate {
 
     /// The same where a host can hold a command to its scope.
     pub fn check_on(&mut self, call: &ToolCall, capability: Capability) -> Ruling {
-        self.enter_again();
-        let mut questions: Vec<Question> = bearings().into();
+        self.retry_ledger();
+        let mut questions: Vec<Question> = governance_questions().into();
         questions.extend(ledger_questions());
         questions.extend(guarded::questions());
         let whose = questions.len();
@@ -50,9 +50,9 @@ impl Gate {
         let mut facts = self.look(&questions);
         let governance = self.governance_by(&facts);
         let is_governed = !matches!(governance, Governance::None);
-        let notice = self.watch_ledger(is_governed, facts.get(3..5).unwrap_or_default());
+        let notice = self.recorder.watch(is_governed, facts.get(3..5).unwrap_or_default(), &self.ports);
         if !is_governed {
-            return told(Ruling::allow(Code::Ungoverned, Vec::new()), notice);
+            return with_notice(Ruling::allow(Code::Ungoverned, Vec::new()), notice);
         }
         let anew = facts.get(2).is_some_and(|file| self.config.refresh(file, &self.ports));
         if anew || footprint.is_none() {
@@ -65,7 +65,7 @@ impl Gate {
             }
         }
         if facts.get(whose).is_some_and(late::is_open) {
-            self.compare_late(Moment::Call);
+            self.compare_late(ComparisonTime::Call);
         }
         let may_change = footprint.as_ref().is_some_and(|footprint| footprint.as_ref().is_ok_and(may_change));
         if may_change || capability != Capability::None {
@@ -127,8 +127,8 @@ impl Gate {
         } else if changes && !is_ruled {
             rulings::note(named(call), Past::Passed, self.ports.clock.now(), &self.ports);
         }
-        ruling.effects.truncate(MOST_REPORTED);
-        told(ruling, notice.into_iter().chain(std::mem::take(&mut self.remarks)).reduce(join))
+        ruling.effects.truncate(MAX_REPORTED);
+        with_notice(ruling, notice.into_iter().chain(self.notices.take()).reduce(join))
     }
 
     /// What a call does. A tool of an MCP server that nobody knows is looked up in the user's own settings: few calls are of such a
@@ -139,7 +139,9 @@ impl Gate {
         if !found.unfamiliar {
             return Ok(found);
         }
-        match Standing::of(call, &self.ports) {
+        let asked = call::server_tool(call);
+        let standing = asked.map_or(Standing::Unknown, |asked| Standing::of(&asked, call.host.as_deref(), &self.ports));
+        match standing {
             Standing::Unknown => Ok(found),
             standing => call::footprint(call, standing, config, workspace),
         }
@@ -167,7 +169,7 @@ impl Gate {
         };
         scratch.keep(&call.session, &self.ports);
         let now = self.ports.clock.now();
-        let mut fault = self.own_fault(config);
+        let mut fault = self.recorder.strict_fault(config);
         // A person may take longer to decide than a lease lasts.
         if ruling.verdict == Verdict::Allow
             && fault.is_none()
@@ -214,7 +216,7 @@ impl Gate {
 }
 
 /// A ruling with something to say beside it.
-fn told(ruling: Ruling, notice: Option<String>) -> Ruling {
+fn with_notice(ruling: Ruling, notice: Option<String>) -> Ruling {
     let Some(notice) = notice else { return ruling };
     let reason = if ruling.reason.is_empty() { notice } else { format!("{}; besides, {notice}", ruling.reason) };
     Ruling { reason, ..ruling }
@@ -301,7 +303,7 @@ fn judge(
         return Ruling::deny(Code::IntentClosed, reason, effects);
     }
     if let Some((code, reason)) =
-        effects.iter().filter(|effect| effect.mutates()).find_map(|effect| stray(intent, effect, beside))
+        effects.iter().filter(|effect| effect.mutates()).find_map(|effect| scope_violation(intent, effect, beside))
     {
         return Ruling::deny(code, reason, effects);
     }
@@ -333,7 +335,7 @@ fn judge(
 }
 
 /// Why an effect is none of the intent's business.
-fn stray(intent: &Intent, effect: &Effect, beside: &Beside<'_>) -> Option<(Code, String)> {
+fn scope_violation(intent: &Intent, effect: &Effect, beside: &Beside<'_>) -> Option<(Code, String)> {
     // A program is nobody's file; what it changed is seen afterwards.
     if effect.operation == Operation::Execute {
         return None;
@@ -345,7 +347,7 @@ fn stray(intent: &Intent, effect: &Effect, beside: &Beside<'_>) -> Option<(Code,
         (None, Extent::Tree) => format!("anything in `{path}` may change, and it"),
         (None, _) => format!("`{path}`"),
     };
-    let scope = || file::few(intent.owned_scope.patterns());
+    let scope = || file::join_first(intent.owned_scope.patterns());
     let reach = match &effect.location {
         location if beside.guarded.covers(location, effect.extent, intent.owned_scope.usable()) => Reach::Control,
         Location::Inside(path) => intent.owned_scope.reach_of(path, effect.extent),

@@ -3,32 +3,32 @@
 use serde_json::Value;
 
 use super::Gate;
-use super::settle::{hashed, short};
+use super::settle::{digest_question, truncate};
 use crate::call::ToolCall;
-use crate::call::effect::{Deed, Effect, Extent, Footprint, Operation};
-use crate::call::path::Location;
 use crate::digest::Digest;
-use crate::intents::lease::{Denial, Lease};
-use crate::intents::{lease, seen};
+use crate::effects::path::Location;
+use crate::effects::{Access, Effect, Extent, Footprint, Operation};
+use crate::inflight::lease::{Lease, LeaseDenial};
+use crate::inflight::{lease, seen};
 use crate::ledger::entry::Entry;
 use crate::ledger::reading;
-use crate::ports::{Facts, FileFault, Kind, Question, Timestamp};
+use crate::ports::{Facts, FileFault, FileKind, Question, Timestamp};
 use crate::ruling::{Code, Ruling};
 
 /// Arguments in which a call says what it expects the file to be.
 const EXPECTATIONS: &[&str] = &["expected_hash", "expectedHash", "expected_sha256", "expectedSha256", "pre_hash", "preHash"];
 
 /// Larger files are not remembered when they are only read: nobody rewrites them from memory.
-const MOST_SEEN_BYTES: u64 = 16 << 20;
+const MAX_SEEN_BYTES: u64 = 16 << 20;
 
 /// And no more than so many in one call.
-const MOST_SEEN: usize = 64;
+const MAX_SEEN: usize = 64;
 
 /// What a session saw of this many files is looked for one by one; for more it is put in order first.
 const FEW: usize = 8;
 
 /// A call that changes more files, a folder that goes with everything in it, holds only so many.
-pub(super) const MOST_LEASES: usize = 64;
+pub(super) const MAX_LEASES: usize = 64;
 
 impl Gate {
     /// Why the call would overwrite what its session has not seen.
@@ -48,7 +48,7 @@ impl Gate {
             let now = match (effect.operation, effect.pre_hash) {
                 (Operation::Create, _) => None,
                 (_, Some(now)) => Some(now),
-                // There is something, but it could not be hashed, or it is about to go and never was looked at.
+                // There is something, but it could not be digest_question, or it is about to go and never was looked at.
                 (_, None) => return None,
             };
             // Its own call that has not been settled yet may have changed it.
@@ -85,13 +85,13 @@ impl Gate {
         // In one order for everybody, so that of two calls with the same files one gets them all.
         paths.sort_unstable();
         paths.dedup();
-        paths.truncate(MOST_LEASES);
+        paths.truncate(MAX_LEASES);
         for (taken, path) in paths.iter().enumerate() {
             if let Err(denial) = Lease::new(path, &call.session, &call.call, &call.tool, now).take(now, &self.ports) {
                 self.give_back(call, paths.iter().take(taken).copied());
                 return Err(match denial {
-                    Denial::Held(held) => Denied::Held(held_back(&held, now)),
-                    Denial::Fault(fault) => Denied::Fault(fault),
+                    LeaseDenial::Held(held) => Denied::Held(held_back(&held, now)),
+                    LeaseDenial::Fault(fault) => Denied::Fault(fault),
                 });
             }
         }
@@ -118,14 +118,14 @@ impl Gate {
         let question = |effect: &&Effect| Question::project(effect.location.as_str());
         let facts = self.look(&changed.iter().map(question).collect::<Vec<_>>());
         let differs = |(effect, facts): (&&'a Effect, &Facts)| {
-            let same = facts.stamp == effect.stamp || effect.pre_hash.is_none() || facts.kind != Kind::File;
+            let same = facts.stamp == effect.stamp || effect.pre_hash.is_none() || facts.kind != FileKind::File;
             (!same && self.digest_of(effect.location.as_str()) != effect.pre_hash).then(|| effect.location.as_str())
         };
         changed.iter().zip(&facts).find_map(differs)
     }
 
     fn digest_of(&self, path: &str) -> Option<Digest> {
-        self.look(&[hashed(path)]).first().and_then(|facts| facts.digest)
+        self.look(&[digest_question(path)]).first().and_then(|facts| facts.digest)
     }
 
     /// Remembers what a call reads, so that a later write can be told from a stale one.
@@ -134,11 +134,11 @@ impl Gate {
         let mut seen = Vec::new();
         for (touch, facts) in footprint.touches.iter().zip(facts) {
             let inside = facts.real_path.as_deref().map(Location::reported);
-            let (Deed::Read, Some(Location::Inside(path))) = (touch.deed, inside) else { continue };
+            let (Access::Read, Some(Location::Inside(path))) = (touch.access, inside) else { continue };
             match facts.kind {
-                _ if questions.len() + seen.len() == MOST_SEEN => break,
-                Kind::Missing => seen.push((path.as_str().to_owned(), None)),
-                Kind::File if facts.size <= MOST_SEEN_BYTES => questions.push(hashed(path.as_str())),
+                _ if questions.len() + seen.len() == MAX_SEEN => break,
+                FileKind::Missing => seen.push((path.as_str().to_owned(), None)),
+                FileKind::File if facts.size <= MAX_SEEN_BYTES => questions.push(digest_question(path.as_str())),
                 _ => {}
             }
         }
@@ -158,7 +158,7 @@ fn state_of(now: Option<Digest>) -> String {
 
 /// Who made an entry, and with what.
 fn author(entry: &Entry, session: &str) -> String {
-    let itself = if entry.session_id == short(session) { "this session itself, " } else { "" };
+    let itself = if entry.session_id == truncate(session) { "this session itself, " } else { "" };
     let agent = entry.agent.as_ref().map(|agent| format!("agent `{agent}`"));
     let program: Vec<String> = entry.host.clone().into_iter().chain(agent).collect();
     let program = if program.is_empty() { String::new() } else { format!(" ({})", program.join(", ")) };

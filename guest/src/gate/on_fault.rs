@@ -9,8 +9,8 @@
 use serde_json::Value;
 
 use crate::home;
+use crate::json::document;
 use crate::ports::Ports;
-use crate::wiring::document;
 
 /// The user's own settings, below the home folder.
 pub const PATH: &str = home::SETTINGS;

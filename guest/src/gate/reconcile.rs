@@ -8,26 +8,26 @@ use std::cell::OnceCell;
 use std::collections::BTreeSet;
 
 use super::Gate;
-use super::settle::{Work, claimed, short};
-use crate::call::effect::{Extent, Operation};
-use crate::call::path::Location;
+use super::settle::{Work, claimed_class, truncate};
 use crate::digest::Digest;
+use crate::effects::path::Location;
+use crate::effects::{Extent, Operation};
+use crate::inflight::git_index::GitIndex;
+use crate::inflight::lease;
+use crate::inflight::pending::{OpenEnded, snapshot_of};
+use crate::inflight::snapshot::{Ignored, Snapshot, SnapshotFile};
 use crate::intents::intent::Intent;
-use crate::intents::lease;
 use crate::intents::scope::{Reach, Scope};
 use crate::ledger::entry::{Entry, FileChange, ScopeValidation};
-use crate::ledger::git_index::GitIndex;
 use crate::ledger::images;
 use crate::ledger::mutation::MutationClass;
-use crate::ledger::pending::{OpenEnded, snapshot_of};
 use crate::ledger::reading::{self, Filter};
-use crate::ledger::snapshot::{Ignored, Look, Snapshot};
 
 /// One program enters no more than this.
-const MOST_ENTRIES: usize = 1_000;
+const MAX_ENTRIES: usize = 1_000;
 
 /// Paths that a notice names.
-const MOST_NAMED: usize = 10;
+const MAX_NAMED: usize = 10;
 
 /// What a program changed.
 #[derive(Default)]
@@ -105,13 +105,7 @@ impl Gate {
         let Some(before) = Snapshot::kept(&snapshot_of(key), &self.ports) else {
             let tool = &work.call.tool;
             let why = format!("what changed while `{tool}` ran is not seen: the snapshot from before is gone");
-            let class = claimed(work.call).unwrap_or(MutationClass::IntentEvolution);
-            let entry = Entry {
-                scope_validation: ScopeValidation::Fail,
-                success: work.outcome.is_success(),
-                error: Some(why.clone()),
-                ..self.entry(work.call, Some(&work.pending.intent), work.now, None, class)
-            };
+            let entry = self.failure_entry(work, &why);
             let seen = unseen(format!("{why}; it is entered as FAIL; look at the workspace yourself"));
             return Reconciled { entries: vec![entry], ..seen };
         };
@@ -135,7 +129,7 @@ impl Gate {
             let digest = is.and_then(|look| look.digest);
             // Another call's change: entered with what stands there now, or still under way.
             let explains = |entry: &Entry| {
-                let foreign = entry.session_id != short(&work.call.session);
+                let foreign = entry.session_id != truncate(&work.call.session);
                 entry.file.as_ref().is_some_and(|file| file.relative_path == path && (foreign || file.post_hash == digest))
             };
             let explained = || {
@@ -145,11 +139,11 @@ impl Gate {
             if touched_only || ruled || explained() {
                 continue;
             }
-            if entries.len() == MOST_ENTRIES {
+            if entries.len() == MAX_ENTRIES {
                 more += 1;
                 continue;
             }
-            entries.push(self.strange_change(work, &scope, &path, was, is));
+            entries.push(self.unattributed_change(work, &scope, &path, was, is));
         }
         if more > 0 {
             self.ports.warn(&format!("`{}` changed {more} more files than can be entered", work.call.tool));
@@ -163,12 +157,19 @@ impl Gate {
         Reconciled { entries, notice, after: Some(after), restore }
     }
 
-    fn strange_change(&self, work: &Work<'_>, scope: &Scope, path: &str, was: Option<&Look>, is: Option<&Look>) -> Entry {
+    fn unattributed_change(
+        &self,
+        work: &Work<'_>,
+        scope: &Scope,
+        path: &str,
+        was: Option<&SnapshotFile>,
+        is: Option<&SnapshotFile>,
+    ) -> Entry {
         let operation = operation_between(was, is);
-        let digest = |look: Option<&Look>| look.and_then(|look| look.digest);
+        let digest = |look: Option<&SnapshotFile>| look.and_then(|look| look.digest);
         let file =
             FileChange { relative_path: path.to_owned(), pre_hash: digest(was), post_hash: digest(is), line_ranges: Vec::new() };
-        let class = MutationClass::of(operation, path, claimed(work.call));
+        let class = MutationClass::of(operation, path, claimed_class(work.call));
         let guarded = self.guarded.covers(&Location::reported(path), Extent::Itself, scope.usable());
         let passes = !guarded && is_in_scope(scope, path);
         Entry {
@@ -180,7 +181,7 @@ impl Gate {
 }
 
 /// What became of a file from one look to the next.
-pub(super) fn operation_between(was: Option<&Look>, is: Option<&Look>) -> Operation {
+pub(super) fn operation_between(was: Option<&SnapshotFile>, is: Option<&SnapshotFile>) -> Operation {
     match (was, is) {
         (None, _) => Operation::Create,
         (_, None) => Operation::Delete,
@@ -222,8 +223,8 @@ fn restored(work: &Work<'_>, entries: &[Entry], restore: &[String]) -> Option<St
 
 fn names(entries: &[&Entry], unentered: usize) -> String {
     let mut names: Vec<String> =
-        entries.iter().take(MOST_NAMED).filter_map(|entry| entry.path()).map(|path| format!("`{path}`")).collect();
-    let more = entries.len().saturating_sub(MOST_NAMED) + unentered;
+        entries.iter().take(MAX_NAMED).filter_map(|entry| entry.path()).map(|path| format!("`{path}`")).collect();
+    let more = entries.len().saturating_sub(MAX_NAMED) + unentered;
     if more > 0 {
         names.push(format!("and {more} more"));
     }

@@ -5,9 +5,9 @@
 
 use std::collections::BTreeSet;
 
-use crate::call::effect::{Effect, Extent, Operation};
-use crate::call::path::{Location, temporary_entry};
 use crate::confine::temporary;
+use crate::effects::path::{Location, temporary_entry};
+use crate::effects::{Effect, Extent, Operation};
 use crate::ports::{Expectation, Ports};
 use crate::state;
 
@@ -64,7 +64,7 @@ impl Scratch {
 }
 
 fn kept(session: &str, ports: &Ports) -> BTreeSet<String> {
-    let kept = state::read(&path(session), state::MOST_BYTES, ports).unwrap_or_default();
+    let kept = state::read(&path(session), state::MAX_BYTES, ports).unwrap_or_default();
     String::from_utf8_lossy(&kept).lines().map(str::to_owned).collect()
 }
 

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::guard::is_open_ended;
-use super::{Gate, Outcome};
+use super::{CallOutcome, Gate};
 use crate::call::resolve;
 use crate::call::{self, ToolCall};
 use crate::engine::{Command, Order};
@@ -53,19 +53,19 @@ impl Gate {
     }
 
     /// Has hooks called that remark on how a call ended. `result` is what the tool said, where that is known.
-    pub(crate) fn ask_to_settle(&mut self, call: &ToolCall, outcome: &Outcome, result: Option<&str>, number: u64) -> bool {
+    pub(crate) fn ask_to_settle(&mut self, call: &ToolCall, outcome: &CallOutcome, result: Option<&str>, number: u64) -> bool {
         if !self.hooks.has_components(Function::PostTool, &call.tool) {
             return false;
         }
         let outcome = match outcome {
-            Outcome::Done => {
+            CallOutcome::Done => {
                 let shown = |text: &str| text.get(..text.floor_char_boundary(MAX_RESULT)).unwrap_or_default().to_owned();
                 components::Outcome::Done(result.map(shown))
             }
-            Outcome::Failed(error) => components::Outcome::Failed(error.clone()),
-            Outcome::Refused(why) => components::Outcome::Refused(why.clone()),
+            CallOutcome::Failed(error) => components::Outcome::Failed(error.clone()),
+            CallOutcome::Refused(why) => components::Outcome::Refused(why.clone()),
             // It has not ended, or nobody knows how.
-            Outcome::Running | Outcome::Unknown => return false,
+            CallOutcome::Running | CallOutcome::Unknown => return false,
         };
         let subject = Subject::PostTool(self.described(call, None, result.map(str::len)), outcome);
         self.hooks.ask(number, subject, &self.ports)
@@ -106,7 +106,7 @@ impl Gate {
     pub(crate) fn ask_about_settlement(
         &mut self,
         call: &ToolCall,
-        outcome: &Outcome,
+        outcome: &CallOutcome,
         result: Option<&str>,
         answer: &Value,
     ) -> Option<u64> {
@@ -146,7 +146,7 @@ impl Gate {
                 fields.insert("reason".to_owned(), objection.reason.as_str().into());
             }
             if objection.severity == Severity::Deny {
-                self.settle(&call, &Outcome::Refused(objection.reason));
+                self.settle(&call, &CallOutcome::Refused(objection.reason));
             }
         }
         let mut told = std::mem::take(&mut said.notes);

@@ -6,9 +6,9 @@ use super::bundle;
 use super::components::approved;
 use super::components::grant::Allowed;
 use super::event;
-use super::settings::{LEAST_TIMEOUT_MS, MOST_TIMEOUT_MS, patterns};
+use super::settings::{LEAST_TIMEOUT_MS, MAX_TIMEOUT_MS, patterns};
 use crate::glob::Glob;
-use crate::json::place::Step;
+use crate::json::place::PathStep;
 use crate::redact::Pattern;
 
 /// The only version of the format so far.
@@ -18,9 +18,9 @@ const SCHEMA_VERSION: u64 = 1;
 pub const ANY_CALL: &str = "tool_call";
 
 /// Longer files and ids are mistakes.
-const MOST_HOOKS: usize = 10_000;
+const MAX_HOOKS: usize = 10_000;
 const LONGEST_ID: usize = 128;
-const MOST_FAULTS: usize = 20;
+const MAX_FAULTS: usize = 20;
 /// More patterns of files for one hook are a mistake.
 const MAX_FILE_PATTERNS: usize = 32;
 /// The braces of all file patterns of a file together stand for no more than this.
@@ -109,11 +109,11 @@ impl Retry {
         let mut wait = self.backoff_ms;
         for _ in 1..attempts.min(64) {
             wait = wait.saturating_mul(self.factor_thousandths) / 1_000;
-            if wait >= MOST_TIMEOUT_MS {
+            if wait >= MAX_TIMEOUT_MS {
                 break;
             }
         }
-        let wait = wait.min(MOST_TIMEOUT_MS);
+        let wait = wait.min(MAX_TIMEOUT_MS);
         if self.jitter { wait - chance % (wait / 2 + 1) } else { wait }
     }
 }
@@ -122,7 +122,7 @@ impl Retry {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
     /// Where it stands.
-    pub path: Vec<Step>,
+    pub path: Vec<PathStep>,
     /// What is wrong, and the remedy.
     pub message: String,
 }
@@ -177,12 +177,12 @@ pub fn read(document: &Value) -> Result<Vec<Hook>, Vec<Fault>> {
         None if reader.faults.is_empty() => {
             reader.fault("must be an object such as {\"hooks\": [{\"id\": …, \"trigger\": …, \"prompt\": …}]}")
         }
-        Some(list) if list.len() > MOST_HOOKS => reader.fault("has more than 10,000 hooks"),
+        Some(list) if list.len() > MAX_HOOKS => reader.fault("has more than 10,000 hooks"),
         Some(list) => {
             let mut known: std::collections::HashMap<String, usize> = std::collections::HashMap::new();
             for (at, written) in list.iter().enumerate() {
-                reader.path = if document.is_array() { Vec::new() } else { vec![Step::Key("hooks".to_owned())] };
-                reader.path.push(Step::At(at));
+                reader.path = if document.is_array() { Vec::new() } else { vec![PathStep::Key("hooks".to_owned())] };
+                reader.path.push(PathStep::At(at));
                 if let Some(hook) = reader.hook(written) {
                     if known.insert(hook.id.clone(), at).is_some() {
                         reader.fault_at("id", &format!("`{}` is declared twice; give each hook an id of its own", hook.id));
@@ -205,7 +205,7 @@ pub fn read_one(written: &Value) -> Result<Hook, Vec<Fault>> {
 
 struct Reader {
     faults: Vec<Fault>,
-    path: Vec<Step>,
+    path: Vec<PathStep>,
     patterns_size: usize,
     globs_size: usize,
 }
@@ -213,14 +213,14 @@ struct Reader {
 impl Reader {
     fn fault(&mut self, message: &str) {
         // Each is looked up in the text, and nobody reads more.
-        if self.faults.len() >= MOST_FAULTS {
+        if self.faults.len() >= MAX_FAULTS {
             return;
         }
         self.faults.push(Fault { path: self.path.clone(), message: message.to_owned() });
     }
 
     fn fault_at(&mut self, key: &str, message: &str) {
-        self.path.push(Step::Key(key.to_owned()));
+        self.path.push(PathStep::Key(key.to_owned()));
         self.fault(message);
         self.path.pop();
     }
@@ -228,7 +228,7 @@ impl Reader {
     /// Looks at every member, and hands back the list of hooks if this is the document.
     fn within<'v>(&mut self, fields: &'v Map<String, Value>, look: impl Fn(&mut Self, &str, &Value)) -> Option<&'v Vec<Value>> {
         for (key, value) in fields {
-            self.path.push(Step::Key(key.clone()));
+            self.path.push(PathStep::Key(key.clone()));
             look(self, key, value);
             self.path.pop();
         }
@@ -270,9 +270,9 @@ impl Reader {
             action: action.unwrap_or(Action::Prompt(String::new())),
             enabled: self.flag(fields, "enabled", true),
             concurrency: usize::try_from(self.number(fields, "concurrency", 1..=256).unwrap_or(4)).unwrap_or(4),
-            timeout_ms: self.number(fields, "timeoutMs", LEAST_TIMEOUT_MS..=MOST_TIMEOUT_MS),
+            timeout_ms: self.number(fields, "timeoutMs", LEAST_TIMEOUT_MS..=MAX_TIMEOUT_MS),
             retry: self.retry(fields.get("retry")),
-            debounce_ms: self.number(fields, "debounceMs", 0..=MOST_TIMEOUT_MS).unwrap_or(0),
+            debounce_ms: self.number(fields, "debounceMs", 0..=MAX_TIMEOUT_MS).unwrap_or(0),
             repo_root: self.text(fields, "repoRoot").map(str::to_owned),
             secrets: Vec::new(),
             files: self.files(fields),
@@ -309,7 +309,7 @@ impl Reader {
                 self.fault_at(key, &format!("is not known; known are: {}", KEYS.join(", ")));
             }
         }
-        (self.faults.len() == faults && faults < MOST_FAULTS).then_some(hook)
+        (self.faults.len() == faults && faults < MAX_FAULTS).then_some(hook)
     }
 
     /// A required name, under either of two keys.
@@ -367,9 +367,9 @@ impl Reader {
             self.fault_at("retry", "must be an object such as {\"count\": 2}");
             return retry;
         };
-        self.path.push(Step::Key("retry".to_owned()));
+        self.path.push(PathStep::Key("retry".to_owned()));
         retry.count = self.number(fields, "count", 0..=100).unwrap_or(0);
-        retry.backoff_ms = self.number(fields, "backoffMs", 0..=MOST_TIMEOUT_MS).unwrap_or(retry.backoff_ms);
+        retry.backoff_ms = self.number(fields, "backoffMs", 0..=MAX_TIMEOUT_MS).unwrap_or(retry.backoff_ms);
         retry.jitter = self.flag(fields, "jitter", false);
         if let Some(factor) = fields.get("backoffFactor") {
             match factor.as_f64().filter(|factor| (1.0..=100.0).contains(factor)) {
@@ -563,7 +563,7 @@ mod tests {
     fn waits_grow() {
         let retry = Retry { count: 5, backoff_ms: 1_000, factor_thousandths: 2_000, jitter: false };
         assert_eq!([1, 2, 3, 4].map(|attempts| retry.wait_ms(attempts, 7)), [1_000, 2_000, 4_000, 8_000]);
-        assert_eq!(retry.wait_ms(u64::MAX, 0), MOST_TIMEOUT_MS);
+        assert_eq!(retry.wait_ms(u64::MAX, 0), MAX_TIMEOUT_MS);
         let jitter = Retry { jitter: true, ..retry };
         assert!((500..=1_000).contains(&jitter.wait_ms(1, 12_345)));
     }

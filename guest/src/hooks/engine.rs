@@ -26,7 +26,7 @@ use super::registry::{Registered, Registry, Source};
 use super::run::{Run, Stage, Status};
 use super::schedule::{Added, Due, Key, Schedule};
 use super::settings::HookSettings;
-use super::trust::{self, Approvals, Deed, Trust};
+use super::trust::{self, Approvals, Fingerprint, Trust};
 use crate::engine::{Command, Input, Order, Turn};
 use crate::json::object;
 use crate::ports::Ports;
@@ -137,20 +137,20 @@ impl Hooks {
     }
 
     /// What a hook would run now, and whether it may.
-    pub fn examine(&mut self, registered: &Registered, ports: &Ports) -> Result<(Deed, Option<Trust>), String> {
+    pub fn examine(&mut self, registered: &Registered, ports: &Ports) -> Result<(Fingerprint, Option<Trust>), String> {
         let asks = needs_approval(registered);
-        let deed = trust::deed(registered, !asks, &self.machine, ports)?;
-        let trust = asks.then(|| self.approvals.trust(&registered.hook, &deed, &self.machine, ports));
-        Ok((deed, trust))
+        let fingerprint = trust::fingerprint(registered, !asks, &self.machine, ports)?;
+        let trust = asks.then(|| self.approvals.trust(&registered.hook, &fingerprint, &self.machine, ports));
+        Ok((fingerprint, trust))
     }
 
     /// Keeps or takes back an approval.
-    pub fn approve(&mut self, id: &str, deed: Option<&Deed>, ports: &Ports) -> Result<bool, String> {
+    pub fn approve(&mut self, id: &str, fingerprint: Option<&Fingerprint>, ports: &Ports) -> Result<bool, String> {
         if self.machine.workspace.is_empty() {
             return Err("the host did not say where the workspace is".to_owned());
         }
         self.refused.retain(|(refused, _)| refused != id);
-        trust::keep(id, deed, &self.machine, ports)
+        trust::keep(id, fingerprint, &self.machine, ports)
     }
 
     /// Takes in what happened and says what to do, and when to step again though nothing happens.

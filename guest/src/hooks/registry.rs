@@ -11,12 +11,12 @@ use super::declaration::{self, Fault, Hook};
 use super::event::{self, Event};
 use super::machine::Machine;
 use super::settings::{self, OfUser};
-use crate::json::place::{Step, place};
-use crate::ports::{Facts, Kind, Ports, Question, Root};
+use crate::json::place::{PathStep, place};
+use crate::ports::{Facts, FileKind, Ports, Question, Root};
 use crate::state;
 
 /// A larger file is a mistake.
-const MOST_BYTES: u64 = 8 << 20;
+const MAX_BYTES: u64 = 8 << 20;
 
 /// Files of declarations.
 const SHEETS: usize = 3;
@@ -71,12 +71,12 @@ pub struct FileFault {
 
 /// One file of declarations.
 #[derive(Debug)]
-struct Sheet {
+struct HooksFile {
     root: Root,
     path: &'static str,
     /// How people call it.
     shown: &'static str,
-    /// Whose word it is; none where another sheet is the same file.
+    /// Whose word it is; none where another file is the same file.
     source: Option<Source>,
     stamp: u64,
     hooks: Vec<Rc<Hook>>,
@@ -87,7 +87,7 @@ struct Sheet {
 #[derive(Debug)]
 pub struct Registry {
     built_in: Vec<Rc<Hook>>,
-    sheets: [Sheet; SHEETS],
+    files: [HooksFile; SHEETS],
     /// What was said about hooks since: run it though it is declared off, do not run it and why, forget it.
     said: Vec<(String, Said)>,
     all: Vec<Registered>,
@@ -104,16 +104,16 @@ enum Said {
 
 impl Default for Registry {
     fn default() -> Self {
-        let sheet = |root, path, shown| {
+        let file = |root, path, shown| {
             let source = Some(if root == Root::Home { Source::User } else { Source::Workspace });
-            Sheet { root, path, shown, source, stamp: 0, hooks: Vec::new(), faults: Vec::new() }
+            HooksFile { root, path, shown, source, stamp: 0, hooks: Vec::new(), faults: Vec::new() }
         };
         Self {
             built_in: Vec::new(),
-            sheets: [
-                sheet(Root::Home, ".tollgate/hooks.json", "~/.tollgate/hooks.json"),
-                sheet(Root::Project, ".tollgate/hooks.json", ".tollgate/hooks.json"),
-                sheet(Root::Project, ".akira/hooks.json", ".akira/hooks.json"),
+            files: [
+                file(Root::Home, ".tollgate/hooks.json", "~/.tollgate/hooks.json"),
+                file(Root::Project, ".tollgate/hooks.json", ".tollgate/hooks.json"),
+                file(Root::Project, ".akira/hooks.json", ".akira/hooks.json"),
             ],
             said: Vec::new(),
             all: Vec::new(),
@@ -126,10 +126,10 @@ impl Default for Registry {
 impl Registry {
     /// Reads what has changed, and says whether anything did.
     pub fn refresh(&mut self, machine: &Machine, ports: &Ports) -> bool {
-        let question = |sheet: &Sheet| Question { root: sheet.root, path: sheet.path.to_owned(), digest: false };
-        let mut questions: Vec<Question> = self.sheets.iter().map(question).collect();
+        let question = |file: &HooksFile| Question { root: file.root, path: file.path.to_owned(), digest: false };
+        let mut questions: Vec<Question> = self.files.iter().map(question).collect();
         questions.push(Question { root: Root::Home, path: settings::OF_USER.to_owned(), digest: false });
-        let stamp = |facts: &Facts| if facts.kind == Kind::Missing { 0 } else { facts.stamp };
+        let stamp = |facts: &Facts| if facts.kind == FileKind::Missing { 0 } else { facts.stamp };
         let looked_at = ports.workspace.inspect(&questions);
         let is_outside = |facts: &Facts| facts.real_path.as_deref().is_none_or(|path| machine.is_absolute(path));
         // Settings that lie in the workspace are the workspace's, which does not say who answers prompts.
@@ -139,21 +139,21 @@ impl Registry {
         }
         let mut changed = false;
         let places: Vec<Option<&str>> = looked_at.iter().map(|facts| facts.real_path.as_deref()).collect();
-        for (at, (sheet, facts)) in self.sheets.iter_mut().zip(&looked_at).enumerate() {
+        for (at, (file, facts)) in self.files.iter_mut().zip(&looked_at).enumerate() {
             let place = facts.real_path.as_deref();
             let is_twice = place.is_some() && places.iter().take(SHEETS).skip(at + 1).any(|other| *other == place);
-            let source = match sheet.root {
+            let source = match file.root {
                 Root::Home if is_outside(facts) => Some(Source::User),
                 _ if is_twice => None,
                 _ => Some(Source::Workspace),
             };
-            changed |= source != sheet.source;
-            sheet.source = source;
+            changed |= source != file.source;
+            file.source = source;
         }
-        for (sheet, facts) in self.sheets.iter_mut().zip(&looked_at) {
+        for (file, facts) in self.files.iter_mut().zip(&looked_at) {
             let stamp = stamp(facts);
-            if sheet.stamp != stamp {
-                sheet.read(stamp, ports);
+            if file.stamp != stamp {
+                file.read(stamp, ports);
                 changed = true;
             }
         }
@@ -181,7 +181,7 @@ impl Registry {
 
     /// What is wrong in the files.
     pub fn faults(&self) -> impl Iterator<Item = &FileFault> {
-        self.sheets.iter().filter(|sheet| sheet.source.is_some()).flat_map(|sheet| &sheet.faults)
+        self.files.iter().filter(|file| file.source.is_some()).flat_map(|file| &file.faults)
     }
 
     /// The hook of a name.
@@ -234,8 +234,8 @@ impl Registry {
         self.changed = true;
         self.all.clear();
         let own = self.built_in.iter().map(|hook| (hook, Source::BuiltIn, ""));
-        let counting = self.sheets.iter().filter_map(|sheet| Some((sheet, sheet.source?)));
-        let declared = counting.flat_map(|(sheet, source)| sheet.hooks.iter().map(move |hook| (hook, source, sheet.shown)));
+        let counting = self.files.iter().filter_map(|file| Some((file, file.source?)));
+        let declared = counting.flat_map(|(file, source)| file.hooks.iter().map(move |hook| (hook, source, file.shown)));
         let mut known = std::collections::HashMap::new();
         for (hook, source, file) in own.chain(declared) {
             let said = self.said.iter().find(|(id, _)| *id == hook.id).map(|(_, said)| said);
@@ -255,7 +255,7 @@ impl Registry {
     }
 }
 
-impl Sheet {
+impl HooksFile {
     /// Reads the file as it stands. What cannot be used leaves the last good version in force.
     fn read(&mut self, stamp: u64, ports: &Ports) {
         let first = self.stamp == 0;
@@ -265,7 +265,7 @@ impl Sheet {
             self.hooks.clear();
             return;
         }
-        let text = match ports.workspace.read(self.root, self.path, MOST_BYTES) {
+        let text = match ports.workspace.read(self.root, self.path, MAX_BYTES) {
             Ok(text) => text,
             Err(fault) => {
                 self.wrong(ports, String::new(), (1, 1), &format!("cannot be read: {fault}"));
@@ -323,7 +323,7 @@ fn parse(text: &[u8]) -> Result<Vec<Rc<Hook>>, Vec<Wrong>> {
     };
     let text = String::from_utf8_lossy(text);
     let wrong = |Fault { path, message }: Fault| {
-        let shown: String = path.iter().map(Step::to_string).collect();
+        let shown: String = path.iter().map(PathStep::to_string).collect();
         (shown, place(&text, &path), message)
     };
     match declaration::read(&document) {

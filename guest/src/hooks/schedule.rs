@@ -10,7 +10,7 @@ use super::run::{Run, Stage, Status};
 use super::settings::HookSettings;
 
 /// A file that never comes to rest is not waited for longer than so many quiet times.
-const MOST_SETTLING: u64 = 10;
+const MAX_SETTLING: u64 = 10;
 
 /// A host that was told to end a run has so long to say that it did.
 pub const GRACE_MS: u64 = 5_000;
@@ -154,7 +154,7 @@ impl Schedule {
         (run.hook, run.source) = (newer.hook, newer.source);
         if let Stage::Settling { since, .. } = run.stage {
             let quiet = run.hook.debounce_ms;
-            let until = now.saturating_add(quiet).min(since.saturating_add(quiet.saturating_mul(MOST_SETTLING)));
+            let until = now.saturating_add(quiet).min(since.saturating_add(quiet.saturating_mul(MAX_SETTLING)));
             run.stage = Stage::Settling { since, until };
             self.times.push(Reverse((until, key)));
         }

@@ -24,10 +24,10 @@ use crate::redact::Pattern;
 pub const LEAST_TIMEOUT_MS: u64 = 1_000;
 
 /// The longest: a day.
-pub const MOST_TIMEOUT_MS: u64 = 86_400_000;
+pub const MAX_TIMEOUT_MS: u64 = 86_400_000;
 
 /// More patterns are a mistake.
-const MOST_PATTERNS: usize = 100;
+const MAX_PATTERNS: usize = 100;
 
 /// All patterns of a list together are no larger, in states of an automaton: they are built and kept together.
 const MAX_PATTERNS_SIZE: usize = 100_000;
@@ -63,7 +63,7 @@ impl HookSettings {
             let number = |range: std::ops::RangeInclusive<u64>| value.as_u64().filter(|number| range.contains(number));
             let small = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
             let fits = match key.as_str() {
-                "timeout" => number(LEAST_TIMEOUT_MS..=MOST_TIMEOUT_MS).map(|number| settings.timeout_ms = Some(number)),
+                "timeout" => number(LEAST_TIMEOUT_MS..=MAX_TIMEOUT_MS).map(|number| settings.timeout_ms = Some(number)),
                 "concurrency" => number(1..=256).map(|number| settings.concurrency = small(number)),
                 "queue" => number(1..=100_000).map(|number| settings.queue = small(number)),
                 "when_full" => {
@@ -112,8 +112,8 @@ impl OfUser {
 pub fn patterns(written: &Value) -> Result<Vec<Pattern>, String> {
     let written = match written {
         Value::Null => return Ok(Vec::new()),
-        Value::Array(written) if written.len() <= MOST_PATTERNS => written,
-        _ => return Err(format!("`secretPatterns` must be a list of at most {MOST_PATTERNS} regular expressions")),
+        Value::Array(written) if written.len() <= MAX_PATTERNS => written,
+        _ => return Err(format!("`secretPatterns` must be a list of at most {MAX_PATTERNS} regular expressions")),
     };
     let (mut patterns, mut size) = (Vec::new(), 0);
     for (at, pattern) in written.iter().enumerate() {

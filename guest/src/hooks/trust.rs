@@ -13,7 +13,7 @@ use super::program::{self, Command, FORMAT, Program};
 use super::registry::Registered;
 use crate::digest::Digest;
 use crate::json::{self, object};
-use crate::ports::{Expectation, FileFault, Kind, Ports, Question, Root};
+use crate::ports::{Expectation, FileFault, FileKind, Ports, Question, Root};
 
 /// Where approvals are kept, below the home folder.
 pub const PATH: &str = ".tollgate/trusted-hooks.json";
@@ -25,13 +25,13 @@ const LOCK: &str = ".tollgate/trusted-hooks.lock";
 const LOCK_MS: u64 = 10_000;
 
 /// A larger file is a mistake.
-const MOST_BYTES: u64 = 32 << 20;
+const MAX_BYTES: u64 = 32 << 20;
 
 const OUTDATED: &str = "it was approved when only the script itself was checked; the files beside it are checked now, so it has to be approved again";
 
 /// What a hook would run, and the digest that stands for it.
 #[derive(Debug, Clone)]
-pub struct Deed {
+pub struct Fingerprint {
     /// The program; none for prompts and components.
     pub program: Option<Program>,
     /// The component, where it is one.
@@ -93,18 +93,18 @@ impl Trust {
 /// What a hook would run now; a text says why that cannot be told.
 ///
 /// `alone` leaves out the files beside a script, which matter only where an approval covers them.
-pub fn deed(registered: &Registered, alone: bool, machine: &Machine, ports: &Ports) -> Result<Deed, String> {
+pub fn fingerprint(registered: &Registered, alone: bool, machine: &Machine, ports: &Ports) -> Result<Fingerprint, String> {
     let Action::Component(_) = registered.hook.action else {
-        return command_deed(&registered.hook, alone, machine, ports);
+        return command_fingerprint(&registered.hook, alone, machine, ports);
     };
     let component = Candidate::read(registered, ports)?;
     let shows = object(&mut [("declaration", declaration(&registered.hook)), ("component", component.shows.clone())]);
     let digest = Digest::of(shows.to_string().as_bytes());
-    Ok(Deed { program: None, component: Some(component), digest, shows })
+    Ok(Fingerprint { program: None, component: Some(component), digest, shows })
 }
 
 /// What a hook would run now that is not a component.
-pub fn command_deed(hook: &Hook, alone: bool, machine: &Machine, ports: &Ports) -> Result<Deed, String> {
+pub fn command_fingerprint(hook: &Hook, alone: bool, machine: &Machine, ports: &Ports) -> Result<Fingerprint, String> {
     let files = if alone { Some([].as_slice()) } else { hook.files.as_deref() };
     let program = match &hook.action {
         Action::Command { words, shell } => Some(program::find(&Command { words, shell: *shell, files }, machine, ports)?),
@@ -115,7 +115,7 @@ pub fn command_deed(hook: &Hook, alone: bool, machine: &Machine, ports: &Ports) 
         fields.extend(shown.as_object().cloned().unwrap_or_default());
     }
     let digest = Digest::of(shows.to_string().as_bytes());
-    Ok(Deed { program, component: None, digest, shows })
+    Ok(Fingerprint { program, component: None, digest, shows })
 }
 
 /// What a declaration says about what runs.
@@ -129,10 +129,10 @@ pub fn declaration(hook: &Hook) -> Value {
     declaration
 }
 
-impl Deed {
+impl Fingerprint {
     /// What a person sees before agreeing: what is hashed, what that covers, and the texts of the checked files.
-    pub fn told(&self, ports: &Ports) -> Value {
-        let mut told = self.told_of_user(ports);
+    pub fn describe(&self, ports: &Ports) -> Value {
+        let mut told = self.describe_program(ports);
         if let (Some(program), Some(fields)) = (&self.program, told.as_object_mut()) {
             fields.insert("note".to_owned(), program.note().into());
         }
@@ -140,7 +140,7 @@ impl Deed {
     }
 
     /// The same of a hook that needs no approval: there is nothing to say about what that would cover.
-    pub fn told_of_user(&self, ports: &Ports) -> Value {
+    pub fn describe_program(&self, ports: &Ports) -> Value {
         let mut told = self.shows.clone();
         let (Some(program), Some(fields)) = (&self.program, told.as_object_mut()) else { return told };
         if let Some(copied) = &program.copied {
@@ -169,13 +169,13 @@ pub struct Approvals {
 
 impl Approvals {
     /// Whether exactly this was approved in this workspace.
-    pub fn trust(&mut self, hook: &Hook, deed: &Deed, machine: &Machine, ports: &Ports) -> Trust {
+    pub fn trust(&mut self, hook: &Hook, fingerprint: &Fingerprint, machine: &Machine, ports: &Ports) -> Trust {
         self.refresh(ports);
         match position(&self.kept, &hook.id, machine).and_then(|at| self.kept.get("approvals")?.get(at)) {
-            Some(approval) if json::text(approval, "digest") == Some(&deed.digest.to_string()) => Trust::Approved,
+            Some(approval) if json::text(approval, "digest") == Some(&fingerprint.digest.to_string()) => Trust::Approved,
             Some(approval) => {
                 let before = approval.get("shows").cloned().unwrap_or_default();
-                let is_command = deed.program.is_some() && before.get("runs").is_some();
+                let is_command = fingerprint.program.is_some() && before.get("runs").is_some();
                 let is_outdated = is_command && before.get("format").and_then(Value::as_u64) != Some(FORMAT);
                 if is_outdated { Trust::Outdated(before) } else { Trust::Changed(before) }
             }
@@ -204,10 +204,10 @@ impl Approvals {
     fn refresh(&mut self, ports: &Ports) {
         let question = Question { root: Root::Home, path: PATH.to_owned(), digest: false };
         let facts = ports.workspace.inspect(&[question]);
-        let stamp = facts.first().map_or(0, |facts| if facts.kind == Kind::Missing { 0 } else { facts.stamp });
+        let stamp = facts.first().map_or(0, |facts| if facts.kind == FileKind::Missing { 0 } else { facts.stamp });
         if stamp != self.stamp {
             self.stamp = stamp;
-            let text = ports.workspace.read(Root::Home, PATH, MOST_BYTES).unwrap_or_default();
+            let text = ports.workspace.read(Root::Home, PATH, MAX_BYTES).unwrap_or_default();
             self.kept = serde_json::from_slice(&text).unwrap_or_default();
             if self.kept.is_null() && stamp != 0 {
                 ports.warn(&format!("`~/{PATH}` cannot be read, so no hook of a workspace is approved; mend or remove it"));
@@ -224,13 +224,13 @@ fn position(kept: &Value, id: &str, machine: &Machine) -> Option<usize> {
     approvals.iter().position(is_it)
 }
 
-/// Keeps an approval, or takes it back where there is no deed. Says whether there was anything to take back.
-pub fn keep(id: &str, deed: Option<&Deed>, machine: &Machine, ports: &Ports) -> Result<bool, String> {
-    if let Some(component) = deed.and_then(|deed| deed.component.as_ref()) {
+/// Keeps an approval, or takes it back where there is no fingerprint. Says whether there was anything to take back.
+pub fn keep(id: &str, fingerprint: Option<&Fingerprint>, machine: &Machine, ports: &Ports) -> Result<bool, String> {
+    if let Some(component) = fingerprint.and_then(|fingerprint| fingerprint.component.as_ref()) {
         component.keep(ports)?;
     }
     lock(ports)?;
-    let changed = change(id, deed, machine, ports);
+    let changed = change(id, fingerprint, machine, ports);
     let _ = ports.records.remove(Root::Home, LOCK);
     changed
 }
@@ -253,8 +253,8 @@ fn lock(ports: &Ports) -> Result<(), String> {
     Err(format!("`~/{PATH}` is being changed by somebody else; try again"))
 }
 
-fn change(id: &str, deed: Option<&Deed>, machine: &Machine, ports: &Ports) -> Result<bool, String> {
-    let (mut kept, expected) = match ports.workspace.read(Root::Home, PATH, MOST_BYTES) {
+fn change(id: &str, fingerprint: Option<&Fingerprint>, machine: &Machine, ports: &Ports) -> Result<bool, String> {
+    let (mut kept, expected) = match ports.workspace.read(Root::Home, PATH, MAX_BYTES) {
         Ok(text) => {
             let kept: Value =
                 serde_json::from_slice(&text).map_err(|fault| format!("`~/{PATH}` is no JSON, so it is left alone: {fault}"))?;
@@ -271,15 +271,15 @@ fn change(id: &str, deed: Option<&Deed>, machine: &Machine, ports: &Ports) -> Re
     if let Some(at) = at {
         approvals.remove(at);
     }
-    if let Some(deed) = deed {
+    if let Some(fingerprint) = fingerprint {
         let mut approval = vec![
             ("workspace", machine.workspace.as_str().into()),
             ("hook", id.into()),
-            ("digest", deed.digest.to_string().into()),
+            ("digest", fingerprint.digest.to_string().into()),
             ("approved", ports.clock.now().to_string().into()),
-            ("shows", deed.told(ports)),
+            ("shows", fingerprint.describe(ports)),
         ];
-        approval.extend(deed.component.as_ref().map(|component| ("stamp", component.stamp.into())));
+        approval.extend(fingerprint.component.as_ref().map(|component| ("stamp", component.stamp.into())));
         approvals.push(object(&mut approval));
     } else if at.is_none() {
         return Ok(false);

@@ -19,14 +19,14 @@ pub(super) const LISTS: [&str; 2] = ["active_intents", "intents"];
 const LOCATED: &str = "owned_scope";
 
 /// What all texts together may take, and each value by itself. Aliases can make a small file say a text a million times.
-const MOST_BYTES: usize = 32 << 20;
+const MAX_BYTES: usize = 32 << 20;
 const EACH_VALUE: usize = 64;
 
 /// Lines that begin with a `%`.
 const MAX_DIRECTIVES: usize = 100;
 
 /// The parser keeps all values of the document at once, and needs some hundred bytes for each.
-const MOST_VALUES: usize = 1 << 20;
+const MAX_VALUES: usize = 1 << 20;
 
 /// One part of the document, in its order.
 pub(super) enum Part {
@@ -84,7 +84,7 @@ pub(super) fn walk(bytes: &[u8], tell: &mut dyn FnMut(Part)) -> Result<Node, (Pl
         let place = text.get(..=offset).map_or(Place::START, Place::behind);
         return Err((place, format!("there are more than {MAX_DIRECTIVES} directives such as `%TAG`; remove them")));
     }
-    if values(bytes) > MOST_VALUES {
+    if values(bytes) > MAX_VALUES {
         return Err((Place::START, "this is more than can be kept; move closed intents elsewhere".to_owned()));
     }
     let mut walk = Walk { source: Source::new(text), raised: None, spent: 0, tell };
@@ -221,7 +221,7 @@ impl Visit<'_, '_> {
 
     fn spend<E: Error>(&mut self, bytes: usize) -> Result<(), E> {
         self.walk.spent += bytes + EACH_VALUE;
-        if self.walk.spent > MOST_BYTES {
+        if self.walk.spent > MAX_BYTES {
             return Err(E::custom("it says more than can be kept; use fewer aliases, or move closed intents elsewhere"));
         }
         Ok(())

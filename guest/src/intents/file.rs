@@ -5,20 +5,20 @@ use std::rc::Rc;
 use super::diagnosis::{Diagnosis, Severity};
 use super::intent::{Intent, IntentId};
 use super::reading::{self, Reading};
-use crate::ports::{Facts, FileFault, Kind, Ports, Root};
+use crate::ports::{Facts, FileFault, FileKind, Ports, Root};
 use crate::state;
 
 /// Where the intents stand.
 pub const PATH: &str = ".orchestration/active_intents.yaml";
 
 /// A larger file is a mistake, and would take the guest's memory.
-const MOST_BYTES: u64 = 8 << 20;
+const MAX_BYTES: u64 = 8 << 20;
 
 /// Under this name the last good version is kept.
 const COPY: &str = "active_intents.yaml";
 
 /// How many lines the log gets about one version of the file.
-const MOST_LINES: usize = 10;
+const MAX_LINES: usize = 10;
 
 /// All intents, in the order of the file.
 #[derive(Debug, Default)]
@@ -44,18 +44,18 @@ impl Intents {
     /// Those that work may go on under, for a message: `INT-001 (Login hardening), …`.
     pub fn open_ones(&self) -> String {
         let open: Vec<_> =
-            self.0.iter().filter(|intent| intent.status.is_open()).take(MOST_NAMED + 1).map(Intent::to_string).collect();
-        if open.is_empty() { format!("none is open in `{PATH}`") } else { few(&open) }
+            self.0.iter().filter(|intent| intent.status.is_open()).take(MAX_NAMED + 1).map(Intent::to_string).collect();
+        if open.is_empty() { format!("none is open in `{PATH}`") } else { join_first(&open) }
     }
 }
 
 /// Things that a message names before it says that there are more.
-const MOST_NAMED: usize = 20;
+const MAX_NAMED: usize = 20;
 
 /// The first of a list, for a message.
-pub fn few(items: &[String]) -> String {
-    let named = items.get(..MOST_NAMED.min(items.len())).unwrap_or_default().join(", ");
-    if items.len() > MOST_NAMED { format!("{named}, and more") } else { named }
+pub fn join_first(items: &[String]) -> String {
+    let named = items.get(..MAX_NAMED.min(items.len())).unwrap_or_default().join(", ");
+    if items.len() > MAX_NAMED { format!("{named}, and more") } else { named }
 }
 
 /// How a workspace is governed.
@@ -85,10 +85,10 @@ pub struct Cache {
 impl Cache {
     /// The governance, given what the host saw of `.orchestration/` and of the file.
     pub fn governance(&mut self, folder: &Facts, file: &Facts, ports: &Ports) -> Governance {
-        if folder.kind == Kind::Unreadable {
+        if folder.kind == FileKind::Unreadable {
             return Governance::Inaccessible("`.orchestration` cannot be looked at: access denied".to_owned());
         }
-        if folder.kind != Kind::Directory {
+        if folder.kind != FileKind::Directory {
             return Governance::None;
         }
         if self.stamp != Some(file.stamp) {
@@ -108,13 +108,13 @@ impl Cache {
     }
 
     fn load(&mut self, ports: &Ports) {
-        let text = ports.workspace.read(Root::Project, PATH, MOST_BYTES);
+        let text = ports.workspace.read(Root::Project, PATH, MAX_BYTES);
         self.inaccessible = text.as_ref().is_err_and(|fault| *fault != FileFault::Missing);
         let fault = match text.as_deref().map(reading::read) {
             Err(fault) => {
                 let why = match *fault {
                     FileFault::TooLarge => {
-                        format!("`{PATH}` is larger than {} MiB; move closed intents elsewhere", MOST_BYTES >> 20)
+                        format!("`{PATH}` is larger than {} MiB; move closed intents elsewhere", MAX_BYTES >> 20)
                     }
                     fault => format!("`{PATH}` cannot be read: {fault}"),
                 };
@@ -145,7 +145,7 @@ impl Cache {
     /// Says what is wrong with a file that counts all the same.
     fn tell(&self, ports: &Ports) {
         let all = self.diagnoses.len();
-        let shown = if all > MOST_LINES { MOST_LINES - 1 } else { all };
+        let shown = if all > MAX_LINES { MAX_LINES - 1 } else { all };
         for diagnosis in self.diagnoses.iter().take(shown) {
             ports.warn(&format!("`{PATH}`: {diagnosis}"));
         }
@@ -157,7 +157,7 @@ impl Cache {
 
 /// Forgets the last good version where there is no file any more: a person has taken it away, and governs no longer.
 pub fn forget_missing(ports: &Ports) {
-    if ports.workspace.read(Root::Project, PATH, MOST_BYTES) == Err(FileFault::Missing) {
+    if ports.workspace.read(Root::Project, PATH, MAX_BYTES) == Err(FileFault::Missing) {
         state::forget_good(COPY, ports);
     }
 }

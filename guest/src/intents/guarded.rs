@@ -5,8 +5,8 @@
 //! a repository of settings. So these places are known by where they really are, and by where they are looked for.
 
 use super::control::{self, folded};
-use crate::call::effect::Extent;
-use crate::call::path::Location;
+use crate::effects::Extent;
+use crate::effects::path::Location;
 use crate::ports::{Facts, Ports, Question, Root};
 use crate::state;
 

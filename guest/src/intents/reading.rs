@@ -14,10 +14,10 @@ use super::place::Place;
 use super::scope::Scope;
 
 /// More than anybody reads.
-const MOST_DIAGNOSES: usize = 1000;
+const MAX_DIAGNOSES: usize = 1000;
 
 /// What all patterns may come to once their braces are written out, in characters.
-const MOST_IN_PATTERNS: usize = 1 << 20;
+const MAX_IN_PATTERNS: usize = 1 << 20;
 
 /// What a text says.
 #[derive(Default)]
@@ -86,7 +86,7 @@ pub(super) fn read(text: &[u8]) -> Reading {
 
 impl Reading {
     fn say(&mut self, diagnosis: Diagnosis) {
-        if self.diagnoses.len() == MOST_DIAGNOSES {
+        if self.diagnoses.len() == MAX_DIAGNOSES {
             self.more += 1;
             return;
         }
@@ -293,7 +293,7 @@ impl Reading {
             // Each comma in braces can at most double what a pattern stands for, and 256 times is where it fails.
             let commas = pattern.bytes().filter(|byte| *byte == b',').take(8).count();
             self.in_patterns += pattern.len() << commas;
-            if self.in_patterns > MOST_IN_PATTERNS {
+            if self.in_patterns > MAX_IN_PATTERNS {
                 self.refuse(*place, "up to here the patterns come to more than can be kept; use fewer, or fewer braces");
                 return Scope::default();
             }

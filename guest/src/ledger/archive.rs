@@ -11,10 +11,10 @@ use serde_json::Value;
 use super::{ARCHIVE, PATH, writing};
 use crate::digest::Digest;
 use crate::json;
-use crate::ports::{FileFault, Kind, Ports, Question, Reach, Root};
+use crate::ports::{FileFault, FileKind, ListingLimits, Ports, Question, Root};
 
 /// So many parts are looked for.
-const MOST_PARTS: u32 = 10_000;
+const MAX_PARTS: u32 = 10_000;
 
 /// A part of the ledger that was put aside.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -41,10 +41,10 @@ pub fn named_on(line: &[u8]) -> Option<Archived> {
 
 /// The names of all parts there are, oldest first.
 pub fn names(ports: &Ports) -> Vec<String> {
-    let reach = Reach { depth: 1, limit: MOST_PARTS, skip: Vec::new() };
+    let reach = ListingLimits { depth: 1, limit: MAX_PARTS, skip: Vec::new() };
     let listing = ports.workspace.list(Root::Project, ARCHIVE, &reach).map(|listing| listing.entries).unwrap_or_default();
     let is_part = |name: &String| name.starts_with("agent_trace-") && name.ends_with(".jsonl");
-    listing.into_iter().filter(|entry| entry.kind == Kind::File).map(|entry| entry.path).filter(is_part).collect()
+    listing.into_iter().filter(|entry| entry.kind == FileKind::File).map(|entry| entry.path).filter(is_part).collect()
 }
 
 /// The name of the next part.

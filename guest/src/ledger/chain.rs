@@ -25,14 +25,14 @@ pub const READ: u64 = WINDOW + (32 << 10);
 
 /// How a line is tied to those before it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Tie {
+pub enum Link {
     /// The heads that its writer saw; on the first line of a write.
     Saw(Vec<Digest>),
     /// The line directly before; on the other lines of a write.
     Follows(Digest),
 }
 
-impl Tie {
+impl Link {
     /// The tie of a line; none for a line that is no entry of ours. It is the last thing on the line, so the rest need not
     /// be read.
     pub fn of(line: &[u8]) -> Option<Self> {
@@ -93,7 +93,7 @@ impl End {
             if !whole || line.is_empty() || start < end.saturating_sub(WINDOW) {
                 continue;
             }
-            if let Some(tie) = Tie::of(line) {
+            if let Some(tie) = Link::of(line) {
                 heads.retain(|head| !tie.names().contains(head));
             }
             heads.push(Digest::of(line));
@@ -131,15 +131,15 @@ mod tests {
     fn ties() {
         let hash = Digest::of(b"x");
         for (line, tie) in [
-            (r#"{"id":"a","saw":[]}"#.to_owned(), Some(Tie::Saw(vec![]))),
-            (format!(r#"{{"id":"a","saw":["{hash}","{hash}"]}}"#), Some(Tie::Saw(vec![hash, hash]))),
-            (format!(r#"{{"id":"a","error":",\"saw\":[]","follows":"{hash}"}}"#), Some(Tie::Follows(hash))),
+            (r#"{"id":"a","saw":[]}"#.to_owned(), Some(Link::Saw(vec![]))),
+            (format!(r#"{{"id":"a","saw":["{hash}","{hash}"]}}"#), Some(Link::Saw(vec![hash, hash]))),
+            (format!(r#"{{"id":"a","error":",\"saw\":[]","follows":"{hash}"}}"#), Some(Link::Follows(hash))),
             (format!(r#"{{"id":"a","follows":"{hash}"#), None),
             (r#"{"id":"a","saw":["x"]}"#.to_owned(), None),
             (r#"{"id":"a"}"#.to_owned(), None),
             ("garbage".to_owned(), None),
         ] {
-            assert_eq!(Tie::of(line.as_bytes()), tie, "{line}");
+            assert_eq!(Link::of(line.as_bytes()), tie, "{line}");
         }
     }
 

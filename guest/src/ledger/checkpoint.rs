@@ -12,13 +12,13 @@
 use serde::{Deserialize, Serialize};
 
 use super::chain::{self, End};
-use super::entry::{self, Entry, ScopeValidation};
+use super::entry::{Entry, ScopeValidation};
 use super::mutation::MutationClass;
 use super::{ARCHIVE, PATH, archive, writing};
-use crate::call::effect::Operation;
 use crate::digest::Digest;
+use crate::effects::Operation;
 use crate::json;
-use crate::ports::{Expectation, FileFault, Kind, Ports, Question, Root, Tail};
+use crate::ports::{Expectation, FileFault, FileKind, Ports, Question, Root, Tail};
 use crate::state;
 
 /// Where it is kept in the state.
@@ -56,7 +56,7 @@ pub struct Checkpoint {
 
 /// Where the bytes of a checkpoint are now.
 #[derive(Debug, PartialEq, Eq)]
-enum Standing {
+enum CheckpointState {
     /// In the ledger.
     Current,
     /// In a part that was put aside.
@@ -80,7 +80,7 @@ impl Checkpoint {
 
     /// The one that is kept, with the text that it is kept as.
     fn read(ports: &Ports) -> Option<(Self, Vec<u8>)> {
-        let text = match state::read(KEPT, state::MOST_BYTES, ports) {
+        let text = match state::read(KEPT, state::MAX_BYTES, ports) {
             Ok(text) => text,
             Err(FileFault::Missing) => return None,
             Err(fault) => {
@@ -104,19 +104,19 @@ impl Checkpoint {
     }
 
     /// The ledger is looked at before its parts, so that one that is put aside at this moment is found.
-    fn standing(&self, ports: &Ports) -> Standing {
+    fn standing(&self, ports: &Ports) -> CheckpointState {
         match self.stands_in(PATH, ports) {
-            Ok(true) => return Standing::Current,
+            Ok(true) => return CheckpointState::Current,
             Ok(false) | Err(FileFault::Missing) => {}
-            Err(_) => return Standing::Unreadable,
+            Err(_) => return CheckpointState::Unreadable,
         }
         let parts = archive::names(ports);
         let has = |name: &String| self.stands_in(&format!("{ARCHIVE}/{name}"), ports) == Ok(true);
         if parts.iter().rev().take(MAX_PARTS).any(has) {
-            return Standing::Archived;
+            return CheckpointState::Archived;
         }
         let facts = ports.workspace.inspect(&[Question::project(PATH)]).pop();
-        Standing::Gone(match facts.filter(|facts| facts.kind == Kind::File).map(|facts| facts.size) {
+        CheckpointState::Gone(match facts.filter(|facts| facts.kind == FileKind::File).map(|facts| facts.size) {
             None => format!("it is gone, and was {} bytes long", self.bytes),
             Some(size) if size < self.bytes => format!("it is {size} bytes long, and was {}", self.bytes),
             Some(_) => format!("its first {} bytes are not what they were", self.bytes),
@@ -158,15 +158,15 @@ pub fn check(ports: &Ports) -> Option<String> {
         return None;
     };
     match kept.standing(ports) {
-        Standing::Current | Standing::Unreadable => None,
-        Standing::Archived => {
+        CheckpointState::Current | CheckpointState::Unreadable => None,
+        CheckpointState::Archived => {
             let now = Checkpoint::of(&writing::end_of_file(chain::READ, ports).ok()?);
             if now.bytes > 0 {
                 warn_unkept(now.keep(Expectation::Digest(Digest::of(&text)), ports), ports);
             }
             None
         }
-        Standing::Gone(what) => accept(&kept, &text, &what, ports),
+        CheckpointState::Gone(what) => accept(&kept, &text, &what, ports),
     }
 }
 
@@ -181,9 +181,9 @@ pub fn advance(tail: &Tail, ports: &Ports) -> Option<String> {
         let expected = match Checkpoint::read(ports) {
             None => Expectation::Absent,
             Some((kept, text)) => match kept.standing(ports) {
-                Standing::Gone(what) => return accept(&kept, &text, &what, ports),
+                CheckpointState::Gone(what) => return accept(&kept, &text, &what, ports),
                 // Somebody who wrote later has kept theirs already.
-                Standing::Current if kept.bytes >= now.bytes => return None,
+                CheckpointState::Current if kept.bytes >= now.bytes => return None,
                 _ => Expectation::Digest(Digest::of(&text)),
             },
         };
@@ -213,7 +213,7 @@ fn accept(gone: &Checkpoint, text: &[u8], what: &str, ports: &Ports) -> Option<S
     if !claim(ports) {
         return None;
     }
-    let told = match state::read(KEPT, state::MOST_BYTES, ports) {
+    let told = match state::read(KEPT, state::MAX_BYTES, ports) {
         // Somebody else was done with it just before.
         Ok(kept) if kept != text => None,
         _ => Some(enter(gone.complaint(what), ports)),
@@ -228,7 +228,7 @@ fn claim(ports: &Ports) -> bool {
     let take = |expected| state::replace(CLAIM, now.to_string().as_bytes(), expected, ports);
     let taken = match take(Expectation::Absent) {
         Err(FileFault::Exists) => {
-            let found = state::read(CLAIM, state::MOST_BYTES, ports).unwrap_or_default();
+            let found = state::read(CLAIM, state::MAX_BYTES, ports).unwrap_or_default();
             let since = std::str::from_utf8(&found).ok().and_then(|text| text.parse::<u64>().ok());
             // One that was left behind belongs to somebody who was killed at it.
             if since.is_some_and(|since| now.abs_diff(since) < CLAIM_MS) {
@@ -246,26 +246,12 @@ fn claim(ports: &Ports) -> bool {
 fn enter(complaint: String, ports: &Ports) -> String {
     let said = format!("{complaint}; from now on it counts as it stands, so have a person look at it");
     ports.warn(&said);
+    let class = MutationClass::of(Operation::Modify, PATH, None);
     let entry = Entry {
-        id: entry::new_id(ports),
-        timestamp: ports.clock.now().to_string(),
-        intent_id: None,
-        session_id: SESSION.to_owned(),
-        agent: None,
-        host: None,
-        tool_name: TOOL.to_owned(),
-        mutation_class: MutationClass::of(Operation::Modify, PATH, None),
-        file: None,
-        content_hash: None,
         scope_validation: ScopeValidation::Fail,
         success: false,
         error: Some(complaint),
-        concurrent: None,
-        late: None,
-        reverts: None,
-        person: None,
-        saw: None,
-        follows: None,
+        ..Entry::new(SESSION, TOOL, class, ports.clock.now(), ports)
     };
     // Where it cannot be entered, the checkpoint stays, and the next one who looks tries again.
     if let Ok(Some(tail)) = writing::enter_unchecked(&[entry], &mut Vec::new(), ports) {

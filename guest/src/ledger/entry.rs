@@ -8,7 +8,7 @@ use super::mutation::MutationClass;
 use crate::digest::Digest;
 use crate::intents::intent::IntentId;
 use crate::json;
-use crate::ports::Ports;
+use crate::ports::{Ports, Timestamp};
 
 /// Whether the change was within the intent's scope.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -156,6 +156,31 @@ pub struct Entry {
 }
 
 impl Entry {
+    /// An entry about no file, in scope and successful, for the caller to fill in further.
+    pub fn new(session: &str, tool: &str, mutation_class: MutationClass, now: Timestamp, ports: &Ports) -> Self {
+        Self {
+            id: new_id(ports),
+            timestamp: now.to_string(),
+            intent_id: None,
+            session_id: session.to_owned(),
+            agent: None,
+            host: None,
+            tool_name: tool.to_owned(),
+            mutation_class,
+            file: None,
+            content_hash: None,
+            scope_validation: ScopeValidation::Pass,
+            success: true,
+            error: None,
+            concurrent: None,
+            late: None,
+            reverts: None,
+            person: None,
+            saw: None,
+            follows: None,
+        }
+    }
+
     /// Reads one from the value of its line. By hand: derived, it takes some twenty kilobytes more.
     pub(super) fn read(mut line: Value) -> Option<Self> {
         let line = &mut line;
@@ -225,7 +250,7 @@ impl Entry {
 
 /// A random UUID, version 4.
 pub fn new_id(ports: &Ports) -> String {
-    let mut bytes = ports.random.sixteen();
+    let mut bytes = ports.random.random_bytes();
     let [_, _, _, _, _, _, version, _, variant, ..] = &mut bytes;
     *version = *version & 0x0f | 0x40;
     *variant = *variant & 0x3f | 0x80;

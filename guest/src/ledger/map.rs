@@ -10,7 +10,7 @@ use crate::ports::{Expectation, FileFault, Ports, Root};
 /// Where the map stands.
 pub const PATH: &str = ".orchestration/intent_map.md";
 
-const MOST_BYTES: u64 = 8 << 20;
+const MAX_BYTES: u64 = 8 << 20;
 
 /// Read in one step.
 const STEP: u64 = 4 << 20;
@@ -96,7 +96,7 @@ impl Map {
 pub fn update(entries: &[Entry], ports: &Ports) {
     // Others may do the same at this moment; whoever is second looks again.
     for _ in 0..4 {
-        let (bytes, expected) = match ports.workspace.read(Root::Project, PATH, MOST_BYTES) {
+        let (bytes, expected) = match ports.workspace.read(Root::Project, PATH, MAX_BYTES) {
             Ok(bytes) => {
                 let digest = crate::digest::Digest::of(&bytes);
                 (bytes, Expectation::Digest(digest))

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::call::effect::Operation;
+use crate::effects::Operation;
 
 /// The kind of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]

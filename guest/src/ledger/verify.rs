@@ -7,7 +7,7 @@ use std::collections::{HashSet, VecDeque};
 use sha2::{Digest as _, Sha256};
 
 use super::archive::{self, Archived};
-use super::chain::{Tie, WINDOW, behind_torn};
+use super::chain::{Link, WINDOW, behind_torn};
 use super::checkpoint::Checkpoint;
 use super::{ARCHIVE, PATH, reading};
 use crate::digest::Digest;
@@ -20,7 +20,7 @@ const STEP: u64 = 4 << 20;
 const LONGEST_LINE: usize = 4 << 20;
 
 /// Faults and notes that are told one by one.
-const MOST_TOLD: usize = 1_000;
+const MAX_TOLD: usize = 1_000;
 
 /// Something about a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,7 +72,7 @@ pub struct Verification {
     expected: Option<Digest>,
     /// The lines that were the last when this machine last wrote to the ledger.
     kept: Vec<Digest>,
-    file: Option<File>,
+    file: Option<FileProgress>,
     /// Hashes that a line names and that its file does not have, and what to say unless another part has them.
     missed: Vec<(Digest, Remark)>,
     /// Every hash of each part that has been read, in short.
@@ -80,7 +80,7 @@ pub struct Verification {
 }
 
 /// One file under way.
-struct File {
+struct FileProgress {
     path: String,
     archived: Option<Archived>,
     content: Sha256,
@@ -116,7 +116,7 @@ impl Verification {
         let mut file = match self.file.take() {
             Some(file) => file,
             None => match self.ahead.pop() {
-                Some((path, archived)) => File::new(path, archived),
+                Some((path, archived)) => FileProgress::new(path, archived),
                 None => return Some(self.finish(ports)),
             },
         };
@@ -138,7 +138,7 @@ impl Verification {
         None
     }
 
-    fn lines(&mut self, file: &mut File, bytes: Vec<u8>) {
+    fn lines(&mut self, file: &mut FileProgress, bytes: Vec<u8>) {
         let mut text = std::mem::take(&mut file.rest);
         text.extend_from_slice(&bytes);
         let complete = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
@@ -151,7 +151,7 @@ impl Verification {
         file.rest.truncate(LONGEST_LINE);
     }
 
-    fn line(&mut self, file: &mut File, start: u64, line: &[u8]) {
+    fn line(&mut self, file: &mut FileProgress, start: u64, line: &[u8]) {
         file.line += 1;
         let end = start + line.len() as u64;
         let line = line.trim_ascii_end();
@@ -161,7 +161,7 @@ impl Verification {
         self.report.lines += 1;
         let number = file.line;
         let mut inner = None;
-        match Tie::of(line) {
+        match Link::of(line) {
             Some(tie) => {
                 match file.fault_of(number, &tie) {
                     None => {}
@@ -186,7 +186,7 @@ impl Verification {
                 }
             }
             None => {
-                inner = behind_torn(line).filter(|inner| Tie::of(inner).is_some()).map(Digest::of);
+                inner = behind_torn(line).filter(|inner| Link::of(inner).is_some()).map(Digest::of);
                 let begin: String = String::from_utf8_lossy(line).chars().take(40).collect();
                 let what = match (&inner, reading::parse(line)) {
                     (Some(_), _) => "a torn line with another one behind it".to_owned(),
@@ -209,7 +209,7 @@ impl Verification {
         }
     }
 
-    fn end(&mut self, file: File) {
+    fn end(&mut self, file: FileProgress) {
         if !file.rest.trim_ascii().is_empty() {
             self.note(
                 &file.path,
@@ -271,19 +271,19 @@ impl Verification {
     }
 
     fn fault(&mut self, file: &str, line: Option<u64>, what: &str) {
-        if self.report.faults.len() < MOST_TOLD {
+        if self.report.faults.len() < MAX_TOLD {
             self.report.faults.push(Remark { file: file.to_owned(), line, what: what.to_owned() });
         }
     }
 
     fn note(&mut self, file: &str, line: Option<u64>, what: &str) {
-        if self.report.notes.len() < MOST_TOLD {
+        if self.report.notes.len() < MAX_TOLD {
             self.report.notes.push(Remark { file: file.to_owned(), line, what: what.to_owned() });
         }
     }
 }
 
-impl File {
+impl FileProgress {
     fn new(path: String, archived: Option<Archived>) -> Self {
         Self {
             is_current: archived.is_none(),
@@ -330,8 +330,8 @@ impl File {
 
     /// What a tie says that cannot be true of the lines before: which line is bad, and why. It is told once; what was found
     /// out about counts as named from then on.
-    fn fault_of(&mut self, number: u64, tie: &Tie) -> Option<(Option<Digest>, u64, String)> {
-        if let Tie::Follows(follows) = tie {
+    fn fault_of(&mut self, number: u64, tie: &Link) -> Option<(Option<Digest>, u64, String)> {
+        if let Link::Follows(follows) = tie {
             let before = self.recent.back();
             let fits = before.is_some_and(|line| line.hash == *follows || line.inner == Some(*follows));
             let what =

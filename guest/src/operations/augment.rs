@@ -13,7 +13,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Call, Fault, checked, read};
+use super::{CallFields, OperationFault, checked, read};
 use crate::augment::{Answer, Finding, LOOKUP_MS, Lookup, Plan, TOTAL_MS};
 use crate::call::ToolCall;
 use crate::gate::Gate;
@@ -21,7 +21,7 @@ use crate::gate::Gate;
 /// Notes in one answer, where nobody says how many.
 const LIMIT: u64 = 100;
 
-pub(super) fn answer(gate: &mut Gate, op: &str, mut fields: Map<String, Value>) -> Result<Value, Fault> {
+pub(super) fn answer(gate: &mut Gate, op: &str, mut fields: Map<String, Value>) -> Result<Value, OperationFault> {
     if op == "concepts" {
         checked(op, &[], &fields)?;
         return Ok(concepts(gate, &fields));
@@ -36,7 +36,7 @@ pub(super) fn answer(gate: &mut Gate, op: &str, mut fields: Map<String, Value>) 
             _ => json!({"text": gate.augment_text(session, prompt, &read_findings(op, &findings)?)}),
         });
     }
-    let call: ToolCall = read::<Call>(op, &["session", "tool"], fields)?.into();
+    let call: ToolCall = read::<CallFields>(op, &["session", "tool"], fields)?.into();
     if op == "plan-lookups" {
         return Ok(plan(gate.plan_lookups(&call)));
     }
@@ -61,9 +61,9 @@ fn plan(plan: Plan) -> Value {
     json!({"concepts": plan.concepts, "lookups": lookups, "total_ms": TOTAL_MS, "skipped": plan.skipped})
 }
 
-fn read_findings(op: &str, findings: &Value) -> Result<Vec<Finding>, Fault> {
+fn read_findings(op: &str, findings: &Value) -> Result<Vec<Finding>, OperationFault> {
     let expected = "a list of {concept, source, answer}";
-    let invalid = || Fault::InvalidField { op: op.to_owned(), field: "findings", expected };
+    let invalid = || OperationFault::InvalidField { op: op.to_owned(), field: "findings", expected };
     match findings {
         Value::Null => Ok(Vec::new()),
         Value::Array(findings) => findings.iter().map(|written| finding(written).ok_or_else(invalid)).collect(),

@@ -23,7 +23,7 @@ impl OwnProgram {
 
     /// What was last kept.
     pub fn kept(workspace: &dyn Workspace) -> Option<Self> {
-        json::parse(&workspace.read(Root::State, FILE, super::MOST_BYTES).ok()?).ok()
+        json::parse(&workspace.read(Root::State, FILE, super::MAX_BYTES).ok()?).ok()
     }
 
     /// Keeps it.

@@ -10,7 +10,6 @@
 //! | [`seen`] | what a host saw there |
 //! | [`look`] | what it should look at |
 //! | [`source`] | the files in which a program looks for its hooks, and which of them count from where it is started |
-//! | [`document`] | a settings file that is edited and keeps its comments |
 //! | [`difference`] | what a change to a file looks like, for a person |
 //! | [`plan`] | what `tollgate init` changes |
 //! | [`receipt`] | what it did in a workspace |
@@ -21,12 +20,9 @@
 //! | [`trial`] | a call that must be denied, to be sent as the program would, and what the answer means |
 //! | [`complaint`] | the reason in what a failed command printed |
 //! | [`finding`] | how a program is wired, all in all |
-//! | [`condition`] | how the workspace itself is |
 
 pub mod complaint;
-pub mod condition;
 pub mod difference;
-pub mod document;
 pub mod finding;
 pub mod hook;
 pub mod layout;
@@ -42,9 +38,9 @@ mod tests;
 pub mod trial;
 pub mod undo;
 
-use crate::programs::{PROGRAMS, Program, Wiring};
+use crate::programs::{AgentProgram, PROGRAMS, Wiring};
 
 /// The programs that can be wired, in the order in which they are listed.
-pub fn wired_programs() -> impl Iterator<Item = (&'static Program, &'static Wiring)> {
+pub fn wired_programs() -> impl Iterator<Item = (&'static AgentProgram, &'static Wiring)> {
     PROGRAMS.iter().filter_map(|program| Some((*program, program.wiring.as_ref()?)))
 }

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 
-use super::failed;
+use crate::cli::failed;
 
 /// The options of `tollgate compile-hook`.
 #[derive(Args)]

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use clap::Args;
 use tollgate::components::Runner;
 
-use super::failed;
+use crate::cli::failed;
 
 /// The options of `tollgate hook-runner`.
 #[derive(Args)]

@@ -14,8 +14,8 @@ use tollgate_guest::hooks::components::inspection::Inspection;
 use tollgate_guest::hooks::components::manifest::Manifest;
 use tollgate_guest::hooks::components::{MANIFEST_SECTION, MAX_COMPONENT_BYTES};
 
-use super::screen::plain;
-use super::{failed, say};
+use crate::cli::output::plain;
+use crate::cli::{failed, say};
 
 /// The options of `tollgate inspect`.
 #[derive(Args)]

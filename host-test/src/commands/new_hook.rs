@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 
-use super::{failed, say};
+use crate::cli::{failed, say};
 
 const CONTRACT: &str = include_str!("../../../wit/hook/hook.wit");
 

@@ -30,8 +30,8 @@ use tollgate::components::{Cache, compile_now};
 use tollgate::hooks::{Hooks, Options as HookOptions};
 
 use super::inspect::read;
-use super::screen::{Cell, Screen, Style, plain};
-use super::{failed, say};
+use crate::cli::output::{Cell, Screen, Style, plain};
+use crate::cli::{failed, say};
 
 /// The options of `tollgate test-hook`.
 #[derive(Args)]

@@ -17,20 +17,20 @@ pub mod unified;
 
 use std::collections::BTreeSet;
 
-use super::effect::Deed;
-pub use crate::programs::Dialect;
+use crate::effects::Access;
+pub use crate::programs::PatchDialect;
 pub use targets::{Strip, every_target};
 
 /// A patch that names more files is no work of an agent's.
-pub const MOST_CHANGES: usize = 10_000;
+pub const MAX_CHANGES: usize = 10_000;
 
 /// One file of a patch.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Change {
+pub struct PatchedFile {
     /// As the patch spells it, prefixes such as `a/` taken off.
     pub path: String,
     /// What the patch does to it.
-    pub deed: Deed,
+    pub access: Access,
 }
 
 /// Why a patch cannot be read. What cannot be read is denied, never guessed at. Lines are counted from 1.
@@ -114,19 +114,19 @@ pub enum PatchFault {
         header: String,
     },
     /// More files than anybody looks at.
-    #[error("the patch names more than {MOST_CHANGES} files; split it")]
+    #[error("the patch names more than {MAX_CHANGES} files; split it")]
     TooMany,
 }
 
 /// The files of a patch in either form. Where a text holds an envelope and a diff, the files of both count.
-pub fn changes(text: &str, dialect: Dialect) -> Result<Vec<Change>, PatchFault> {
+pub fn changes(text: &str, dialect: PatchDialect) -> Result<Vec<PatchedFile>, PatchFault> {
     match envelope::changes(text, dialect) {
         Err(PatchFault::NoBegin) if unified::is_likely(text) && !envelope::has_headers(text) => {
             unified::read(text).map(|diff| diff.changes)
         }
         Ok(found) => {
-            let mut all = Changes::default();
-            found.into_iter().chain(unified::headers(text)?).try_for_each(|change| all.add(change.path, change.deed))?;
+            let mut all = PatchedFiles::default();
+            found.into_iter().chain(unified::headers(text)?).try_for_each(|change| all.add(change.path, change.access))?;
             Ok(all.ordered)
         }
         fault => fault,
@@ -135,19 +135,19 @@ pub fn changes(text: &str, dialect: Dialect) -> Result<Vec<Change>, PatchFault> 
 
 /// Changes in order, each once.
 #[derive(Debug, Default)]
-struct Changes {
-    ordered: Vec<Change>,
-    seen: BTreeSet<(String, Deed)>,
+struct PatchedFiles {
+    ordered: Vec<PatchedFile>,
+    seen: BTreeSet<(String, Access)>,
 }
 
-impl Changes {
-    fn add(&mut self, path: impl Into<String>, deed: Deed) -> Result<(), PatchFault> {
+impl PatchedFiles {
+    fn add(&mut self, path: impl Into<String>, access: Access) -> Result<(), PatchFault> {
         let path = path.into();
-        if self.seen.insert((path.clone(), deed)) {
-            if self.ordered.len() == MOST_CHANGES {
+        if self.seen.insert((path.clone(), access)) {
+            if self.ordered.len() == MAX_CHANGES {
                 return Err(PatchFault::TooMany);
             }
-            self.ordered.push(Change { path, deed });
+            self.ordered.push(PatchedFile { path, access });
         }
         Ok(())
     }

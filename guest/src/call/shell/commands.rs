@@ -1,9 +1,9 @@
 //! The programs that a command runs, with their words, as far as they are certain.
 
-use super::reader::Reader;
+use super::reader::ShellReader;
 use super::reader::arg::{Arg, Base};
 use super::reader::input::Input;
-use super::reader::state::State;
+use super::reader::state::ShellState;
 use crate::ports::Workspace;
 
 /// A program and its words.
@@ -18,21 +18,21 @@ pub struct Command {
 
 /// The programs of a command line.
 pub fn commands(command: &str, cwd: &str, workspace: &dyn Workspace) -> Vec<Command> {
-    let mut reader = Reader::listing(workspace);
-    reader.script(command, &State::new(cwd), &Input::Inherited);
+    let mut reader = ShellReader::listing(workspace);
+    reader.script(command, &ShellState::new(cwd), &Input::Inherited);
     reader.into_commands()
 }
 
 /// The programs of a command that is given as a list of words.
 pub fn commands_of_words(argv: &[String], cwd: &str, workspace: &dyn Workspace) -> Vec<Command> {
-    let mut reader = Reader::listing(workspace);
+    let mut reader = ShellReader::listing(workspace);
     let words: Vec<Arg> = argv.iter().map(Arg::known).collect();
-    reader.run_program(&words, &State::new(cwd), &Input::Inherited);
+    reader.run_program(&words, &ShellState::new(cwd), &Input::Inherited);
     reader.into_commands()
 }
 
 impl Command {
-    pub(super) fn new(argv: &[Arg], state: &State) -> Self {
+    pub(super) fn new(argv: &[Arg], state: &ShellState) -> Self {
         let word = |arg: &Arg| match arg {
             Arg::Known(text) => Some(text.clone()),
             Arg::Below(Base::Home, rest) => Some(format!("~{rest}")),

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::super::effect::Persistence;
+use crate::effects::Persistence;
 
 /// Arguments by which agent programs put a command into the background, and how long it then lasts.
 const ARGUMENTS: &[(&str, Persistence)] = &[

@@ -1,8 +1,8 @@
 //! PowerShell and `cmd`: neither is read. A short list of commands that only look is known by its exact words; everything
 //! else is unknown.
 
-use super::super::effect::{Footprint, Persistence};
 use super::super::shell;
+use crate::effects::{Footprint, Persistence};
 
 /// Commands that only look, whatever plain words follow them.
 const LOOKS: &[&str] = &[

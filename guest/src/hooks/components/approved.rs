@@ -10,7 +10,7 @@ use super::manifest::Manifest;
 use super::{Function, KEPT, MAX_COMPONENT_BYTES, Question, schema};
 use crate::digest::Digest;
 use crate::json::{self, object};
-use crate::ports::{Expectation, FileFault, Kind, Ports, Root};
+use crate::ports::{Expectation, FileFault, FileKind, Ports, Root};
 
 /// A component that was read from its file.
 #[derive(Debug, Clone)]
@@ -59,11 +59,11 @@ impl Candidate {
             Root::Home | Root::State => facts.entry_path.as_ref() != Some(real),
         });
         match facts.kind {
-            Kind::Missing => return Err(format!("`{path}` does not exist")),
+            FileKind::Missing => return Err(format!("`{path}` does not exist")),
             _ if facts.link.is_some() || is_elsewhere => {
                 return Err(format!("`{path}` is a link or lies behind one; name the file itself"));
             }
-            Kind::File => {}
+            FileKind::File => {}
             _ => return Err(format!("`{path}` is not a file that can be read")),
         }
         let bytes = ports.workspace.read(root, &path, MAX_COMPONENT_BYTES).map_err(|fault| match fault {

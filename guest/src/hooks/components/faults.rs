@@ -77,7 +77,7 @@ impl Faults {
 }
 
 fn read(hook: &str, approval: &str, ports: &Ports) -> Option<Count> {
-    let kept: Value = serde_json::from_slice(&state::read(&path(hook), state::MOST_BYTES, ports).ok()?).ok()?;
+    let kept: Value = serde_json::from_slice(&state::read(&path(hook), state::MAX_BYTES, ports).ok()?).ok()?;
     let is_it = json::text(&kept, "approval") == Some(approval) && json::text(&kept, "hook") == Some(hook);
     is_it.then(|| Count {
         approval: approval.to_owned(),

@@ -23,7 +23,7 @@ pub mod said;
 pub mod schema;
 pub mod words;
 
-use crate::call::effect::Operation;
+use crate::effects::Operation;
 
 /// The version of the contract that hooks implement.
 pub const CONTRACT: &str = "0.2.0";

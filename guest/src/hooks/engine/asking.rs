@@ -19,7 +19,7 @@ use super::running::skipped;
 use crate::digest::Digest;
 use crate::engine::Order;
 use crate::json::{self, object};
-use crate::ports::{Kind, Ports, Question, Root};
+use crate::ports::{FileKind, Ports, Question, Root};
 
 /// What one hook's log comes to in a record, in lines and in characters of each.
 const MAX_LINES: usize = 100;
@@ -292,14 +292,14 @@ impl Hooks {
         }
         self.refused.retain(|(id, _)| *id != hook.id);
         self.refused.push((hook.id.clone(), stamp));
-        match trust::deed(registered, false, &self.machine, ports) {
+        match trust::fingerprint(registered, false, &self.machine, ports) {
             Err(why) => {
                 ports.warn(&format!("the hook `{}` is not called: {why}", hook.id));
                 Err(Outcome::boxed(Status::Failed, &ports.secrets.redact_with(&why, &hook.secrets)))
             }
-            Ok(deed) => {
-                let trust = self.approvals.trust(hook, &deed, &self.machine, ports);
-                Err(self.want_approval(&hook.id, &deed, trust, ports))
+            Ok(fingerprint) => {
+                let trust = self.approvals.trust(hook, &fingerprint, &self.machine, ports);
+                Err(self.want_approval(&hook.id, &fingerprint, trust, ports))
             }
         }
     }
@@ -314,7 +314,7 @@ impl Hooks {
         let digest = shows.and_then(|shows| json::text(shows.get("component")?, "digest")?.parse::<Digest>().ok());
         let (Some(digest), Some((root, path))) = (digest, place(registered)) else { return false };
         let facts = ports.workspace.inspect(&[Question { root, path: path.clone(), digest: false }]).pop();
-        let Some(facts) = facts.filter(|facts| facts.kind == Kind::File && facts.link.is_none()) else { return false };
+        let Some(facts) = facts.filter(|facts| facts.kind == FileKind::File && facts.link.is_none()) else { return false };
         if approval.get("stamp").and_then(Value::as_u64) == Some(facts.stamp) {
             return true;
         }

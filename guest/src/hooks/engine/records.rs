@@ -129,7 +129,7 @@ impl Hooks {
     /// Runs of other processes are in the same log.
     fn take_name(&mut self, ports: &Ports) {
         if self.name.is_empty() {
-            self.name = ports.random.sixteen().iter().take(4).map(|byte| format!("{byte:02x}")).collect();
+            self.name = ports.random.random_bytes().iter().take(4).map(|byte| format!("{byte:02x}")).collect();
         }
     }
 

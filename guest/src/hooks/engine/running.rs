@@ -12,9 +12,9 @@ use super::super::program::{Copied, Program};
 use super::super::registry::Source;
 use super::super::run::{Run, Stage, Status};
 use super::super::schedule::Key;
-use super::super::trust::{self, Deed, Trust};
+use super::super::trust::{self, Fingerprint, Trust};
 use super::Hooks;
-use crate::engine::{Copy, Ending, Order, Surroundings};
+use crate::engine::{Copy, Order, RunEnding, RunEnvironment};
 use crate::json::object;
 use crate::ports::{Ports, Question, Root};
 
@@ -73,23 +73,23 @@ impl Hooks {
                 return Err(skipped(id, Trust::New.reason()));
             }
         }
-        let deed = trust::command_deed(hook, false, &self.machine, ports)
+        let fingerprint = trust::command_fingerprint(hook, false, &self.machine, ports)
             .map_err(|why| Outcome::boxed(Status::Failed, &ports.secrets.redact_with(&why, &hook.secrets)))?;
-        match self.approvals.trust(hook, &deed, &self.machine, ports) {
-            Trust::Approved => Ok(deed.program),
-            trust => Err(self.want_approval(id, &deed, trust, ports)),
+        match self.approvals.trust(hook, &fingerprint, &self.machine, ports) {
+            Trust::Approved => Ok(fingerprint.program),
+            trust => Err(self.want_approval(id, &fingerprint, trust, ports)),
         }
     }
 
     /// Tells a person, once, that a hook waits for approval. Returns how its run ends.
-    pub(super) fn want_approval(&mut self, id: &str, deed: &Deed, trust: Trust, ports: &Ports) -> Box<Outcome> {
+    pub(super) fn want_approval(&mut self, id: &str, fingerprint: &Fingerprint, trust: Trust, ports: &Ports) -> Box<Outcome> {
         let (name, why, notice, before) = (trust.as_str(), trust.reason(), trust.notice(), trust.before());
-        let digest = deed.digest.to_string();
+        let digest = fingerprint.digest.to_string();
         if !self.asked.iter().any(|(known, asked)| known == id && *asked == digest) {
             self.asked.retain(|(known, _)| known != id);
             self.asked.push((id.to_owned(), digest.clone()));
             ports.warn(&format!("the hook `{id}` of this workspace does not run: {why}; `tollgate hooks show {id}` shows it"));
-            let mut shows = deed.told(ports);
+            let mut shows = fingerprint.describe(ports);
             if let Some(fields) = shows.as_object_mut() {
                 fields.insert("before".to_owned(), before);
             }
@@ -138,13 +138,13 @@ impl Hooks {
         }
     }
 
-    fn surroundings(&self, run: &Run) -> Surroundings {
+    fn surroundings(&self, run: &Run) -> RunEnvironment {
         let set = [
             ("PATH", self.machine.path_variable()),
             ("TOLLGATE_EVENT", (*run.event.name).to_owned()),
             ("TOLLGATE_HOOK", run.hook.id.clone()),
         ];
-        Surroundings {
+        RunEnvironment {
             hook: run.hook.id.clone(),
             run: self.run_id(run),
             cwd: String::new(),
@@ -190,7 +190,7 @@ impl Hooks {
         }
     }
 
-    pub(super) fn done(&mut self, key: Key, ending: &Ending, ports: &Ports) {
+    pub(super) fn done(&mut self, key: Key, ending: &RunEnding, ports: &Ports) {
         let Some(run) = self.schedule.get(key) else { return };
         if matches!(run.stage, Stage::Ending { .. }) {
             return self.confirmed(key, ports);
@@ -233,7 +233,7 @@ impl Hooks {
             && self.closing.is_none();
         if again {
             let chance = if run.hook.retry.jitter {
-                ports.random.sixteen().iter().fold(0, |sum, byte| sum << 4 ^ u64::from(*byte))
+                ports.random.random_bytes().iter().fold(0, |sum, byte| sum << 4 ^ u64::from(*byte))
             } else {
                 0
             };

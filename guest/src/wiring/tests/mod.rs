@@ -50,7 +50,7 @@ impl Machine {
     }
 
     fn json_with_comments(&self, path: &str) -> Value {
-        crate::wiring::document::Document::parse(self.text(path)).unwrap().value()
+        crate::json::document::Document::parse(self.text(path)).unwrap().value()
     }
 
     fn ask(&self, question: Value) -> Value {

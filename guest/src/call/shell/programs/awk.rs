@@ -4,11 +4,11 @@
 //! redirection of `print`, no pipe, no `getline`, no `system`, nothing that loads code.
 
 use super::pattern::{take_pattern, take_until};
-use super::{Call, Operands, Parsed, Program, Role};
-use crate::call::effect::Deed;
-use crate::call::shell::reader::Reader;
+use super::{Invocation, Operands, Parsed, Program, Role};
+use crate::call::shell::reader::ShellReader;
 use crate::call::shell::reader::arg::{Arg, display};
 use crate::call::shell::reader::state::Dialect;
+use crate::effects::Access;
 
 pub(super) const ROWS: &[Program] = &[
     // Not listed: `-f`, whose program is not at hand, and `-i`, which loads one.
@@ -22,7 +22,7 @@ pub(super) const ROWS: &[Program] = &[
     },
 ];
 
-fn scan(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+fn scan(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
     let Some((program, files)) = parsed.operands.split_first() else {
         if !parsed.has(&["version"]) {
             reader.unknown(format!("`{}` has no program", call.name));
@@ -37,7 +37,7 @@ fn scan(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
             let quoted =
                 |start: &str| text.split_once(start).and_then(|(_, rest)| rest.split_once('"')).map(|(quoted, _)| quoted);
             if let Some(file) = quoted("> \"") {
-                reader.touch(call.state, call.name, &Arg::known(file), Deed::Write);
+                reader.touch(call.state, call.name, &Arg::known(file), Access::Write);
             }
             if let Some(command) = quoted("system(\"") {
                 reader.script(command, &call.state.child(Dialect::Posix), call.input);
@@ -46,7 +46,7 @@ fn scan(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
         Some(_) => {}
     }
     for file in files {
-        reader.touch(call.state, call.name, file, Deed::Read);
+        reader.touch(call.state, call.name, file, Access::Read);
     }
 }
 

@@ -1,10 +1,10 @@
 //! Programs that replace a file by its packed or unpacked form: `gzip`, `bzip2`, `xz`, `zstd`.
 
 use super::place::{replace, stripped, suffixed};
-use super::{Call, Operands, Parsed, Program, Role};
-use crate::call::effect::Deed;
-use crate::call::shell::reader::Reader;
+use super::{Invocation, Operands, Parsed, Program, Role};
+use crate::call::shell::reader::ShellReader;
 use crate::call::shell::reader::arg::Arg;
+use crate::effects::Access;
 
 const LONG: &[&str] = &[
     "stdout",
@@ -51,7 +51,7 @@ pub(super) const ROWS: &[Program] = &[
             "long",
             "version",
         ],
-        valued: &[("o", Role::Path(Deed::Write)), ("D", Role::Read)],
+        valued: &[("o", Role::Path(Access::Write)), ("D", Role::Read)],
         attached: &[("T", Role::Text), ("fast", Role::Text)],
         ..packer(&["zstd", "unzstd", "zstdmt"])
     },
@@ -77,7 +77,7 @@ pub(super) const ROWS: &[Program] = &[
     ]),
 ];
 
-fn pack(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+fn pack(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
     // The value of `-o` is always the next argument, and letters behind a number are options.
     let is_split = |arg: &Arg| match arg.text().and_then(|text| text.strip_prefix('-')) {
         Some(letters) if letters.starts_with('-') || matches!(letters, "o" | "D") => false,
@@ -108,7 +108,7 @@ fn pack(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
     }
     let keeps = parsed.has(&["k", "keep"]) || (call.name.contains("zst") && !removes);
     for file in parsed.operands.iter().filter(|file| !file.is("-")) {
-        reader.touch(call.state, call.name, file, Deed::Read);
+        reader.touch(call.state, call.name, file, Access::Read);
         if looks || prints {
             continue;
         }
@@ -126,7 +126,7 @@ fn pack(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
             }
         }
         if !keeps {
-            reader.touch(call.state, call.name, file, Deed::Delete);
+            reader.touch(call.state, call.name, file, Access::Delete);
         }
     }
 }
