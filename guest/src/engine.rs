@@ -3,6 +3,7 @@
 //! The same as `engine.wit`, for everything below `component.rs`. Operations and tests write it as JSON: an input by its `type`
 //! (`machine`, `event`, `ended`, `found`, `listening`, `cancel`, `reload`, `shutdown`), a command by the `type` of its order.
 
+use serde::Deserialize;
 use serde_json::Value;
 
 use crate::augment::{Answer, Lookup};
@@ -222,7 +223,7 @@ impl Input {
             "ended" => Self::Ended { command: number("command"), ending: ending(input) },
             "found" => Self::Found {
                 command: number("command"),
-                answer: input.get("answer").and_then(Answer::from_json).unwrap_or(Answer::Unavailable),
+                answer: input.get("answer").and_then(|answer| Answer::deserialize(answer).ok()).unwrap_or(Answer::Unavailable),
             },
             "listening" => Self::Listening { trigger: text("trigger").unwrap_or_default(), failed: text("failed") },
             "cancel" => Self::Cancel(text("run").unwrap_or_default()),

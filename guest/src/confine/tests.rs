@@ -3,7 +3,6 @@ use std::rc::Rc;
 use super::*;
 use crate::call::shell;
 use crate::config::confine::Written;
-use crate::intents::guarded;
 use crate::ports::memory::{HOME, Memory};
 use serde_json::json;
 
@@ -24,7 +23,7 @@ fn show(grant: &Grant) -> String {
 fn all(world: &Rc<Memory>, scope: &[&str], command: &str, capability: Capability, settings: &serde_json::Value) -> Grants {
     let ports = world.ports();
     let mut guarded = Guarded::default();
-    guarded.refresh(&ports.workspace.inspect(&guarded::questions()), &ports);
+    guarded.look_up(&ports);
     let scope = Scope::compile(scope.iter().map(|&pattern| pattern.to_owned()).collect());
     let settings = Confinement::new(&Written::parse(settings).unwrap(), &Written::default());
     let footprint = shell::footprint(command, "", &*ports.workspace);

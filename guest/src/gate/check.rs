@@ -39,14 +39,12 @@ impl Gate {
         self.retry_ledger();
         let mut questions: Vec<Question> = governance_questions().into();
         questions.extend(ledger_questions());
-        questions.extend(guarded::questions());
-        let whose = questions.len();
-        questions.extend([late::question(), selection::question(&call.session), selection::default_question()]);
+        questions.extend([late::question(), selection::question(&call.session)]);
         let own = questions.len();
         // What the call does is worked out beforehand, so that one look answers everything, unless nobody will ask.
         let mut config = self.config.last();
         let mut footprint = self.governed.then(|| self.footprint(call, &config));
-        questions.extend(about(footprint.as_ref()));
+        questions.extend(questions_about(footprint.as_ref(), capability));
         let mut facts = self.look(&questions);
         let governance = self.governance_by(&facts);
         let is_governed = !matches!(governance, Governance::None);
@@ -59,26 +57,26 @@ impl Gate {
             config = self.config.last();
             footprint = Some(self.footprint(call, &config));
             facts.truncate(own);
-            let questions = about(footprint.as_ref());
+            let questions = questions_about(footprint.as_ref(), capability);
             if !questions.is_empty() {
                 facts.extend(self.look(&questions));
             }
         }
-        if facts.get(whose).is_some_and(late::is_open) {
+        if facts.get(5).is_some_and(late::is_open) {
             self.compare_late(ComparisonTime::Call);
         }
-        let may_change = footprint.as_ref().is_some_and(|footprint| footprint.as_ref().is_ok_and(may_change));
-        if may_change || capability != Capability::None {
-            self.guarded.refresh(facts.get(5..7).unwrap_or_default(), &self.ports);
-        }
-        let selected = match (&governance, facts.get(whose + 1..own)) {
-            (Governance::By(intents), Some([selection, default])) => {
-                self.intent_of(&call.session, (selection, default), intents, &config)
-            }
-            (_, Some([selection, _])) => self.selections.current(&call.session, selection.stamp, &self.ports),
+        let selected = match (&governance, facts.get(6)) {
+            (Governance::By(intents), Some(selection)) => self.intent_of(&call.session, selection, intents, &config),
+            (_, Some(selection)) => self.selections.current(&call.session, selection.stamp, &self.ports),
             _ => None,
         };
-        let facts = facts.get(own..).unwrap_or_default();
+        let mut facts = facts.get(own..).unwrap_or_default();
+        if needs_guarded(footprint.as_ref(), capability)
+            && let Some((home, others)) = facts.split_first()
+        {
+            self.guarded.refresh(home, &self.ports);
+            facts = others;
+        }
         let footprint = footprint.unwrap_or_else(|| Ok(Footprint::default()));
         let scope = match (&governance, selected.as_ref()) {
             (Governance::By(intents), Some(selected)) => intents.find(selected).map(|intent| &intent.owned_scope),
@@ -222,10 +220,17 @@ fn with_notice(ruling: Ruling, notice: Option<String>) -> Ruling {
     Ruling { reason, ..ruling }
 }
 
-/// What to ask about a call's own paths.
-pub(super) fn about(footprint: Option<&Result<Footprint, CallFault>>) -> Vec<Question> {
+/// What to ask about a call's own paths, and first about what is guarded, where that counts.
+fn questions_about(footprint: Option<&Result<Footprint, CallFault>>, capability: Capability) -> Vec<Question> {
     let touches = footprint.and_then(|footprint| footprint.as_ref().ok()).map_or(&[][..], |footprint| &footprint.touches);
-    touches.iter().map(resolve::question).collect()
+    let guarded = needs_guarded(footprint, capability).then(guarded::question);
+    guarded.into_iter().chain(touches.iter().map(resolve::question)).collect()
+}
+
+/// Whether a call has to know what governs the gate: one that only reads does not.
+fn needs_guarded(footprint: Option<&Result<Footprint, CallFault>>, capability: Capability) -> bool {
+    let may_change = |footprint: &Result<Footprint, CallFault>| footprint.as_ref().is_ok_and(may_change);
+    footprint.is_some_and(|footprint| capability != Capability::None || may_change(footprint))
 }
 
 /// What cannot be understood is denied.

@@ -13,7 +13,7 @@ use crate::confine::{self, Answer, Context, Grants, Run, evidence, hindrance, is
 use crate::effects::{Effect, Footprint, Operation, Unconfinable};
 use crate::inflight::pending;
 use crate::intents::file::Governance;
-use crate::intents::guarded::{self, Guarded};
+use crate::intents::guarded::Guarded;
 use crate::intents::intent::Intent;
 use crate::intents::scope::Scope;
 use crate::json::document::Document;
@@ -268,7 +268,7 @@ impl Gate {
             let say = self.is_first(session).then(|| format!("commands run unconfined: {why}"));
             return plain(say, intent);
         }
-        self.guarded.refresh(&self.look(&guarded::questions()), &self.ports);
+        self.guarded.look_up(&self.ports);
         let footprint = shell::footprint_of_words(command, cwd, &*self.ports.workspace);
         let grants = confine::grants(&Context {
             session,

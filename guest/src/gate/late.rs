@@ -16,7 +16,6 @@ use crate::effects::{Extent, Persistence};
 use crate::inflight::late::{self, Ongoing, Watch};
 use crate::inflight::pending::{self, CallOrigin, Pending, snapshot_of};
 use crate::inflight::snapshot::{Ignored, Snapshot, SnapshotFault, SnapshotFile};
-use crate::intents::guarded;
 use crate::intents::scope::Scope;
 use crate::ledger::entry::{Entry, FileChange, Late, ScopeValidation};
 use crate::ledger::mutation::MutationClass;
@@ -154,7 +153,7 @@ impl Gate {
             return;
         }
         if let Some(watch) = late::read(&self.ports) {
-            self.guarded.refresh(&self.look(&guarded::questions()), &self.ports);
+            self.guarded.look_up(&self.ports);
             let scopes = watch.calls.iter().map(|call| Scope::compile(call.scope.clone())).collect();
             self.compare(&Comparison { watch: &watch, scopes, now }, moment);
         }

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use serde::Deserialize;
+
 use super::Gate;
 use super::guard::MAX_LEASES;
 use super::left_behind::{UNKNOWN, explains};
@@ -14,7 +16,6 @@ use crate::effects::{Effect, Operation, Persistence};
 use crate::inflight::pending::{self, AllowedChange, CallOrigin, Over, Pending};
 use crate::inflight::rulings::{self, Past};
 use crate::inflight::seen;
-use crate::intents::guarded;
 use crate::intents::intent::{Intent, IntentId};
 use crate::ledger::entry::{Concurrent, Entry, FileChange, ScopeValidation};
 use crate::ledger::line_ranges::{self, LineRange};
@@ -196,7 +197,7 @@ impl Gate {
         let mut entries = self.entries(&work, facts.get(1..).unwrap_or_default());
         let mut seen = Reconciled::default();
         if let (Some(open), false) = (&pending.open_ended, matches!(outcome, CallOutcome::Refused(_))) {
-            self.guarded.refresh(&self.look(&guarded::questions()), &self.ports);
+            self.guarded.look_up(&self.ports);
             seen = self.reconcile(&work, &key, open);
             entries.append(&mut seen.entries);
         }
@@ -394,7 +395,7 @@ pub(super) fn digest_question(path: &str) -> Question {
 
 /// What the agent says its change is, where it says something we know.
 pub(super) fn claimed_class(call: &ToolCall) -> Option<MutationClass> {
-    MutationClass::named(call.args.get("mutation_class")?.as_str()?)
+    MutationClass::deserialize(call.args.get("mutation_class")?).ok()
 }
 
 /// Text from outside, without secrets.

@@ -173,7 +173,9 @@ impl Gate {
     fn described(&mut self, call: &ToolCall, ruling: Option<&Ruling>, result_bytes: Option<usize>) -> components::Call {
         let config = self.settings();
         let footprint = self.footprint(call, &config);
-        let questions = super::check::about(Some(&footprint));
+        // Nobody asks for digests here.
+        let touches = footprint.as_ref().map_or(&[][..], |footprint| &footprint.touches);
+        let questions: Vec<_> = touches.iter().map(resolve::question_at_touch).collect();
         let facts = if questions.is_empty() { Vec::new() } else { self.look(&questions) };
         let found = footprint
             .ok()

@@ -3,8 +3,7 @@
 //! Taken when a write is allowed, given back when it is settled. A file per path in `leases/` of the state, made only
 //! where there is none, so of two sessions one gets it. A session that died keeps it for a minute at most.
 
-use serde::Serialize;
-use serde_json::Value;
+use serde::{Deserialize, Serialize};
 
 use crate::digest::Digest;
 use crate::json;
@@ -15,7 +14,7 @@ use crate::state;
 const MAX_MS: u64 = 60_000;
 
 /// A lease on one file.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lease {
     /// The file.
     pub path: String,
@@ -50,13 +49,6 @@ impl Lease {
         }
     }
 
-    fn read(content: &[u8]) -> Option<Self> {
-        let mut value: Value = serde_json::from_slice(content).ok()?;
-        let mut text = |key: &str| json::taken_text(&mut value, key);
-        let (path, session, call, tool) = (text("path")?, text("session")?, text("call")?, text("tool")?);
-        Some(Self { path, session, call, tool, until: value.get("until")?.as_u64()? })
-    }
-
     /// Takes it.
     pub fn take(&self, now: Timestamp, ports: &Ports) -> Result<(), LeaseDenial> {
         let at = at(&self.path);
@@ -70,8 +62,8 @@ impl Lease {
                 Err(fault) => return Err(LeaseDenial::Fault(fault)),
             }
             expected = match state::read(&at, state::MAX_BYTES, ports) {
-                Ok(found) => match Self::read(&found) {
-                    Some(lease) if lease.session != self.session && lease.holds(now) => return Err(LeaseDenial::Held(lease)),
+                Ok(found) => match json::parse::<Self>(&found) {
+                    Ok(lease) if lease.session != self.session && lease.holds(now) => return Err(LeaseDenial::Held(lease)),
                     _ => Expectation::Digest(Digest::of(&found)),
                 },
                 Err(FileFault::Missing) => Expectation::Absent,
@@ -106,12 +98,12 @@ pub fn give_back(path: &str, session: &str, call: &str, ports: &Ports) {
 
 /// Takes away leases that have run out.
 pub fn sweep(now: Timestamp, ports: &Ports) {
-    state::sweep("leases", |content| Lease::read(content).is_none_or(|lease| !lease.holds(now)), ports);
+    state::sweep("leases", |content| !json::parse::<Lease>(content).is_ok_and(|lease| lease.holds(now)), ports);
 }
 
 fn read(path: &str, ports: &Ports) -> Option<Lease> {
     let bytes = state::read(&at(path), state::MAX_BYTES, ports).ok()?;
-    Lease::read(&bytes)
+    json::parse(&bytes).ok()
 }
 
 fn at(path: &str) -> String {

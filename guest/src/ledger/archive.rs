@@ -5,8 +5,7 @@
 //! there on it is part of what the chain protects. A line like that:
 //! `{"archive":{"file":"agent_trace-0001.jsonl","bytes":…,"sha256":"sha256:…"},"timestamp":…,"saw":[…]}`.
 
-use serde::Serialize;
-use serde_json::Value;
+use serde::{Deserialize, Serialize};
 
 use super::{ARCHIVE, PATH, writing};
 use crate::digest::Digest;
@@ -17,7 +16,7 @@ use crate::ports::{FileFault, FileKind, ListingLimits, Ports, Question, Root};
 const MAX_PARTS: u32 = 10_000;
 
 /// A part of the ledger that was put aside.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Archived {
     /// Its name in the archive.
     pub file: String,
@@ -27,16 +26,19 @@ pub struct Archived {
     pub sha256: Digest,
 }
 
+/// A line that names a part.
+#[derive(Deserialize)]
+struct Line {
+    archive: Archived,
+}
+
 /// The part that a line names.
 pub fn named_on(line: &[u8]) -> Option<Archived> {
     if !line.starts_with(b"{\"archive\":") {
         return None;
     }
-    let mut line: Value = serde_json::from_slice(line).ok()?;
-    let part = line.get_mut("archive")?;
-    let (bytes, sha256) = (part.get("bytes")?.as_u64()?, part.get("sha256")?.as_str()?.parse().ok()?);
-    let file = json::taken_text(part, "file").filter(|file| !file.contains(['/', '\\']))?;
-    Some(Archived { file, bytes, sha256 })
+    let Line { archive } = json::parse(line).ok()?;
+    (!archive.file.contains(['/', '\\'])).then_some(archive)
 }
 
 /// The names of all parts there are, oldest first.

@@ -11,10 +11,11 @@
 //! A finding is `{concept, source, answer}`, and its answer `{"text":…}`, `{"failed":…}`, `"unknown"`, `"unavailable"` or
 //! `"late"`.
 
+use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::{CallFields, OperationFault, checked, read};
-use crate::augment::{Answer, Finding, LOOKUP_MS, Lookup, Plan, TOTAL_MS};
+use crate::augment::{Finding, LOOKUP_MS, Lookup, Plan, TOTAL_MS};
 use crate::call::ToolCall;
 use crate::gate::Gate;
 
@@ -66,8 +67,7 @@ fn read_findings(op: &str, findings: &Value) -> Result<Vec<Finding>, OperationFa
     let invalid = || OperationFault::InvalidField { op: op.to_owned(), field: "findings", expected };
     match findings {
         Value::Null => Ok(Vec::new()),
-        Value::Array(findings) => findings.iter().map(|written| finding(written).ok_or_else(invalid)).collect(),
-        _ => Err(invalid()),
+        findings => Vec::deserialize(findings).map_err(|_| invalid()),
     }
 }
 
@@ -80,9 +80,4 @@ fn concepts(gate: &mut Gate, fields: &Map<String, Value>) -> Value {
         told.push(json!({"concept": note.concept(), "source": note.source, "path": note.path}));
     }
     json!({"concepts": told, "total": listing.total, "done": listing.done})
-}
-
-fn finding(written: &Value) -> Option<Finding> {
-    let text = |key: &str| Some(written.get(key)?.as_str()?.to_owned());
-    Some(Finding { concept: text("concept")?, source: text("source")?, answer: Answer::from_json(written.get("answer")?)? })
 }

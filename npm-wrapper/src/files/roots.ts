@@ -29,7 +29,7 @@ export class Roots {
   constructor(workspace: string, home: string | undefined, state?: string) {
     this.project = new Walker(opened(workspace));
     this.home = new Walker(resolved(home ?? os.homedir()));
-    this.state = new Walker(stateOf(this.project.folder, stateFolder(home, state)));
+    this.state = new Walker(stateOf(this.project.folder, stateFolder(home, state)), true);
   }
 
   walk(root: Root, asked: string, folders?: Folders): Walk {

@@ -26,17 +26,56 @@ export type Folders = Set<string>;
 const nowhere: Walk = { real: undefined, entry: undefined, link: undefined, found: 'missing' };
 const linkText = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
+/** A path that is not plain: an empty name, `.` or `..`, or a character that no name has. */
+const NOT_PLAIN = /(?:^|\/)\.{0,2}(?:\/|$)|\0/;
+
 /** Walks paths as the operating system would, beginning at a folder whose own path has no links. */
 export class Walker {
   readonly #place: Place;
+  readonly #top: string;
+  /** Folders that need no second look, where there are any. */
+  readonly #known: Folders | undefined;
 
-  /** @param folder absolute, with every link followed already */
-  constructor(readonly folder: string) {
+  /**
+   * @param folder absolute, with every link followed already
+   * @param isOwn whether nobody but the user can put links there, so that a folder below it stays one
+   */
+  constructor(
+    readonly folder: string,
+    isOwn = false,
+  ) {
     this.#place = placeOf(folder);
+    this.#top = folder.endsWith('/') ? folder : `${folder}/`;
+    this.#known = isOwn ? new Set() : undefined;
   }
 
   /** Walks a path name by name: links where they stand, `..` after the link before it, missing names as they are. */
   walk(asked: string, folders?: Folders): Walk {
+    return (folding ? undefined : this.#walkPlain(asked, folders)) ?? this.#walkAny(asked, folders);
+  }
+
+  /** Walks what most paths are: plain names below the folder, and no links. None for all others. */
+  #walkPlain(asked: string, folders: Folders | undefined): Walk | undefined {
+    const path = asked.startsWith(this.#top) ? asked.slice(this.#top.length) : asked;
+    if (NOT_PLAIN.test(path)) return undefined;
+    const real = this.#top + path;
+    for (let end = path.indexOf('/'); end !== -1; end = path.indexOf('/', end + 1)) {
+      const folder = this.#top + path.slice(0, end);
+      if (this.#known?.has(folder) || folders?.has(folder)) continue;
+      const seen = glance(folder);
+      if (seen === 'missing' || seen === 'unreadable') return { real, entry: real, link: undefined, found: seen };
+      if (!seen.isDirectory()) return undefined;
+      (this.#known ?? folders)?.add(folder);
+    }
+    const found = look(real);
+    if (found !== 'missing' && found !== 'unreadable') {
+      if (found.isSymbolicLink()) return undefined;
+      if (found.isDirectory()) folders?.add(real);
+    }
+    return { real, entry: real, link: undefined, found };
+  }
+
+  #walkAny(asked: string, folders: Folders | undefined): Walk {
     const path = slashed(asked);
     const start = this.#place;
     let anchor = anchorOf(path, start.anchor);

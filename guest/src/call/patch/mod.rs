@@ -8,7 +8,8 @@
 //! | `<<<<<<< SEARCH` … `>>>>>>> REPLACE` | [`unified`], which passes over them, since they name no file |
 //!
 //! Tools differ in what they accept. Where two would read different paths out of one text, all of them count: a path too
-//! many costs a refusal that says so, a path too few is a way around the gate.
+//! many costs a refusal that says so, a path too few is a way around the gate. That is why no library reads patches here:
+//! libraries accept what is well formed, and `patch` and the tools of agents apply much that is not.
 
 pub mod envelope;
 mod quoted;
