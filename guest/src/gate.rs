@@ -293,6 +293,8 @@ impl Gate {
 
     /// The same where declarations were looked at just now.
     pub(crate) fn tell_hooks_again(&mut self, event: Event, number: u64) -> bool {
+        let limits = self.settings().hooks;
+        self.hooks.set_limits(limits);
         self.hooks.put_for_gate(event, number)
     }
 

@@ -33,6 +33,14 @@ impl Gate {
         self.hooks.look_for_changes(&self.ports);
     }
 
+    /// The same for operations, which hosts put in by the thousand: only where there are components at all. New ones are noticed at
+    /// the next event, and when a host starts.
+    fn refresh_if_components(&mut self) {
+        if self.hooks.has_any_component() {
+            self.refresh_hooks();
+        }
+    }
+
     /// Has hooks called that want to add to a call; false where there is none. What they say comes by
     /// [`take_said`](Self::take_said), under this number.
     pub(crate) fn ask_to_augment(&mut self, call: &ToolCall, number: u64) -> bool {
@@ -97,7 +105,7 @@ impl Gate {
         if ruling.verdict == Verdict::Deny {
             return None;
         }
-        self.refresh_hooks();
+        self.refresh_if_components();
         let number = self.next_number();
         self.ask_to_check(call, ruling, number).then(|| self.wait(number, call, answer, true))
     }
@@ -110,7 +118,7 @@ impl Gate {
         result: Option<&str>,
         answer: &Value,
     ) -> Option<u64> {
-        self.refresh_hooks();
+        self.refresh_if_components();
         let number = self.next_number();
         self.ask_to_settle(call, outcome, result, number).then(|| self.wait(number, call, answer, false))
     }

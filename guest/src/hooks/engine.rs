@@ -10,7 +10,7 @@ use std::rc::Rc;
 
 use serde_json::Value;
 
-use self::asking::{Checked, Round};
+use self::asking::Round;
 use self::chain::Chain;
 use self::records::Counts;
 use super::components::Ask;
@@ -64,12 +64,10 @@ pub struct Hooks {
     due: Vec<Ask>,
     rounds: Vec<Round>,
     said: Vec<(u64, Said)>,
-    /// Components as they were approved, by the declaration and the state of the approvals.
-    approved: Vec<(Rc<Hook>, u64, Rc<Approved>)>,
-    /// Components whose file is not the one that was there at the approval.
-    checked: HashMap<String, Checked>,
-    /// Components that a person was asked about, by the file's stamp.
-    refused: Vec<(String, u64)>,
+    /// Components as they were approved, by the declaration and the stamps of approvals and file.
+    approved: Vec<(Rc<Hook>, (u64, u64), Rc<Approved>)>,
+    /// Components that a person was asked about, by the stamps of approvals and file.
+    refused: Vec<(String, (u64, u64))>,
     faults: Faults,
     /// Approvals that were asked for: once for each hook and digest.
     asked: Vec<(String, String)>,
@@ -86,9 +84,14 @@ pub struct Hooks {
 impl Hooks {
     /// Looks for changed declarations, and takes in the settings.
     pub fn refresh(&mut self, settings: HookSettings, ports: &Ports) {
+        self.set_limits(settings);
+        self.registry.refresh(&self.machine, ports);
+    }
+
+    /// Takes in the settings alone.
+    pub fn set_limits(&mut self, settings: HookSettings) {
         self.settings = settings;
         self.schedule.limit(settings);
-        self.registry.refresh(&self.machine, ports);
     }
 
     /// Looks for changed declarations alone.

@@ -189,9 +189,8 @@ impl Approvals {
         position(&self.kept, id, machine).is_some()
     }
 
-    /// What was approved of a hook of this name in this workspace.
-    pub fn find(&mut self, id: &str, machine: &Machine, ports: &Ports) -> Option<&Value> {
-        self.refresh(ports);
+    /// What was approved of a hook of this name in this workspace, as of the last look.
+    pub fn find(&self, id: &str, machine: &Machine) -> Option<&Value> {
         let at = position(&self.kept, id, machine)?;
         self.kept.get("approvals")?.get(at)
     }
@@ -201,7 +200,8 @@ impl Approvals {
         self.stamp
     }
 
-    fn refresh(&mut self, ports: &Ports) {
+    /// Looks whether the approvals have changed.
+    pub fn refresh(&mut self, ports: &Ports) {
         let question = Question { root: Root::Home, path: PATH.to_owned(), digest: false };
         let facts = ports.workspace.inspect(&[question]);
         let stamp = facts.first().map_or(0, |facts| if facts.kind == FileKind::Missing { 0 } else { facts.stamp });

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::super::components::approved::{Approved, place};
 use super::super::components::said::{Fault, Said};
 use super::super::components::words::{MAX_NOTE, attributed, clean};
-use super::super::components::{Answer, Ask, Function, Reply, Subject};
+use super::super::components::{Answer, Ask, Function, MAX_COMPONENT_BYTES, Reply, Subject};
 use super::super::declaration::{Action, Hook};
 use super::super::outcome::Outcome;
 use super::super::registry::Registered;
@@ -19,7 +19,7 @@ use super::running::skipped;
 use crate::digest::Digest;
 use crate::engine::Order;
 use crate::json::{self, object};
-use crate::ports::{FileKind, Ports, Question, Root};
+use crate::ports::{Facts, FileKind, Ports, Question, Root};
 
 /// What one hook's log comes to in a record, in lines and in characters of each.
 const MAX_LINES: usize = 100;
@@ -40,17 +40,15 @@ pub(super) struct Round {
     said: Said,
 }
 
-/// What was found out about a component's file.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Checked {
-    stamp: u64,
-    digest: Digest,
-}
-
 impl Hooks {
     /// Whether any hook is called for a function about a tool. Declarations are as they were last looked at.
     pub fn has_components(&self, function: Function, tool: &str) -> bool {
         self.registry.all().iter().any(|registered| is_called(registered, function, tool))
+    }
+
+    /// Whether any hook is a component.
+    pub fn has_any_component(&self) -> bool {
+        self.registry.all().iter().any(|registered| matches!(registered.hook.action, Action::Component(_)))
     }
 
     /// Has hooks called about a tool call; false where there is none to call. The answer comes by [`Hooks::take_said`].
@@ -63,9 +61,13 @@ impl Hooks {
         let fitting: Vec<Registered> =
             self.registry.all().iter().filter(|registered| is_called(registered, function, &call.tool)).cloned().collect();
         let (mut called, mut said) = (Vec::new(), Said::default());
-        for registered in fitting {
+        // All files are looked at in one crossing, and the approvals once.
+        let questions: Vec<Question> = fitting.iter().filter_map(file_question).collect();
+        let files = if questions.is_empty() { Vec::new() } else { ports.workspace.inspect(&questions) };
+        self.approvals.refresh(ports);
+        for (registered, file) in fitting.into_iter().zip(files) {
             // What nobody has approved as it is says nothing; a person has been told.
-            let Ok(approved) = self.approved_component(&registered, ports) else { continue };
+            let Ok(approved) = self.approved_component(&registered, &file, ports) else { continue };
             if !approved.functions.contains(&function) {
                 continue;
             }
@@ -199,7 +201,12 @@ impl Hooks {
         let Some(registered) = self.registry.find(&hook.id).cloned() else {
             return self.finish(key, Outcome::of(Status::Skipped, "it is no longer declared"), ports);
         };
-        let approved = match self.approved_component(&registered, ports) {
+        let file = file_question(&registered).and_then(|question| ports.workspace.inspect(&[question]).pop());
+        let Some(file) = file else {
+            return self.finish(key, Outcome::of(Status::Failed, "the host did not look at its component"), ports);
+        };
+        self.approvals.refresh(ports);
+        let approved = match self.approved_component(&registered, &file, ports) {
             Ok(approved) => approved,
             Err(outcome) => return self.finish(key, *outcome, ports),
         };
@@ -262,22 +269,23 @@ impl Hooks {
     }
 
     /// The component of a hook as it was approved; otherwise how the run ends, and a person is asked.
-    fn approved_component(&mut self, registered: &Registered, ports: &Ports) -> Result<Rc<Approved>, Box<Outcome>> {
+    ///
+    /// The approvals have been looked at just now, and so has the component's file.
+    fn approved_component(&mut self, registered: &Registered, file: &Facts, ports: &Ports) -> Result<Rc<Approved>, Box<Outcome>> {
         let hook = &registered.hook;
-        let approval = self.approvals.find(&hook.id, &self.machine, ports).cloned();
+        let stamp = (self.approvals.stamp(), file.stamp);
+        let known = self.approved.iter().find(|(known, at, _)| Rc::ptr_eq(known, hook) && *at == stamp);
+        if let Some((_, _, approved)) = known {
+            return Ok(approved.clone());
+        }
+        let approval = self.approvals.find(&hook.id, &self.machine).cloned();
         if let Some(approval) = &approval
-            && self.is_as_approved(registered, approval, ports)
+            && is_as_approved(registered, approval, file, ports)
+            && let Some(approved) = Approved::read(hook, approval).map(Rc::new)
         {
-            let stamp = self.approvals.stamp();
-            let known = self.approved.iter().find(|(known, at, _)| Rc::ptr_eq(known, hook) && *at == stamp);
-            if let Some((_, _, approved)) = known {
-                return Ok(approved.clone());
-            }
-            if let Some(approved) = Approved::read(hook, approval).map(Rc::new) {
-                self.approved.retain(|(known, at, _)| known.id != hook.id && *at == stamp);
-                self.approved.push((hook.clone(), stamp, approved.clone()));
-                return Ok(approved);
-            }
+            self.approved.retain(|(known, (at, _), _)| known.id != hook.id && *at == stamp.0);
+            self.approved.push((hook.clone(), stamp, approved.clone()));
+            return Ok(approved);
         }
         if approval.is_none() {
             self.examined += 1;
@@ -286,7 +294,6 @@ impl Hooks {
             }
         }
         // The same file is not read at every call only to be refused again.
-        let stamp = file_stamp(registered, ports);
         if self.refused.iter().any(|(id, at)| *id == hook.id && *at == stamp) {
             return Err(skipped(&hook.id, "it is not approved as it is now"));
         }
@@ -303,41 +310,28 @@ impl Hooks {
             }
         }
     }
+}
 
-    /// Whether declaration and file are what was approved. The bytes that run are the kept ones in any case.
-    fn is_as_approved(&mut self, registered: &Registered, approval: &Value, ports: &Ports) -> bool {
-        let hook = &registered.hook;
-        let shows = approval.get("shows");
-        if shows.and_then(|shows| shows.get("declaration")) != Some(&trust::declaration(hook)) {
-            return false;
-        }
-        let digest = shows.and_then(|shows| json::text(shows.get("component")?, "digest")?.parse::<Digest>().ok());
-        let (Some(digest), Some((root, path))) = (digest, place(registered)) else { return false };
-        let facts = ports.workspace.inspect(&[Question { root, path: path.clone(), digest: false }]).pop();
-        let Some(facts) = facts.filter(|facts| facts.kind == FileKind::File && facts.link.is_none()) else { return false };
-        if approval.get("stamp").and_then(Value::as_u64) == Some(facts.stamp) {
-            return true;
-        }
-        if let Some(checked) = self.checked.get(&hook.id)
-            && checked.stamp == facts.stamp
-        {
-            return checked.digest == digest;
-        }
-        let found = match root {
-            // The host hashes faster.
-            Root::Project => {
-                ports.workspace.inspect(&[Question { root, path, digest: true }]).pop().and_then(|facts| facts.digest)
-            }
-            _ => ports
-                .workspace
-                .read(root, &path, super::super::components::MAX_COMPONENT_BYTES)
-                .ok()
-                .map(|bytes| Digest::of(&bytes)),
-        };
-        let Some(found) = found else { return false };
-        self.checked.insert(hook.id.clone(), Checked { stamp: facts.stamp, digest: found });
-        found == digest
+/// Whether declaration and file are what was approved. The bytes that run are the kept ones in any case.
+fn is_as_approved(registered: &Registered, approval: &Value, file: &Facts, ports: &Ports) -> bool {
+    let shows = approval.get("shows");
+    if shows.and_then(|shows| shows.get("declaration")) != Some(&trust::declaration(&registered.hook)) {
+        return false;
     }
+    let digest = shows.and_then(|shows| json::text(shows.get("component")?, "digest")?.parse::<Digest>().ok());
+    let (Some(digest), Some((root, path))) = (digest, place(registered)) else { return false };
+    if file.kind != FileKind::File || file.link.is_some() {
+        return false;
+    }
+    if approval.get("stamp").and_then(Value::as_u64) == Some(file.stamp) {
+        return true;
+    }
+    let found = match root {
+        // The host hashes faster.
+        Root::Project => ports.workspace.inspect(&[Question { root, path, digest: true }]).pop().and_then(|facts| facts.digest),
+        _ => ports.workspace.read(root, &path, MAX_COMPONENT_BYTES).ok().map(|bytes| Digest::of(&bytes)),
+    };
+    found == Some(digest)
 }
 
 fn is_called(registered: &Registered, function: Function, tool: &str) -> bool {
@@ -356,9 +350,10 @@ fn fault_status(fault: &Fault) -> Status {
     }
 }
 
-fn file_stamp(registered: &Registered, ports: &Ports) -> u64 {
-    let Some((root, path)) = place(registered) else { return 0 };
-    ports.workspace.inspect(&[Question { root, path, digest: false }]).pop().map_or(0, |facts| facts.stamp)
+/// What to ask the host about the file of a component.
+fn file_question(registered: &Registered) -> Option<Question> {
+    let (root, path) = place(registered)?;
+    Some(Question { root, path, digest: false })
 }
 
 fn logged(answer: &Answer) -> Option<Value> {
