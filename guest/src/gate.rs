@@ -11,6 +11,7 @@ mod late;
 mod left_behind;
 mod notices;
 pub mod on_fault;
+mod own_programs;
 mod prompt;
 mod reconcile;
 mod recorder;
@@ -47,6 +48,7 @@ use crate::ledger::reading::{self, Filter};
 use crate::ledger::{self, checkpoint};
 use crate::ports::{Facts, FileFault, Ports, Question};
 use crate::state;
+pub use confined::HostCommand;
 use late::ComparisonTime;
 use notices::Notices;
 use on_fault::OnFault;
@@ -72,6 +74,8 @@ pub struct Gate {
     user: UserSettings,
     /// The program that runs commands confined, where this host can.
     confiner: Confiner,
+    /// Programs of hooks under way that run confined.
+    running: Vec<own_programs::Running>,
     notices: Notices,
     /// Operations that wait for hooks of third parties, and what those said to others.
     waiting_for_hooks: Vec<third_party::Waiting>,
@@ -138,6 +142,7 @@ impl Gate {
             guarded: Guarded::default(),
             user: UserSettings::default(),
             confiner: Confiner::default(),
+            running: Vec::new(),
             notices: Notices::default(),
             waiting_for_hooks: Vec::new(),
             said: Vec::new(),
@@ -241,7 +246,9 @@ impl Gate {
             Err(skipped) => Plan { skipped: Some(skipped), ..Plan::default() },
             Ok(named) => {
                 let config = self.settings();
-                self.knowledge.plan(call, named, &config.augment, &self.ports)
+                let mut plan = self.knowledge.plan(call, named, &config.augment, &self.ports);
+                self.confine_servers(&mut plan, &call.session);
+                plan
             }
         }
     }

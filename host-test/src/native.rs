@@ -1,6 +1,6 @@
-//! The gate's logic natively, over the same files, without the component: what the component is measured against.
+//! The gate's logic compiled natively, on the same files, as a baseline for measuring the component.
 //!
-//! Only with the feature `native`, for benchmarks. A host that decides with this runs other bytes than everybody else.
+//! Only with the feature `native`, for benchmarks. A host that used it for decisions would not run the verified component.
 
 use std::cell::RefCell;
 use std::path::Path;
@@ -15,15 +15,15 @@ use tollgate_guest::ports::{
 
 use crate::bindings::tollgate::hooks::{records, workspace};
 use crate::error::Error;
-use crate::files::{FileError, Files, state_folder};
+use crate::files::{FileError, Files, states_folder};
 
-/// The gate of a workspace, natively.
+/// The native gate of a workspace.
 pub struct NativeGate(RefCell<Gate>);
 
 impl NativeGate {
-    /// Opens it, with the user's own settings and hooks in a home folder, and the state in that.
+    /// Opens the gate with user settings and hooks from a home folder, which also contains the state folder.
     pub fn open(folder: &Path, home: &Path) -> Result<Self, Error> {
-        let state = state_folder(Some(home), None)?;
+        let state = states_folder(Some(home), None)?;
         Self::over(Files::open(folder, Some(home), Some(&state))?)
     }
 

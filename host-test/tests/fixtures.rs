@@ -32,7 +32,7 @@ fn main() {
         let runtime = runtime.clone();
         trials.push(Trial::test(format!("rows/{name}"), move || check_row(&row, &runtime)));
     }
-    // The cases are written for a system with symbolic links and `/`.
+    // The cases require symbolic links and `/` as separator.
     let trials = trials.into_iter().map(|trial| trial.with_ignored_flag(!cfg!(unix))).collect();
     libtest_mimic::run(&Arguments::from_args(), trials).exit();
 }

@@ -112,7 +112,7 @@ impl Gate {
             (Governance::None, _) => Ruling::allow(Code::Ungoverned, Vec::new()),
         };
         if let Some(hold) = hold.as_ref().filter(|_| ruling.verdict != Verdict::Deny) {
-            self.prepare(call, owner.as_ref().filter(|intent| intent.status.is_open()), hold, ruling.confined);
+            self.prepare(owner.as_ref().filter(|intent| intent.status.is_open()), hold, ruling.confined);
         }
         if let (Verdict::Allow | Verdict::Ask, Ok(footprint)) = (ruling.verdict, &footprint) {
             self.note_reads(call, footprint, facts);

@@ -59,6 +59,8 @@ pub struct Hook {
     pub allowed: Allowed,
     /// The settings of its component.
     pub settings: Option<Value>,
+    /// Whether the kernel holds its program to what the session's intent owns.
+    pub confine: bool,
     /// The declaration as it was written.
     pub written: Value,
 }
@@ -276,6 +278,7 @@ impl Reader {
             repo_root: self.text(fields, "repoRoot").map(str::to_owned),
             secrets: Vec::new(),
             files: self.files(fields),
+            confine: self.flag(fields, "confine", false),
             allowed: Allowed::default(),
             settings: None,
             written: written.clone(),
@@ -283,6 +286,9 @@ impl Reader {
         match approved::declared(fields) {
             Ok((allowed, settings)) => (hook.allowed, hook.settings) = (allowed, settings),
             Err((key, why)) => self.fault_at(key, &why),
+        }
+        if hook.confine && !matches!(hook.action, Action::Command { .. }) {
+            self.fault_at("confine", "belongs to a `command`");
         }
         match patterns(fields.get("secretPatterns").unwrap_or(&Value::Null)) {
             Ok(patterns) => {
@@ -477,6 +483,7 @@ const KEYS: &[&str] = &[
     "allow",
     "settings",
     "files",
+    "confine",
     "enabled",
     "concurrency",
     "timeoutMs",
@@ -543,6 +550,8 @@ mod tests {
             (with("files", json!(["a["])), "$.hooks[1].files `a[` is not a pattern"),
             (with("files", json!(vec!["a"; 33])), "$.hooks[1].files must be a list of at most 32"),
             (json!([{"id": "a", "trigger": "t", "prompt": "p", "files": []}]), "$[0].files belongs to a `command`"),
+            (with("confine", json!("yes")), "$.hooks[1].confine must be true or false"),
+            (json!([{"id": "a", "trigger": "t", "prompt": "p", "confine": true}]), "$[0].confine belongs to a `command`"),
             (with("timoutMs", json!(1)), "$.hooks[1].timoutMs is not known"),
             (with("settings", json!({})), "$.hooks[1].settings belongs to a `component`"),
             (with("allow", json!({})), "$.hooks[1].allow belongs to a `component`"),

@@ -14,7 +14,7 @@ use tollgate_guest::hooks::components::inspection::Inspection;
 use tollgate_guest::hooks::components::manifest::Manifest;
 use tollgate_guest::hooks::components::{MANIFEST_SECTION, MAX_COMPONENT_BYTES};
 
-use crate::cli::output::plain;
+use crate::cli::output::escape;
 use crate::cli::{failed, say};
 
 /// The options of `tollgate inspect`.
@@ -80,8 +80,8 @@ fn lines(found: &Inspection, grants: &[String]) -> Vec<String> {
     let Manifest { name, version, description, settings, .. } = &found.manifest;
     let title = if name.is_empty() { "a hook without a manifest".to_owned() } else { format!("{name} {version}") };
     let title = if description.is_empty() { title } else { format!("{}: {description}", title.trim()) };
-    let mut lines = vec![plain(title.trim())];
-    let mut row = |name: &str, value: &str| lines.push(format!("  {name:<9} {}", plain(value)));
+    let mut lines = vec![escape(title.trim())];
+    let mut row = |name: &str, value: &str| lines.push(format!("  {name:<9} {}", escape(value)));
     let shown = found.to_json();
     row("contract", shown.get("contract").and_then(Value::as_str).unwrap_or_default());
     row("exports", &found.functions.iter().map(|function| function.as_str()).collect::<Vec<_>>().join(", "));

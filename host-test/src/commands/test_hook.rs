@@ -30,7 +30,7 @@ use tollgate::components::{Cache, compile_now};
 use tollgate::hooks::{Hooks, Options as HookOptions};
 
 use super::inspect::read;
-use crate::cli::output::{Cell, Screen, Style, plain};
+use crate::cli::output::{Cell, Output, Style, escape};
 use crate::cli::{failed, say};
 
 /// The options of `tollgate test-hook`.
@@ -202,17 +202,17 @@ fn show(tried: &[Tried], as_json: bool) {
     }
     let mut err = io::stderr();
     let mut sink = io::sink();
-    let screen = Screen { out: &mut sink, err: &mut err, colour: false };
+    let screen = Output { out: &mut sink, err: &mut err, colour: false };
     let row = |tried: &Tried| {
         let (word, style) = if tried.passed { ("ok", Style::Green) } else { ("FAILED", Style::Red) };
         let took = format!("{} µs", tried.took_us);
-        vec![Cell::styled(word, style), Cell::new(&plain(&tried.name)), Cell::new(&took), Cell::new(&plain(&tried.said))]
+        vec![Cell::styled(word, style), Cell::new(&escape(&tried.name)), Cell::new(&took), Cell::new(&escape(&tried.said))]
     };
     let rows = screen.rows(&tried.iter().map(row).collect::<Vec<_>>());
     for (line, tried) in rows.iter().zip(tried) {
         let _ = writeln!(out, "{line}");
         for line in &tried.log {
-            let _ = writeln!(out, "        | {}", plain(line));
+            let _ = writeln!(out, "        | {}", escape(line));
         }
     }
     let failures = tried.iter().filter(|tried| !tried.passed).count();

@@ -5,7 +5,7 @@ import type { Roots } from '../files/roots.js';
 import { type Clock, type Random, wasiImports } from './wasi.js';
 import { workspaceImport } from '../files/workspace.js';
 
-/** Everything that the component asks its host for. */
+/** The imports of the component. */
 export function importsOf(roots: Roots, log: LogSink, clock: Clock, random: Random): Imports {
   return {
     ...wasiImports(log, clock, random),

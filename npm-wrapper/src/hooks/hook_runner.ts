@@ -62,7 +62,7 @@ export class HookRunner {
   #start(): ChildProcess | undefined {
     if (this.#child !== undefined) return this.#child;
     const folders = (process.env.PATH ?? '').split(path.delimiter);
-    const program = nativeProgram(folders);
+    const program = nativeProgram(folders, this.#workspace);
     if (program === undefined) return undefined;
     const child = spawn(program, ['hook-runner', '--workspace', this.#workspace, '--home', this.#home], {
       stdio: ['pipe', 'pipe', 'ignore'],

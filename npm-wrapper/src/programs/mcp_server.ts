@@ -1,11 +1,11 @@
-// The tools of a gate for MCP clients.
+// Serves the tools of a gate to MCP clients.
 import { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
 import { CallToolRequestSchema, ErrorCode, ListToolsRequestSchema, McpError } from '@modelcontextprotocol/sdk/types.js';
 import { once } from 'node:events';
 import type { OwnAnswer, OwnTools } from '../api/own_tools.js';
 
-/** Serves on standard input and output until the input ends. `call` throws what a model can put right. */
+/** Serves on standard input and output until the input ends. Errors of `call` are returned to the model. */
 export async function serve(
   { server: name, instructions, tools }: OwnTools,
   call: (tool: string, args: unknown) => OwnAnswer,
@@ -20,14 +20,14 @@ export async function serve(
   }));
   server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: listed }));
   server.setRequestHandler(CallToolRequestSchema, ({ params: { name, arguments: given } }) => {
-    const said = (text: string) => [{ type: 'text' as const, text }];
+    const resultText = (text: string) => [{ type: 'text' as const, text }];
     try {
       const { text, data } = call(name, given ?? {});
-      return { content: said(text), ...(data === undefined ? {} : { structuredContent: data }) };
+      return { content: resultText(text), ...(data === undefined ? {} : { structuredContent: data }) };
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);
       if (!tools.some((tool) => tool.name === name)) throw new McpError(ErrorCode.InvalidParams, why);
-      return { content: said(why), isError: true };
+      return { content: resultText(why), isError: true };
     }
   });
   const ended = once(process.stdin, 'end');

@@ -1,4 +1,4 @@
-/** The answers of the operations that the editor shows, as far as it shows them. */
+/** The fields of the gate's answers that the editor shows. */
 
 import type { LedgerEntry } from '../api/ledger.js';
 
@@ -60,7 +60,7 @@ export interface HookDetails {
   pattern?: string | null;
 }
 
-/** A run of a hook as the log keeps it. */
+/** A run of a hook, as stored in the log. */
 export interface KeptRecord {
   hook: string;
   trigger: string;

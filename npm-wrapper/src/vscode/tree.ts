@@ -3,10 +3,10 @@ import type { LedgerEntry } from '../api/ledger.js';
 import type { IntentDetails } from './answers.js';
 import type { Folder } from './folder.js';
 
-/** The view that the manifest declares. */
+/** The id of the view in the manifest. */
 export const VIEW = 'tollgate.intents';
 
-/** Entries of an intent that are looked at for its files, and how many of them are shown. */
+/** How many entries of an intent are searched for files, and how many files are shown. */
 const LOOKED_AT = 100;
 const SHOWN = 20;
 
@@ -29,7 +29,7 @@ const ICONS: Record<string, string> = {
 
 const { Collapsed, Expanded, None } = vscode.TreeItemCollapsibleState;
 
-/** The intents, with what they own, the files that were changed for them, and the last entries of the ledger. */
+/** The tree of intents with their scopes, the files that were changed for them, and the latest ledger entries. */
 export class IntentTree implements vscode.TreeDataProvider<Node> {
   readonly #changed = new vscode.EventEmitter<void>();
   readonly onDidChangeTreeData = this.#changed.event;
@@ -157,7 +157,7 @@ function folderOf(path: string): string {
   return path.includes('/') ? path.slice(0, path.lastIndexOf('/')) : '.';
 }
 
-/** A time in the person's own zone: of today the hour, else the day. */
+/** A local time: the hour if it is today, otherwise the date. */
 function when(timestamp: string): string {
   const time = new Date(timestamp);
   if (Number.isNaN(time.getTime())) return timestamp;

@@ -14,7 +14,7 @@ use super::super::run::{Run, Stage, Status};
 use super::super::schedule::Key;
 use super::super::trust::{self, Fingerprint, Trust};
 use super::Hooks;
-use crate::engine::{Copy, Order, RunEnding, RunEnvironment};
+use crate::engine::{Confine, Copy, Order, RunEnding, RunEnvironment};
 use crate::json::object;
 use crate::ports::{Ports, Question, Root};
 
@@ -116,7 +116,9 @@ impl Hooks {
                     None if *shell => ["sh", "-c"].into_iter().map(str::to_owned).chain(words.iter().cloned()).collect(),
                     None => words.clone(),
                 };
-                Ok(Order::Run { argv, stdin: event.to_string(), copy, surroundings })
+                let session = run.event.session.as_deref().map(str::to_owned);
+                let confine = run.hook.confine.then_some(Confine { session });
+                Ok(Order::Run { argv, stdin: event.to_string(), copy, surroundings, confine })
             }
             Action::Prompt(prompt) => {
                 let runner = self.registry.of_user().prompt_runner.clone().filter(|_| !self.prompts_by_host);

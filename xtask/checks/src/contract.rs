@@ -1,4 +1,4 @@
-//! The contract keeps its word: what was released does not change, and what was built against it goes on running.
+//! Checks the contract: released versions do not change, and components built against them still run.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -7,7 +7,7 @@ use std::path::Path;
 use anyhow::{Context as _, Result, bail};
 use wit_parser::{Resolve, UnresolvedPackageGroup, WorldId};
 
-use crate::house::house;
+use crate::root;
 
 /// A version that no release has, so that the contract as it stands can be compared with a release of the same version.
 const PRESENT: &str = "999.0.0";
@@ -33,7 +33,7 @@ pub(crate) fn check() -> Result<()> {
 impl Contract {
     fn check(&self) -> Result<()> {
         let Self { folder, package, .. } = self;
-        let wit = house().join(folder);
+        let wit = root().join(folder);
         let now = texts(&wit)?;
         let version = self.version(&now)?;
         let frozen = texts(&wit.join("released").join(version)).with_context(|| {
@@ -116,7 +116,7 @@ mod tests {
             (hook, "hook.wit", "        reason: string,\n", "        reason: string,\n        more: string,\n"),
             (hook, "hook.wit", "        deny,\n", "        deny,\n        %allow,\n"),
         ] {
-            let now = texts(&house().join(contract.folder)).unwrap();
+            let now = texts(&root().join(contract.folder)).unwrap();
             let version = contract.version(&now).unwrap();
             contract.compare(&now, &now, version).unwrap();
             let mut changed = now.clone();
