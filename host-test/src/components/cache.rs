@@ -17,7 +17,7 @@ use tollgate_guest::hooks::components::{KEPT, MAX_COMPONENT_BYTES};
 use wasmtime::Engine;
 use wasmtime::component::Component;
 
-use crate::files::hexed;
+use crate::files::digest_text;
 use crate::runtime::VERSION;
 
 /// Nobody compiles longer.
@@ -49,7 +49,7 @@ impl Cache {
             Ok(bytes)
         };
         let bytes = read().map_err(|why| format!("its approved bytes cannot be read: {why}; approve it again"))?;
-        let found = hexed(&Sha256::digest(&bytes));
+        let found = digest_text(&Sha256::digest(&bytes));
         if found != digest {
             return Err("its kept bytes are not the approved ones; approve it again".to_owned());
         }
