@@ -28,6 +28,7 @@
 //! | `select` | which intent a session works for that has selected none: `explicit` (none), or `single` (the only one that is open) |
 //! | `record` | whether calls that failed, and calls that the gate rejected, are entered in the ledger |
 //! | `hooks` | limits of hooks, see [`HookSettings`] |
+//! | `extensions` | which extensions count, and what is set for them, see [`extensions`] |
 //! | `confine` | how shell commands are held to the scope by the kernel, see [`confine`] |
 //! | `secretPatterns` | what is hidden, besides common secrets, in everything the gate says and writes down |
 //! | `augment` | who is asked about the concepts that a call names, see [`settings`](crate::augment::settings) |
@@ -35,12 +36,14 @@
 //! `on_fault` and `unattended` are the user's alone and do not count here. Other keys are left to others. A file that cannot be used leaves the last good settings in force.
 
 pub mod confine;
+pub mod extensions;
 
 use std::rc::Rc;
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use self::extensions::Choices;
 use crate::augment::settings::Settings;
 use crate::glob::Glob;
 use crate::hooks::settings::{self, HookSettings};
@@ -61,7 +64,7 @@ const MAX_BYTES: u64 = 1 << 20;
 /// The names of all tools together stand for no more patterns: each of them is compared with every tool that is called.
 const MAX_TOOL_PATTERNS: usize = 10_000;
 
-/// What becomes of a call that is neither clearly right nor clearly wrong.
+/// What happens to a call that is neither clearly right nor clearly wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Policy {
@@ -117,9 +120,9 @@ pub struct ToolRule {
 #[derive(Debug, Clone)]
 pub struct Config {
     tools: Vec<(String, Glob, ToolRule)>,
-    /// What becomes of programs.
+    /// What happens to programs.
     pub programs: Policy,
-    /// What becomes of unknown effects.
+    /// What happens to unknown effects.
     pub unknown: Policy,
     /// Whether intents that cannot be used and a ledger that cannot be written stop changes.
     pub strict: bool,
@@ -135,6 +138,8 @@ pub struct Config {
     pub hooks: HookSettings,
     /// What is hidden besides common secrets.
     pub secrets: Rc<[Pattern]>,
+    /// Which extensions count, and what is set for them.
+    pub extensions: Rc<Choices>,
     /// How commands are confined, as far as a workspace can say.
     pub confine: confine::Written,
     /// What they say that only the user's own can say.
@@ -154,6 +159,7 @@ impl Default for Config {
             augment: Settings::default(),
             hooks: HookSettings::default(),
             secrets: Rc::default(),
+            extensions: Rc::default(),
             confine: confine::Written::default(),
             oversteps: None,
         }
@@ -167,10 +173,10 @@ pub enum ConfigFault {
     #[error("`{PATH}` cannot be read: {0}")]
     Unreadable(FileFault),
     /// It is not JSON, or a setting has a value that it cannot have.
-    #[error("`{PATH}` cannot be used: {0}")]
+    #[error("`{PATH}` is invalid: {0}")]
     Json(#[from] serde_json::Error),
     /// A tool's entry.
-    #[error("`{PATH}` cannot be used: the tool `{tool}`: {why}")]
+    #[error("`{PATH}` is invalid: the tool `{tool}`: {why}")]
     Tool {
         /// The tool.
         tool: String,
@@ -178,7 +184,7 @@ pub enum ConfigFault {
         why: String,
     },
     /// How concepts are looked up, how hooks run, what is hidden.
-    #[error("`{PATH}` cannot be used: {0}")]
+    #[error("`{PATH}` is invalid: {0}")]
     Other(String),
 }
 
@@ -197,6 +203,7 @@ struct Written {
     augment: Option<Value>,
     hooks: Option<Value>,
     confine: Option<Value>,
+    extensions: Option<Value>,
     #[serde(default, rename = "secretPatterns")]
     secret_patterns: Value,
     on_fault: Option<Value>,
@@ -214,7 +221,7 @@ pub const EFFECTS: &[&str] = &["read", "write", "delete", "move", "execute", "sh
 
 /// What a tool's entry may be.
 const ENTRY: &str =
-    "say one of `read`, `write`, `delete`, `move`, `execute`, `shell`, `unknown`, or {\"effect\": …, \"paths\": […]}";
+    "use one of `read`, `write`, `delete`, `move`, `execute`, `shell`, `unknown`, or {\"effect\": …, \"paths\": […]}";
 
 /// A tool's entry: an effect, or an object with one.
 fn rule(written: &Value) -> Result<ToolRule, serde_json::Error> {
@@ -244,13 +251,16 @@ impl Config {
         if let Some(confine) = &written.confine {
             config.confine = confine::Written::parse(confine).map_err(ConfigFault::Other)?;
         }
+        if let Some(extensions) = &written.extensions {
+            config.extensions = Choices::parse(extensions).map_err(ConfigFault::Other)?.into();
+        }
         config.secrets = settings::patterns(&written.secret_patterns).map_err(ConfigFault::Other)?.into();
         let mut patterns = 0;
         for (tool, written) in written.tools {
             let glob = Glob::compile(&tool).map_err(|why| ConfigFault::Tool { tool: tool.clone(), why: why.to_string() })?;
             patterns += glob.size();
             if patterns > MAX_TOOL_PATTERNS {
-                let why = format!("up to here the names stand for more than {MAX_TOOL_PATTERNS} patterns");
+                let why = format!("the names up to here expand to more than {MAX_TOOL_PATTERNS} patterns");
                 return Err(ConfigFault::Tool { tool, why });
             }
             match rule(&written) {
@@ -281,7 +291,7 @@ impl Cache {
         self.good.clone()
     }
 
-    /// Takes in what the host saw of the file, and says whether the settings were read anew.
+    /// Takes in what the host saw of the file, and says whether the settings were read again.
     pub fn refresh(&mut self, file: &Facts, ports: &Ports) -> bool {
         let stamp = if file.kind == FileKind::Missing { 0 } else { file.stamp };
         if self.stamp == stamp {
@@ -297,11 +307,11 @@ impl Cache {
         match text.as_deref().map_err(|fault| ConfigFault::Unreadable(*fault)).and_then(Config::parse) {
             Ok(config) => {
                 if let Some(key) = config.oversteps {
-                    ports.warn(&format!("`{key}` in `{PATH}` does not count: only `~/{PATH}`, the user's own, can say it"));
+                    ports.warn(&format!("`{key}` in `{PATH}` is ignored: only `~/{PATH}`, the user's own settings, can set it"));
                 }
                 if let Some(path) = config.confine.outside().next() {
                     ports.warn(&format!(
-                        "`{path}` in `confine.writable` of `{PATH}` does not count: it lies outside the workspace, and only `~/{PATH}`, the user's own, can name it"
+                        "`{path}` in `confine.writable` of `{PATH}` is ignored: it is outside the workspace, and only `~/{PATH}`, the user's own settings, can name it"
                     ));
                 }
                 self.put_in_force(config, ports);
@@ -310,7 +320,7 @@ impl Cache {
             Err(fault) => {
                 ports.warn(&format!("{fault}; the last good settings stay in force"));
                 // A process that begins now has none yet.
-                let kept = if first { state::good(COPY, ports).and_then(|text| Config::parse(&text).ok()) } else { None };
+                let kept = if first { state::last_good(COPY, ports).and_then(|text| Config::parse(&text).ok()) } else { None };
                 let Some(config) = kept else { return false };
                 self.put_in_force(config, ports);
             }
@@ -345,13 +355,13 @@ mod tests {
         for (text, said) in [
             ("{\n  \"programs\": \"maybe\"}", "line 2"),
             ("{", "line 1"),
-            (r#"{"tools": {"x": "fly"}}"#, "the tool `x`: say one of `read`"),
-            (r#"{"tools": {"x": {"paths": ["to"]}}}"#, "the tool `x`: say one of `read`"),
-            (r#"{"tools": {"x": {"effect": "read", "paths": [1]}}}"#, "the tool `x`: say one of `read`"),
+            (r#"{"tools": {"x": "fly"}}"#, "the tool `x`: use one of `read`"),
+            (r#"{"tools": {"x": {"paths": ["to"]}}}"#, "the tool `x`: use one of `read`"),
+            (r#"{"tools": {"x": {"effect": "read", "paths": [1]}}}"#, "the tool `x`: use one of `read`"),
             (r#"{"tools": {"x[": "read"}}"#, "the tool `x[`"),
             (r#"{"hooks": {"timeout": "soon"}}"#, "`hooks.timeout`"),
             (r#"{"secretPatterns": ["a", "("]}"#, "`secretPatterns[1]`"),
-            (r#"{"augment": {"sources": ["x"]}}"#, "the source \"x\" cannot be used"),
+            (r#"{"augment": {"sources": ["x"]}}"#, "the source \"x\" is invalid"),
         ] {
             let fault = Config::parse(text.as_bytes()).unwrap_err().to_string();
             assert!(fault.contains(said), "{text}: {fault}");

@@ -1,4 +1,4 @@
-//! What passes between the gate and its host while something takes time: what happened, what to do about it.
+//! Inputs and commands that pass between the gate and its host while something takes time.
 //!
 //! The same as `engine.wit`, for everything below `component.rs`. Operations and tests write it as JSON: an input by its `type`
 //! (`machine`, `event`, `ended`, `found`, `listening`, `cancel`, `reload`, `shutdown`), a command by the `type` of its order.
@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::augment::{Answer, Lookup};
 use crate::json::{self, object};
 
-/// What the host tells about its machine.
+/// What the host reports about its machine.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Machine {
     /// The workspace's absolute path.
@@ -24,7 +24,7 @@ pub struct Machine {
     pub confines: bool,
 }
 
-/// What came of a program or a prompt.
+/// How a program or a prompt ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RunEnding {
     /// It ran.
@@ -38,7 +38,7 @@ pub enum RunEnding {
         /// Whether either was cut.
         truncated: bool,
     },
-    /// The program, or whoever runs prompts, is not there.
+    /// The program, or the prompt runner, is missing.
     Missing,
     /// This file is not what was approved.
     Changed(String),
@@ -104,7 +104,7 @@ pub struct Copy {
     pub folders: Vec<String>,
 }
 
-/// What a program is run with.
+/// The environment of a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RunEnvironment {
     /// The hook it runs for.
@@ -157,7 +157,7 @@ pub enum Order {
     LookUp(Lookup),
     /// End what a command began.
     Cancel(u64),
-    /// Give an answer to whoever asked.
+    /// Give the answer to a request.
     Reply {
         /// The number of the question.
         number: u64,

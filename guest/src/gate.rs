@@ -1,4 +1,4 @@
-//! The gate: rules on calls, settles them, and keeps who works for what.
+//! The gate: rules on calls, settles them, and tracks which intent each session works for.
 
 mod adopting;
 mod aftermath;
@@ -29,6 +29,7 @@ use crate::call::{self, ToolCall};
 use crate::config::confine::UserSettings;
 use crate::config::{self, Config};
 use crate::confine::{Confiner, evidence};
+use crate::extensions::{self, Extensions};
 use crate::hooks::Hooks;
 use crate::hooks::components::said::Said;
 use crate::hooks::event::Event;
@@ -68,7 +69,7 @@ pub struct Gate {
     /// own, in one crossing; else they are not looked at, because nobody will judge them.
     governed: bool,
     recorder: Recorder,
-    /// What is the user's own and no agent's to change.
+    /// The user's own files, which an agent may not change.
     guarded: Guarded,
     /// What the user says about confinement.
     user: UserSettings,
@@ -80,12 +81,13 @@ pub struct Gate {
     /// Operations that wait for hooks of third parties, and what those said to others.
     waiting_for_hooks: Vec<third_party::Waiting>,
     said: Vec<(u64, Said)>,
-    /// The agent program above whoever asks, where the host has told of one.
+    /// The agent program above the caller, if the host has reported one.
     pub(crate) agent_above: Option<String>,
     /// Work that takes longer than one answer.
     pub(crate) ledger_jobs: LedgerJobs,
     knowledge: Knowledge,
     hooks: Hooks,
+    extensions: Extensions,
 }
 
 /// Why an intent could not be selected.
@@ -100,7 +102,7 @@ pub enum Refusal {
         open: String,
     },
     /// It is completed or abandoned.
-    #[error("the intent {intent} is {status} and takes no more changes; choose one of: {open}")]
+    #[error("the intent {intent} is {status} and accepts no more changes; choose one of: {open}")]
     IntentClosed {
         /// The intent.
         intent: String,
@@ -113,7 +115,7 @@ pub enum Refusal {
     #[error("{0}")]
     NotGoverned(String),
     /// The selection could not be kept.
-    #[error("the selection cannot be kept: {0}")]
+    #[error("the selection cannot be saved: {0}")]
     NotKept(FileFault),
 }
 
@@ -132,6 +134,8 @@ impl Refusal {
 impl Gate {
     /// A gate onto a world.
     pub fn new(ports: Ports) -> Self {
+        let mut hooks = Hooks::default();
+        hooks.registry.translate_with(call::claude_words::calls);
         Self {
             ports,
             intents: file::Cache::default(),
@@ -149,7 +153,8 @@ impl Gate {
             agent_above: None,
             ledger_jobs: LedgerJobs::default(),
             knowledge: Knowledge::default(),
-            hooks: Hooks::default(),
+            hooks,
+            extensions: Extensions::default(),
         }
     }
 
@@ -216,7 +221,7 @@ impl Gate {
         }
     }
 
-    /// The session's intent, if it has one that still stands in the file.
+    /// The session's intent, if it has one that still is in the file.
     pub fn current(&mut self, session: &str) -> Option<Intent> {
         let Governance::By(intents) = self.governance() else { return None };
         self.selected(session, &intents)
@@ -227,7 +232,7 @@ impl Gate {
         self.current(session).map_or_else(String::new, |intent| self.prompt_context(&intent, limit_chars))
     }
 
-    /// What a model should know about an intent, whoever works for it.
+    /// The context for an intent, whichever session works for it.
     pub fn context_of(&mut self, intent: &str, limit_chars: usize) -> Result<String, Refusal> {
         let (intent, _) = self.find(intent)?;
         Ok(self.prompt_context(&intent, limit_chars))
@@ -288,9 +293,24 @@ impl Gate {
 
     /// The hooks as they are declared now, and the world that they look onto.
     pub(crate) fn hooks(&mut self) -> (&mut Hooks, &Ports) {
-        let limits = self.settings().hooks;
-        self.hooks.refresh(limits, &self.ports);
+        let config = self.settings();
+        let facts = self.look(&extensions::questions());
+        self.refresh_extensions(&facts, &config);
+        self.hooks.refresh(config.hooks, &self.ports);
         (&mut self.hooks, &self.ports)
+    }
+
+    /// The extensions as they are now, the hooks, and the world that both look onto.
+    pub(crate) fn extensions(&mut self) -> (&Extensions, &Hooks, &Ports) {
+        self.hooks();
+        (&self.extensions, &self.hooks, &self.ports)
+    }
+
+    /// Takes in what the host saw of [`extensions::questions`], so that what extensions bring counts at once.
+    fn refresh_extensions(&mut self, facts: &[Facts], config: &Config) {
+        if self.extensions.refresh(facts, &config.extensions, self.hooks.machine(), &self.ports) {
+            self.hooks.registry.bring(self.extensions.hooks());
+        }
     }
 
     /// Tells hooks of an event. Whether any waits for it: then a step brings what they say, under this number.

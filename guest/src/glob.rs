@@ -63,8 +63,8 @@ impl fmt::Display for GlobFault {
             Self::UnclosedSet => out.write_str("a `[` has no `]`"),
             Self::BackwardRange(from, to) => write!(out, "the range `{from}-{to}` runs backwards"),
             Self::UnbalancedBraces => out.write_str("a `{` has no `}`, or a `}` no `{`"),
-            Self::TooManyAlternatives => write!(out, "its braces stand for more than {MAX_ALTERNATIVES} patterns"),
-            Self::TrailingBackslash => out.write_str("nothing stands behind the last `\\`"),
+            Self::TooManyAlternatives => write!(out, "its braces expand to more than {MAX_ALTERNATIVES} patterns"),
+            Self::TrailingBackslash => out.write_str("nothing follows the last `\\`"),
             Self::TooLong => write!(out, "it is longer than {MAX_PATTERN_BYTES} bytes"),
             Self::TooDeep => write!(out, "its braces are nested more than {MAX_DEPTH} deep"),
         }

@@ -1,4 +1,4 @@
-//! What only a person may do, and who counts as one.
+//! Decides whether a command was given by a person, for what only a person may do.
 //!
 //! Some commands change the gate itself, its approvals, its wiring or its ledger. An agent's shell command that gives one is
 //! denied by what it says ([`controls`](crate::effects::Footprint::controls)), but a command can be hidden from whoever
@@ -18,7 +18,7 @@ use crate::ledger::mutation::MutationClass;
 use crate::ports::Ports;
 use crate::programs::process;
 
-/// Under which session a person's commands are entered: they belong to no agent's.
+/// The session under which a person's commands are entered.
 pub const SESSION: &str = "tollgate";
 
 /// A word of a command is cut here in the ledger.
@@ -27,7 +27,7 @@ const MAX_CHARS: usize = 200;
 /// A command has no more words there, and changes no more files.
 const MAX_WORDS: usize = 32;
 
-/// A process that stands above the one that asks.
+/// An ancestor of the process that asks.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Process {
     /// Its number.
@@ -38,7 +38,7 @@ pub struct Process {
     pub words: Vec<String>,
 }
 
-/// What a host can tell about who asks.
+/// What a host knows about the caller of a command.
 #[derive(Debug, Clone, Default)]
 pub struct Caller {
     /// The processes above, and those at the other end of the terminal.
@@ -54,22 +54,22 @@ pub struct Caller {
 /// Why a command was not given by a person.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NoPerson {
-    /// An agent program stands above.
+    /// An agent program is among the ancestors.
     #[error(
-        "`tollgate {command}` is for a person to run, and it was started by {agent}; nothing was changed. A person can run it in \
+        "`tollgate {command}` may only be run by a person, and it was started by {agent}; nothing was changed. A person can run it in \
          a terminal of their own"
     )]
     BelowAgent {
         /// The command, without its options.
         command: String,
-        /// What stands above.
+        /// What is above.
         agent: String,
     },
     /// Nobody can be asked.
     #[error(
-        "`tollgate {command}` is for a person to run, and there is no terminal to ask one on; `--yes` does not stand for a person. \
-         Nothing was changed. A person can run it in a terminal; how the owner of a machine lets it run where nobody is there is \
-         in docs/hosts.md"
+        "`tollgate {command}` may only be run by a person, and there is no terminal to ask one on; `--yes` does not replace a person. \
+         Nothing was changed. A person can run it in a terminal; docs/hosts.md says how the owner of a machine lets it run \
+         unattended"
     )]
     NoTerminal {
         /// The command, without its options.
@@ -78,7 +78,7 @@ pub enum NoPerson {
 }
 
 impl Caller {
-    /// The agent program that stands above, for a message.
+    /// The agent program that is above, for a message.
     pub fn agent(&self) -> Option<String> {
         let found = |process: &Process| Some((process.id, process::of_process(&process.name, &process.words)?));
         if let Some((id, title)) = self.above.iter().find_map(found) {

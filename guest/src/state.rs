@@ -1,4 +1,4 @@
-//! The gate's memory between calls: small files in the user's state folder, one per session and per call under way.
+//! The gate's state between calls: small files in the user's state folder, one per session and per pending call.
 //!
 //! They stand outside the workspace ([`Root::State`]), so that no repository can ship them and no program that works in the
 //! workspace comes across them. What is found there was written by a gate on this machine.
@@ -94,13 +94,13 @@ pub fn keep_good(name: &str, text: &[u8], ports: &Ports) {
     }
     if let Err(fault) = replace(&path, text, Expectation::Anything, ports) {
         ports.warn(&format!(
-            "`{path}` cannot be kept in the state folder, so a later fault in the file may go unnoticed: {fault}"
+            "`{path}` cannot be saved in the state folder, so a later fault in the file may go unnoticed: {fault}"
         ));
     }
 }
 
 /// The last text that could be used.
-pub fn good(name: &str, ports: &Ports) -> Option<Vec<u8>> {
+pub fn last_good(name: &str, ports: &Ports) -> Option<Vec<u8>> {
     read(&format!("good/{name}"), MAX_GOOD, ports).ok()
 }
 
@@ -109,11 +109,11 @@ pub fn forget_good(name: &str, ports: &Ports) {
     let path = format!("good/{name}");
     match remove(&path, ports) {
         Ok(()) | Err(FileFault::Missing) => {}
-        Err(fault) => ports.warn(&format!("`{path}` cannot be taken from the state folder: {fault}")),
+        Err(fault) => ports.warn(&format!("`{path}` cannot be removed from the state folder: {fault}")),
     }
 }
 
-/// Old files are looked for only once there are so many, because most processes end before they could matter.
+/// Old files are looked for only above this many, because most processes end before they could matter.
 const MANY: usize = 256;
 
 /// Takes away what nobody will ask for again: the files of a folder that their own content says are over. Returns them.

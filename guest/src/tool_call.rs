@@ -1,4 +1,4 @@
-//! A tool call as an agent proposed it, before anybody has said what it means.
+//! A tool call as an agent proposed it, before it is interpreted.
 
 use serde_json::Value;
 
@@ -25,7 +25,7 @@ pub struct ToolCall {
     pub cwd: Option<String>,
 }
 
-/// Who reads a call's text, and so where more of it does no harm.
+/// Who reads a call's text, and so where adding text is harmless.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct TextReader {
     /// A POSIX shell reads `command`, and comments behind it change nothing.

@@ -178,5 +178,5 @@ fn changes_beside_the_scope_are_taken_back() {
         _ => None,
     });
     let told = reply.unwrap();
-    assert!(told.contains("`docs/other.md`") && told.contains("was not taken back: it is gone"), "{told}");
+    assert!(told.contains("`docs/other.md`") && told.contains("was not reverted: it is gone"), "{told}");
 }

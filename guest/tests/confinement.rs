@@ -217,7 +217,7 @@ fn siblings_are_put_back() {
         ]
     );
     let notice = answer["notice"].as_str().unwrap();
-    assert!(notice.contains("`docs/new.md`, `docs/other.md`") && notice.contains("put back as they were"), "{notice}");
+    assert!(notice.contains("`docs/new.md`, `docs/other.md`") && notice.contains("were restored"), "{notice}");
     // Settings can leave it to a person.
     let mut place = Place::new(SCOPE);
     place.world.write_home(".tollgate/config.json", r#"{"confine": {"restore": false}}"#);

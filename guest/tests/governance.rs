@@ -234,7 +234,7 @@ fn a_snapshot_that_is_gone_is_said_and_entered_as_a_failure() {
         (&entry["scope_validation"], &entry["file"], &settled["entries"][1]),
         (&json!("FAIL"), &Value::Null, &Value::Null)
     );
-    assert!(settled["notice"].as_str().unwrap().contains("the snapshot from before is gone"), "{settled}");
+    assert!(settled["notice"].as_str().unwrap().contains("the snapshot taken before it is gone"), "{settled}");
 }
 
 /// What the session itself does while its program runs is entered once, under the intent it was ruled under.
@@ -497,11 +497,11 @@ fn a_fault_before_a_tool_asks_unless_the_user_lets_it_pass() {
         expect(&ruling, verdict, code);
         expect(&house.call("pre-tool", "s", "2", "read", json!({"filePath": "src/auth/a.ts"})), "allow", "read_only");
         expect(&house.call("pre-tool", "s", "3", "write", write("README.md")), "deny", "out_of_scope");
-        assert_eq!(house.warned("`on_fault` in `.tollgate/config.json` does not count"), of_workspace == Some(allows));
+        assert_eq!(house.warned("`on_fault` in `.tollgate/config.json` is ignored"), of_workspace == Some(allows));
     }
 }
 
-/// Intents that are there and cannot be looked at may say anything. Missing or broken ones say nothing.
+/// Intents that are there and cannot be inspected may say anything. Missing or broken ones say nothing.
 #[test]
 fn intents_that_cannot_be_looked_at_ask() {
     type Make = fn(&Memory);
@@ -511,7 +511,7 @@ fn intents_that_cannot_be_looked_at_ask() {
         ("broken", |world| world.write(PATH, "active_intents: [unclosed"), "allow"),
         ("a folder", |world| world.mkdir(PATH), "ask"),
         ("too large", |world| world.write(PATH, " ".repeat((8 << 20) + 1)), "ask"),
-        ("a circle", |world| world.symlink("active_intents.yaml", PATH), "ask"),
+        ("a loop", |world| world.symlink("active_intents.yaml", PATH), "ask"),
         ("outside", |world| world.symlink("/home/user/intents.yaml", PATH), "ask"),
     ];
     for (name, make, verdict) in cases {

@@ -28,7 +28,7 @@ fn what_a_detached_command_changes_later_is_entered_with_it() {
     // Any call of any session in the workspace will do, one that only reads too.
     let said = house.read("t");
     assert_eq!(house.ledger(), ["s README.md FAIL late", "s src/auth/b.ts PASS late", "s src/auth/new.ts PASS late"]);
-    for part in ["`README.md`", "LOGIN", "`bash`", "may still run", "FAIL", "tell the person"] {
+    for part in ["`README.md`", "LOGIN", "`bash`", "may still be running", "FAIL", "tell the person"] {
         assert!(said.contains(part), "{part}: {said}");
     }
     assert!(!said.contains("new.ts") && !said.contains("tollgate trace"), "{said}");
@@ -174,7 +174,7 @@ fn turns_and_sessions_are_moments_to_compare() {
         house.world.write("README.md", "changed\n");
         house.restart();
         let said = house.event(event, session);
-        assert!(said.contains("`README.md`") && said.contains("may still run"), "{event}: {said}");
+        assert!(said.contains("`README.md`") && said.contains("may still be running"), "{event}: {said}");
         assert_eq!(house.ledger(), ["s README.md FAIL late"], "{event}");
         assert_eq!(house.event(event, session), "", "{event}");
     }
@@ -557,7 +557,7 @@ fn who_overwrites_a_late_change_is_told_of_it() {
     let ruling = house.pre(("t", "w"), "write", json!({"filePath": "src/auth/a.ts", "content": "mine"}));
     assert_eq!(ruling["code"], "stale_write", "{ruling}");
     let reason = ruling["reason"].as_str().unwrap();
-    assert!(reason.contains("session `s` with `bash`") && reason.contains("in a command that goes on"), "{reason}");
+    assert!(reason.contains("session `s` with `bash`") && reason.contains("in a command that is still running"), "{reason}");
 }
 
 #[test]

@@ -261,7 +261,7 @@ fn many_notes_are_read_once_and_kept() {
     watched.note("f9/newer.md", "Newest.");
     watched.wait(10_000);
     assert_eq!(told(&mut other, "[[newer]]"), "## [[newer]]\n\nNewest.");
-    assert!(watched.world.logged().iter().any(|(_, line)| line.contains("cannot be kept: the disk is full")));
+    assert!(watched.world.logged().iter().any(|(_, line)| line.contains("cannot be saved: the disk is full")));
 }
 
 /// A clock that moves with every look: no call reads on and on, and what waits is known by its file's name.

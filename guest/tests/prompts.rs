@@ -83,7 +83,7 @@ fn what_had_no_room_has_not_been_told() {
     let mut house = House::new();
     house.world.refuse_writes(Some(FileFault::Full));
     assert!(house.told("s", false) && house.told("s", false));
-    assert_eq!(house.warned("the intent is told again"), 2);
+    assert_eq!(house.warned("the intent is sent again"), 2);
 }
 
 #[test]

@@ -135,7 +135,7 @@ fn no_record_and_no_failure() {
     assert_eq!(house.ledger(), before);
     // Where it ran all the same, that is another matter.
     let settled = house.call("post-tool", "refused", "bash", make());
-    assert_eq!(settled["entries"][0]["error"], "it was denied (refused) and ran all the same", "{settled}");
+    assert_eq!(settled["entries"][0]["error"], "it was denied (refused) and ran anyway", "{settled}");
 }
 
 /// A workspace that is set up by the very call that ends.

@@ -60,6 +60,14 @@ impl Builder {
         self
     }
 
+    /// The variables of the environment that settings of extensions may be read from, by name; those of this process where nothing
+    /// is said.
+    #[must_use]
+    pub fn variables(mut self, value: impl Fn(&str) -> Option<String> + Send + 'static) -> Self {
+        self.services.variables = Box::new(value);
+        self
+    }
+
     /// The time since 1970. For tests that need repeatable times.
     #[must_use]
     pub fn clock(mut self, clock: impl Fn() -> Duration + Send + 'static) -> Self {

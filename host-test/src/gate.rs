@@ -19,6 +19,7 @@ use crate::builder::Builder;
 use crate::call::ToolCall;
 use crate::error::Error;
 use crate::files::Files;
+use crate::hooks;
 use crate::imports::{HostServices, Imports};
 use crate::lookups::Lookups;
 use crate::runtime::Runtime;
@@ -32,6 +33,8 @@ pub struct Tollgate {
     instance: Option<Instance>,
     /// How many instances have been started.
     started: u64,
+    /// The last one of them that was told about this machine.
+    introduced: Option<u64>,
 }
 
 struct Instance {
@@ -49,7 +52,14 @@ impl Tollgate {
 
     pub(crate) fn new(runtime: Runtime, files: Files, services: HostServices) -> Self {
         let (files, limits) = (Arc::new(files), limits(runtime.limits().memory_bytes));
-        Self { runtime, idle: Some(Imports::new(Arc::clone(&files), services, limits)), files, instance: None, started: 0 }
+        Self {
+            runtime,
+            idle: Some(Imports::new(Arc::clone(&files), services, limits)),
+            files,
+            instance: None,
+            started: 0,
+            introduced: None,
+        }
     }
 
     /// The files of the workspace.
@@ -81,6 +91,11 @@ impl Tollgate {
 
     /// Returns what to look up before calling [`augment`](Self::augment).
     pub fn plan_lookups(&mut self, call: &ToolCall) -> Result<Plan, Error> {
+        // How servers are started depends on what this machine can do. Nobody listens here to what hooks wait for.
+        if self.introduced.is_none() || self.introduced != self.running_instance() {
+            let machine = hooks::host_info(self.files.workspace(), false);
+            self.step(0, &[machine])?;
+        }
         let call = call.contract();
         self.run(|plugin, store| plugin.tollgate_hooks_augment().call_plan_lookups(store, &call))
     }
@@ -133,7 +148,11 @@ impl Tollgate {
 
     /// Processes inputs of the hooks engine and returns its commands, at a monotonic time chosen by the caller.
     pub fn step(&mut self, now_ms: u64, inputs: &[Input]) -> Result<Turn, Error> {
-        self.run(|plugin, store| plugin.tollgate_hooks_engine().call_step(store, now_ms, inputs))
+        let turn = self.run(|plugin, store| plugin.tollgate_hooks_engine().call_step(store, now_ms, inputs))?;
+        if inputs.iter().any(|input| matches!(input, Input::Machine(_))) {
+            self.introduced = self.running_instance();
+        }
+        Ok(turn)
     }
 
     /// The hooks of third parties that are to be called now; see [`Hooks`](crate::hooks::Hooks), which calls them.

@@ -5,11 +5,13 @@ use std::time::{Duration, SystemTime};
 
 use wasmtime::StoreLimits;
 
+use crate::bindings::tollgate::hooks::environment;
 use crate::bindings::tollgate::hooks::log::{self, Level};
 use crate::bindings::tollgate::hooks::records::{self, Expectation};
 use crate::bindings::tollgate::hooks::types;
 use crate::bindings::tollgate::hooks::workspace::{self, Facts, Fault, Listing, Question, Reach, Root, Tail};
 use crate::files::Files;
+use crate::keyring;
 
 /// A guest may request at most this many random bytes at once; it needs sixteen.
 const MAX_RANDOM_BYTES: u64 = 1 << 16;
@@ -20,9 +22,13 @@ pub(crate) type LogSink = Box<dyn FnMut(Level, &str, &str) + Send>;
 /// Fills a slice with random bytes.
 pub(crate) type RandomSource = Box<dyn FnMut(&mut [u8]) -> wasmtime::Result<()> + Send>;
 
-/// The log, the clock and the source of random bytes.
+/// Gives the value of a variable; none where it is not set.
+pub(crate) type VariableSource = Box<dyn Fn(&str) -> Option<String> + Send>;
+
+/// The log, the clock, the source of random bytes and the environment.
 pub(crate) struct HostServices {
     pub(crate) log: LogSink,
+    pub(crate) variables: VariableSource,
     pub(crate) clock: Box<dyn Fn() -> Duration + Send>,
     pub(crate) random: RandomSource,
 }
@@ -31,6 +37,7 @@ impl Default for HostServices {
     fn default() -> Self {
         Self {
             log: Box::new(|_, _, _| ()),
+            variables: Box::new(|name| std::env::var(name).ok()),
             clock: Box::new(|| SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default()),
             random: Box::new(system_random),
         }
@@ -135,6 +142,18 @@ impl records::Host for Imports {
     fn remove(&mut self, root: Root, path: String) -> Result<(), Fault> {
         let removed = self.files.remove(root, &path);
         self.log_other(removed)
+    }
+}
+
+impl environment::Host for Imports {
+    fn variables(&mut self, names: Vec<String>) -> Vec<Option<String>> {
+        // The standard library panics where a name has a `=` or a NUL in it.
+        let is_name = |name: &str| !name.is_empty() && !name.contains(['=', '\0']);
+        names.iter().map(|name| if is_name(name) { (self.services.variables)(name) } else { None }).collect()
+    }
+
+    fn secrets(&mut self, names: Vec<String>) -> Vec<Option<String>> {
+        names.iter().map(|name| keyring::read(name)).collect()
     }
 }
 

@@ -36,7 +36,8 @@
 //! | `gate`, `call` | one workspace's instance, and the calls an embedder makes |
 //! | `programs` | agent programs: finding the workspace, and answering when the gate cannot start |
 //! | `files` | the workspace, the home and the state folder behind capabilities |
-//! | `imports` | the imports of the contract: files, clock, random bytes and log |
+//! | `imports` | the imports of the contract: files, clock, random bytes, environment and log |
+//! | [`keyring`] | stores secrets in the system's keyring |
 //! | [`hooks`] | runs hook programs and prompts as the gate schedules them |
 //! | [`components`] | calls hooks of third parties in a sandbox: engine, limits, imports, compiling |
 //! | [`confine`] | runs commands that the kernel restricts to what the gate grants |
@@ -59,6 +60,7 @@ mod files;
 mod gate;
 pub mod hooks;
 mod imports;
+pub mod keyring;
 mod lookups;
 mod mcp;
 #[cfg(feature = "native")]

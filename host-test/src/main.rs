@@ -47,6 +47,10 @@ enum Command {
     /// Make native code of an approved component
     #[command(hide = true)]
     CompileHook(commands::compile_hook::Options),
+    /// Show, enable, approve and set up what brings hooks, MCP servers, settings and skills
+    Extensions(commands::extensions::Options),
+    /// List skills, and print the prompt of one
+    Skills(commands::skills::Options),
     /// Run hooks without an editor: when files are saved, created, deleted or renamed, and on commits
     Watch(commands::watch::Options),
     /// Serve intents and the ledger as tools of an MCP server on standard input and output
@@ -69,7 +73,7 @@ fn main() -> ExitCode {
     if let Some(options) = commands::agent_event::Options::plain(&words) {
         return commands::agent_event::run(&options);
     }
-    if let Some(options) = commands::confine::Options::plain(std::env::args_os()) {
+    if let Some(options) = commands::confine::Options::alone(std::env::args_os()) {
         return commands::confine::run(&options);
     }
     let is_command = |word: &str| Cli::command().find_subcommand(word).is_some();
@@ -87,6 +91,8 @@ fn main() -> ExitCode {
         Command::TestHook(options) => commands::test_hook::run(&options),
         Command::HookRunner(options) => commands::hook_runner::run(&options),
         Command::CompileHook(options) => commands::compile_hook::run(&options),
+        Command::Extensions(options) => commands::extensions::run(&options),
+        Command::Skills(options) => commands::skills::run(&options),
         Command::Watch(options) => commands::watch::run(&options),
         Command::Confine(options) => commands::confine::run(&options),
         Command::Hook(options) => commands::agent_event::run(&options),

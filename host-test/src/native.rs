@@ -9,8 +9,8 @@ use std::time::SystemTime;
 
 use tollgate_guest::gate::Gate;
 use tollgate_guest::ports::{
-    Clock, DirEntry, Expectation, Facts, FileFault, FileKind, Listing, ListingLimits, Log, LogLevel, Ports, Question, Random,
-    Records, Root, Tail, Timestamp, Workspace, marks,
+    Clock, DirEntry, Environment, Expectation, Facts, FileFault, FileKind, Listing, ListingLimits, Log, LogLevel, Ports,
+    Question, Random, Records, Root, Tail, Timestamp, Workspace, marks,
 };
 
 use crate::bindings::tollgate::hooks::{records, workspace};
@@ -34,7 +34,8 @@ impl NativeGate {
             records: files.clone(),
             log: files.clone(),
             clock: files.clone(),
-            random: files,
+            random: files.clone(),
+            environment: files,
             secrets: Rc::default(),
         };
         Ok(Self(RefCell::new(Gate::new(ports))))
@@ -134,10 +135,20 @@ impl Clock for Native {
 }
 
 impl Random for Native {
-    fn sixteen(&self) -> [u8; 16] {
+    fn random_bytes(&self) -> [u8; 16] {
         let mut bytes = [0; 16];
         let _ = getrandom::fill(&mut bytes);
         bytes
+    }
+}
+
+impl Environment for Native {
+    fn variables(&self, names: &[String]) -> Vec<Option<String>> {
+        names.iter().map(|name| std::env::var(name).ok()).collect()
+    }
+
+    fn secrets(&self, names: &[String]) -> Vec<Option<String>> {
+        names.iter().map(|_| None).collect()
     }
 }
 

@@ -73,7 +73,7 @@ fn gemini_runs_what_it_is_given() {
     // It could be written because it is next to a file in scope, so it is restored.
     let (success, text, told) = run(&writes("docs/other.md"));
     assert!(success, "{text}");
-    assert!(told.contains("put back as they were") && !told.contains("was not taken back"), "{told}");
+    assert!(told.contains("were restored") && !told.contains("was not reverted"), "{told}");
     assert_eq!(world.read("ws/docs/other.md"), "other\n");
 }
 

@@ -306,7 +306,7 @@ fn siblings_are_put_back() {
     assert_eq!((ruling["code"].as_str(), ruling["confined"].as_bool()), (Some("confined"), Some(true)), "{ruling}");
     let (_, text) = said(world.confined_words(&["--call", "c"], &["bash", "-c", command]).output().unwrap());
     let settled = ask(json!({"op": "post-tool", "success": true, "output": text}));
-    assert!(settled["notice"].as_str().unwrap().contains("put back as they were"), "{settled}");
+    assert!(settled["notice"].as_str().unwrap().contains("were restored"), "{settled}");
     assert!(settled["notice"].as_str().unwrap().contains("ran confined to the scope"), "{settled}");
     for id in settled["restore"].as_array().unwrap() {
         let (ws, home) = (world.ws(), world.home());

@@ -158,7 +158,7 @@ fn a_hook_that_is_only_written_down_is_silent() {
             "installed, but silent",
             "exit status: 1",
         ),
-        ("it leaves tools out", "\"*\"", "\"Write|Edit\"", "live in part", "leaves out"),
+        ("it leaves tools out", "\"*\"", "\"Write|Edit\"", "live in part", "omits"),
         (
             "hooks are off",
             "{\n  \"hooks\"",
@@ -209,7 +209,7 @@ fn what_waits_for_a_person_is_said() {
     fs::write(place.root().join(".tollgate/hooks.json"), hook.to_string()).unwrap();
     let (code, found) = place.doctor();
     assert_eq!(code, 0, "{found:#}");
-    assert!(found["notes"].to_string().contains("no person has approved them as they are: `lint`"), "{found:#}");
+    assert!(found["notes"].to_string().contains("nobody has approved their current version: `lint`"), "{found:#}");
     fs::write(place.root().join(".tollgate/hooks.json"), hook.to_string().replace("sleep", "no-such-program")).unwrap();
     let (_, found) = place.doctor();
     assert!(found["notes"][0].as_str().unwrap().starts_with("the hook `lint` cannot run: "), "{found:#}");

@@ -119,7 +119,7 @@ fn a_tree_with_something_unspeakable_in_it_is_not_written_through() {
     };
     assert!(unpack().contains(r#""verdict":"allow""#), "{}", unpack());
     for (target, name, said) in [
-        (std::ffi::OsStr::new("../other"), odd, "`src/odd\u{fffd}` cannot be looked at"),
+        (std::ffi::OsStr::new("../other"), odd, "`src/odd\u{fffd}` cannot be inspected"),
         (odd, std::ffi::OsStr::new("link"), "`src/link` is a link that cannot be followed"),
     ] {
         symlink(target, root.path().join("src").join(name)).unwrap();

@@ -64,6 +64,7 @@ fn check_fixture(name: &str, runtime: &Runtime) -> Result<(), Failed> {
         .workspace(&root)
         .home(&home)
         .runtime(runtime.clone())
+        .variables(|name| (name == "TOLLGATE_FIXTURE").then(|| "from the environment".to_owned()))
         .clock(move || Duration::from_secs(1_767_225_600 + ticks.fetch_add(1, Ordering::Relaxed)))
         .random(move |bytes| bytes.fill_with(|| (drawn.fetch_add(1, Ordering::Relaxed) / 16) as u8))
         .open()

@@ -205,7 +205,7 @@ fn a_script_finds_the_files_beside_it() {
         place.write(beside, "echo other\n");
         let record = hooks.run("a", None).map(|record| json!(record)).unwrap();
         assert_eq!(status(&record), "skipped", "{record}");
-        assert!(record["reason"].as_str().unwrap().starts_with("it is no longer what was approved"), "{record}");
+        assert!(record["reason"].as_str().unwrap().starts_with("it has changed since it was approved"), "{record}");
     }
 }
 
@@ -232,7 +232,7 @@ fn no_file_can_be_exchanged_between_the_look_and_the_run() {
         };
         let record = place.hooks(Options::new().on_record(exchange), &["a"]).run("a", None).map(|record| json!(record)).unwrap();
         assert_eq!(status(&record), "skipped", "{record}");
-        assert!(record["reason"].as_str().unwrap().starts_with(&format!("`{exchanged}` is no longer")), "{record}");
+        assert!(record["reason"].as_str().unwrap().starts_with(&format!("`{exchanged}` has changed")), "{record}");
         assert_eq!(place.read("evil"), None, "{exchanged}");
     }
 }

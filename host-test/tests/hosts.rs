@@ -398,7 +398,7 @@ fn a_denied_call_that_ran_is_told() {
     place.carry_out(&json!({"write": ["README.md", "x"]}));
     let after = WRITE.replace("PreToolUse", "PostToolUse");
     let said = place.hook("claude-code", &after);
-    assert!(text(&said.stdout).contains("it was denied (out_of_scope) and ran all the same"), "{}", text(&said.stdout));
+    assert!(text(&said.stdout).contains("it was denied (out_of_scope) and ran anyway"), "{}", text(&said.stdout));
     assert_eq!(place.ledger(), ["README.md FAIL true"]);
 }
 

@@ -217,7 +217,7 @@ fn what_was_changed_since_keeps_its_changes() {
     place.write(".orchestration/active_intents.yaml", "active_intents: [] # mine\n");
     let (code, out, err) = place.run(&["init", "--undo", "--yes"]);
     assert_eq!(code, 0);
-    assert!(out.contains("only Tollgate's entries go from: .claude/settings.json"), "{out}");
+    assert!(out.contains("only Tollgate's entries are removed from: .claude/settings.json"), "{out}");
     assert!(err.contains("left alone"), "{err}");
     assert_eq!(place.read(".claude/settings.json"), "{\n  \"model\": \"sonnet\"\n}\n");
     assert_eq!(place.read(".orchestration/active_intents.yaml"), "active_intents: [] # mine\n");

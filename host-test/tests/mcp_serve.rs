@@ -99,7 +99,7 @@ fn every_tool_answers_from_the_gate() {
                 true,
                 "there is no intent `INT-009`; choose one of: INT-001",
             ),
-            ("select_active_intent", json!({"intent_id": "INT-002"}), true, "takes no more changes; choose one of"),
+            ("select_active_intent", json!({"intent_id": "INT-002"}), true, "accepts no more changes; choose one of"),
             ("select_active_intent", json!({}), true, "`select_active_intent` needs `intent_id`"),
             (
                 "select_active_intent",

@@ -174,7 +174,7 @@ fn a_ledger_is_put_aside_and_goes_on() {
     fs::rename(workspace.root().join(LEDGER), workspace.root().join(".orchestration/archive/agent_trace-0002.jsonl")).unwrap();
     assert_eq!(workspace.trace(&["archive", "--yes"]).0, 0);
     let (_, out, err) = workspace.trace(&["verify"]);
-    assert!(out.starts_with("ok: 3 files") && !err.contains("tie it in"), "{out}{err}");
+    assert!(out.starts_with("ok: 3 files") && !err.contains("link it"), "{out}{err}");
     let (_, out, _) = workspace.trace(&["map"]);
     assert!(out.contains("1 intent, 1 file"), "{out}");
 }

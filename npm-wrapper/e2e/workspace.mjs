@@ -24,6 +24,21 @@ export const FILES = {
   'build.sh': 'echo made > src/billing/made.ts\n',
 };
 
+/** Ordinary work in scope of which no reader can say what it writes: it runs confined and succeeds. */
+export const WORKING =
+  'f=$(mktemp) && sed s/one/ONE/ src/auth/login.ts > "$f" && cp "$f" src/auth/copy.ts && cat src/auth/copy.ts';
+
+/** A write out of scope that no reader sees: the kernel stops it. */
+export const ESCAPING = `eval "$(printf 'echo x > src/b\\151lling/hidden.ts')"`;
+
+/** What a program says that the kernel has stopped. */
+export const STOPPED = /Permission denied/;
+
+/** A person who does not want commands confined: then what no reader sees is asked about, and changes are found afterwards. */
+export function unconfined({ home }) {
+  write(home, { '.tollgate/config.json': '{ "confine": "off" }\n' });
+}
+
 /**
  * Makes the folders; `discard` removes them. Programs that run in it get `env`. `tollgate` runs the command, `person` runs it as a
  * person does, at a terminal.
@@ -32,9 +47,6 @@ export function makeWorkspace(name, files) {
   const top = fs.mkdtempSync(path.join(fs.realpathSync(os.tmpdir()), `tollgate-${name}-`));
   const [workspace, home, tmp] = ['workspace', 'home', 'tmp'].map((folder) => path.join(top, folder));
   for (const folder of [workspace, home, tmp]) fs.mkdirSync(folder);
-  // These sessions show what the reader says of a command, and what the gate does where the kernel does not hold it.
-  fs.mkdirSync(path.join(home, '.tollgate'));
-  fs.writeFileSync(path.join(home, '.tollgate/config.json'), '{ "confine": "off" }\n');
   write(workspace, files);
   const search = [path.dirname(process.env.TOLLGATE), process.env.PATH].join(path.delimiter);
   const env = { PATH: search, HOME: home, TMPDIR: tmp, TERM: 'dumb' };

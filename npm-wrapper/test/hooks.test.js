@@ -210,7 +210,7 @@ for (const [language, declared, files] of [
     fs.writeFileSync(path.join(workspace, Object.keys(files)[1]), 'echo other\n');
     const changed = await hooks.run('own');
     assert.equal(changed.status, 'skipped');
-    assert.match(changed.reason, /^it is no longer what was approved/);
+    assert.match(changed.reason, /^it has changed since it was approved/);
   });
 }
 
@@ -230,7 +230,7 @@ for (const [command, exchanged] of [
     given.gate.perform({ op: 'hooks', do: 'approve', id: 'own' });
     const record = await given.hooks.run('own');
     assert.equal(record.status, 'skipped');
-    assert.ok(record.reason.startsWith(`\`${exchanged}\` is no longer what was approved`), record.reason);
+    assert.ok(record.reason.startsWith(`\`${exchanged}\` has changed since it was approved`), record.reason);
     assert.equal(fs.existsSync(path.join(workspace, 'evil')), false);
   });
 }

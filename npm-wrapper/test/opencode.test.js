@@ -67,7 +67,7 @@ for (const [what, selected, tool, args] of [
     if (selected) gate.selectIntent('s1', 'INT-001');
     const { verdict, code, reason: why } = gate.preTool({ session: 's1', call: 'c1', tool, args, host: 'opencode' });
     assert.notEqual(verdict, 'allow');
-    const unasked = verdict === 'ask' ? '; nobody can be asked here, so it does not run: let a person run it' : '';
+    const unasked = verdict === 'ask' ? '; there is nobody to ask here, so it does not run; let a person run it' : '';
     const reason = `Tollgate: ${why}${unasked} (${code})`;
     const { home, before, select, ledger, failed } = await started();
     if (selected) await select();
@@ -107,7 +107,7 @@ for (const [what, tool, args, output, entered] of [
     [false, 'no'],
   ],
   ['an MCP tool that answers has run', 'files_write_file', mcp, content('yes'), [true, null]],
-  ['a result that is no JSON is entered all the same', 'write', login, { ...done(), metadata: { big: 1n } }, [true, null]],
+  ['a result that is not valid JSON is entered all the same', 'write', login, { ...done(), metadata: { big: 1n } }, [true, null]],
   ['no result at all is a failure', 'write', login, undefined, [false, 'the tool did not say']],
 ]) {
   test(what, async () => {
@@ -237,7 +237,7 @@ test('a notice that no result can carry is told to the agent once, whatever else
   const told = async (agent, session = 's1') => {
     const texts = await system(session);
     await hooks['chat.params']({ sessionID: session, agent, model: {} }, {});
-    return texts.some((text) => text.includes('they are entered as FAIL'));
+    return texts.some((text) => text.includes('they are recorded as FAIL'));
   };
   assert.deepEqual(
     [await told('build', 's2'), await told('title'), await told('build'), await told('build')],
@@ -357,7 +357,7 @@ for (const [ofUser, ofWorkspace, governance, stopped] of [
     choose({ home });
     if (!governance) fs.rmSync(path.join(workspace, '.orchestration'), { recursive: true });
     const said =
-      /^Tollgate: the arguments are not JSON \(invalid_input\); so nothing is known about the call; nobody can be asked here/;
+      /^Tollgate: the arguments are not JSON \(invalid_input\); so nothing is known about the call; there is nobody to ask here/;
     await judge(before('write', { ...login, content: 's3cret', big: 1n }), log, said);
   });
 

@@ -82,7 +82,7 @@ test('nobody else does', { skip: process.platform !== 'linux' }, (t) => {
     ]) {
       assert.deepEqual([status, stdout], [2, ''], stderr);
       assert.match(stderr, why);
-      assert.match(stderr, /^tollgate: `tollgate intents select` is for a person to run/);
+      assert.match(stderr, /^tollgate: `tollgate intents select` may only be run by a person/);
     }
   }
   const { stdout } = withoutTerminal([...command, ...SELECT, '--json'], given);

@@ -105,7 +105,7 @@ test('a command line that cannot be understood changes nothing', () => {
   const before = files();
   for (const [args, said] of [
     [['init', '--host', 'claude-code'], /there is no terminal to ask one on/],
-    [['init', '--yes', '--host', 'emacs'], /`emacs` cannot be wired; known are: claude-code, codex, gemini/],
+    [['init', '--yes', '--host', 'emacs'], /`emacs` cannot be wired; expected one of: claude-code, codex, gemini/],
     [['init', '--yes', '--scope', 'world'], /must be `workspace` or `user`/],
     [['init', 'claude-code'], /that cannot be understood/],
     [['init', '--undo', '--scope', 'user'], /--undo takes neither/],

@@ -57,6 +57,6 @@ fn run() -> Result<()> {
 fn bench() -> Result<()> {
     build::build()?;
     let mut rust = repository::cargo(&["bench", "--locked", "--package", "tollgate", "--features", "native"]);
-    repository::run(rust.args(["--bench", "effects", "--bench", "governance", "--bench", "hooks"]))?;
+    repository::run(rust.args(["--bench", "effects", "--bench", "extensions", "--bench", "governance", "--bench", "hooks"]))?;
     repository::run(repository::command("node", &["bench/augment.mjs"]).current_dir(repository::root().join("npm-wrapper")))
 }

@@ -8,7 +8,7 @@ pub(super) const MOST: usize = 32;
 /// No name is longer, in bytes.
 pub(super) const LONGEST: usize = 200;
 
-/// Of other links, so many are recognised again.
+/// At most this many other links are remembered.
 const MAX_SEEN: usize = 128;
 
 /// No name begins with these: they begin a test of Bash's, a class of characters, or code.
@@ -119,7 +119,7 @@ pub(super) fn target(link: &str) -> Option<&str> {
     (!target.is_empty() && !target.contains('[')).then_some(target)
 }
 
-/// Whether somebody could have given a note this name. `[[ -f x ]]` is Bash's test, `[[:alpha:]]` a class of characters and
+/// Whether someone could have given a note this name. `[[ -f x ]]` is Bash's test, `[[:alpha:]]` a class of characters and
 /// `x[["a"]]` code; they are not even looked up.
 fn is_name(link: &str, target: &str) -> bool {
     let odd = |byte: u8| byte < b' ' || b"$`\"<>*\x7f".contains(&byte);

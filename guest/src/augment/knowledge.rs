@@ -1,4 +1,4 @@
-//! What is known, and what is remembered about asking.
+//! Looks up concepts in the sources and caches the answers.
 
 use serde_json::Value;
 
@@ -98,7 +98,7 @@ impl Knowledge {
         Plan { concepts, lookups, skipped: None }
     }
 
-    /// A repository runs nothing unasked: a command that the workspace names is run only if the user's own settings have it.
+    /// A repository runs nothing without consent: a command that the workspace names is run only if the user's own settings have it.
     fn may_be_asked(&mut self, source: &Source, now: u64, ports: &Ports) -> bool {
         let Some(words) = source.command_of_workspace() else { return true };
         let allowed = programs::is_allowed_by_user(words, ports);
@@ -106,7 +106,7 @@ impl Knowledge {
             let (name, own) = (&source.name, programs::SETTINGS);
             let line = serde_json::Value::from(words.to_vec());
             ports.warn(&format!(
-                "the source `{name}` is not asked: it runs a command that the workspace names; to allow it, add {line} to `augment.commands` in `~/{own}`"
+                "the source `{name}` is not used: it runs a command that the workspace names; to allow it, add {line} to `augment.commands` in `~/{own}`"
             ));
             remember(&mut self.absences, key(name, ""), now + FORGET_MS);
         }

@@ -1,4 +1,4 @@
-//! Directions: what is known about the concepts that a call names.
+//! Augmentation: adds what is known about the concepts that a call names.
 //!
 //! First [`Knowledge::plan`] says what to look up, then the host looks it up in its own time, and [`Knowledge::apply`] puts
 //! what was found where it serves. It goes into the arguments only where the tool does the same with it as without; else

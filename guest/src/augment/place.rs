@@ -1,4 +1,4 @@
-//! Where what is known goes.
+//! Where the knowledge is added to a call.
 
 use serde_json::{Map, Value};
 

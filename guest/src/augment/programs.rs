@@ -1,6 +1,6 @@
 //! Programs that the host runs for the gate: which it may, and what of the environment they are given.
 //!
-//! A repository runs nothing unasked: what the workspace's settings name is run only if the user's own have it.
+//! A repository runs nothing without consent: what the workspace's settings name is run only if the user's own have it.
 
 use serde_json::Value;
 
@@ -51,7 +51,7 @@ pub(super) fn start(server: &str, ports: &Ports) -> Result<Option<Program>, Stri
         let confine = match named.get("confine") {
             None | Some(Value::Null) => false,
             Some(Value::Bool(confine)) => *confine,
-            // Somebody meant to confine it.
+            // Someone meant to confine it.
             Some(_) => return Err(format!("the MCP server `{server}` is not started: its `confine` must be true or false")),
         };
         let set = env.as_object().into_iter().flatten();

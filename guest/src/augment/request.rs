@@ -1,4 +1,4 @@
-//! Who is asked outside the gate.
+//! Requests to sources outside the gate.
 
 use serde_json::Value;
 

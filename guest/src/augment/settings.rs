@@ -56,7 +56,7 @@ impl Default for Settings {
     }
 }
 
-/// Somebody who may know a concept.
+/// Someone who may know a concept.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Source {
     /// As it is told to the model.
@@ -186,7 +186,7 @@ impl Settings {
                     for written in sources {
                         let source = source(written)?;
                         if settings.sources.iter().any(|other| other.name == source.name) {
-                            return Err(format!("two sources are named `{}`; give each a name of its own", source.name));
+                            return Err(format!("two sources are named `{}`; give each a unique name", source.name));
                         }
                         settings.sources.push(source);
                     }
@@ -197,7 +197,7 @@ impl Settings {
                 }
                 _ => {
                     return Err(format!(
-                        "`augment.{key}` cannot be {value}; known are `sources` (at most {MAX_SOURCES}), `literal` (true or false) and `budget_chars` ({} to {})",
+                        "`augment.{key}` cannot be {value}; expected `sources` (at most {MAX_SOURCES}), `literal` (true or false) and `budget_chars` ({} to {})",
                         BUDGET.start(),
                         BUDGET.end()
                     ));
@@ -211,7 +211,7 @@ impl Settings {
 fn source(written: &Value) -> Result<Source, String> {
     let wrong = || {
         format!(
-            "the source {written} cannot be used; say `\"notes\"`, `\"maenifold\"`, or {{\"name\": …}} with `notes` (a folder of the workspace), `command` (a list of words), `mcp` (with `server` and `tool`) or `function` (true)"
+            "the source {written} is invalid; use `\"notes\"`, `\"maenifold\"`, or {{\"name\": …}} with `notes` (a folder of the workspace), `command` (a list of words), `mcp` (with `server` and `tool`) or `function` (true)"
         )
     };
     if let Some(name) = written.as_str() {

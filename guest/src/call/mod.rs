@@ -1,5 +1,7 @@
-//! What a tool call means: whatever the host calls its tools, every call becomes a set of paths and what is done to them.
+//! Turns a tool call into a footprint: whatever the host calls its tools, every call becomes a set of paths and what is done to
+//! them.
 
+pub mod claude_words;
 pub mod patch;
 pub mod resolve;
 pub mod shell;
@@ -47,7 +49,7 @@ pub enum CallFault {
     #[error(transparent)]
     Path(#[from] PathFault),
     /// A path that no file can have.
-    #[error("the path `{path}` leads nowhere: its links run in a circle, or go through a file; give another")]
+    #[error("the path `{path}` cannot be resolved: its links form a loop, or go through a file; use another path")]
     Nowhere {
         /// As the call spells it.
         path: String,

@@ -1,4 +1,4 @@
-//! The engine's inputs and commands, from and to the contract.
+//! Converts the engine's inputs and commands from and to the WIT types.
 
 use super::bindings::exports::tollgate::hooks::engine::{
     Approval, CheckedFile, Command, CopiedArgument, Ended, Ending, Event, Exited, Found, Guest, Input, Listening, Machine, Order,

@@ -1,4 +1,4 @@
-//! The WebAssembly face of the gate: the contract's exports over [`Gate`] and [`Exchanges`], its imports as ports.
+//! The WebAssembly component: the exports over [`Gate`] and [`Exchanges`], the imports as ports.
 //!
 //! The only room that touches generated bindings; everything else is plain Rust and runs natively too.
 

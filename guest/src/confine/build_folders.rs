@@ -1,8 +1,8 @@
-//! Folders of the workspace that git ignores: what tools build there is nobody's work.
+//! Folders of the workspace that git ignores, which hold build output.
 //!
 //! Only folders that `.gitignore` at the root names without a wildcard, and only where they stand at the path that it names. A
 //! single file that is ignored, such as `.env`, is not among them. One that does not exist yet is made for the program that is known
-//! to fill it, and for no other: a folder that stands there already means to many scripts that nothing is left to do.
+//! to fill it, and for no other: a folder that is there already means to many scripts that nothing is left to do.
 
 use super::Context;
 use super::opening::Opening;

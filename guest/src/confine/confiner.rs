@@ -41,6 +41,11 @@ impl Confiner {
         Self { workspace: machine.workspace, folders: machine.path, found: OnceCell::new(), can: true }
     }
 
+    /// Whether the host can confine.
+    pub fn can(&self) -> bool {
+        self.can
+    }
+
     /// What starts a program confined; none where the host cannot confine. Where the program is not there, the host restricts processes
     /// itself, and the name only says what is meant.
     pub fn command(&self, ports: &Ports) -> Option<&str> {

@@ -1,9 +1,9 @@
-//! Calls that are to run confined: what they may change, kept when they are ruled on, and that they really ran so.
+//! Evidence about calls that are to run confined: their grants, saved when they are ruled on, and that they did run confined.
 //!
 //! | file of the state | who writes it | what |
 //! | --- | --- | --- |
 //! | `confined/KEY.json` | the gate, when it rules on a call or starts a program of its own | what the command may change, so that `tollgate confine` need not ask again |
-//! | `confined/KEY.held` | `tollgate confine`, when it runs the command | `held` or `plain` |
+//! | `confined/KEY.held` | `tollgate confine`, when it runs the command | `plain` where it runs as it is; else empty |
 //!
 //! [`Key`] says what `KEY` is made of. Both files go when the call is settled or the program has ended. Where a call was to run confined and
 //! nobody has written the second, the agent program ran the command as it was.
@@ -19,6 +19,9 @@ use crate::state;
 
 /// Where they stand in the state.
 pub const FOLDER: &str = "confined";
+
+/// What the second file says of a command that runs as it is.
+const PLAIN: &[u8] = b"plain";
 
 /// What is known about a call before it runs.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -96,15 +99,15 @@ pub fn prepare(key: &Key, words: Vec<Option<String>>, answer: &Answer, now: Time
 
 /// Marks that a command runs, and how.
 pub fn mark(key: &Key, run: Run, ports: &Ports) {
-    let text = if run == Run::Confined { "held" } else { "plain" };
-    let _ = state::replace(&key.mark(), text.as_bytes(), Expectation::Anything, ports);
+    let text: &[u8] = if run == Run::Confined { b"" } else { PLAIN };
+    let _ = state::replace(&key.mark(), text, Expectation::Anything, ports);
 }
 
 /// How a call ran; none where it did not, or was not to run confined.
 pub fn of(key: &Key, ports: &Ports) -> Option<Evidence> {
     let mark = state::read(&key.mark(), state::MAX_BYTES, ports).ok()?;
     let prepared = state::read(key.path(), state::MAX_BYTES, ports).ok().and_then(|text| json::parse::<Prepared>(&text).ok());
-    Some(Evidence { held: mark.starts_with(b"held"), widened: prepared.unwrap_or_default().widened })
+    Some(Evidence { held: mark != PLAIN, widened: prepared.unwrap_or_default().widened })
 }
 
 /// Forgets both.

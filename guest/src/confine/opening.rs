@@ -35,7 +35,7 @@ const MAX_ROUNDS: usize = 8;
 /// Folders that are large and that nobody writes in by hand.
 const SKIPPED: [&str; 3] = [".git", "node_modules", "target"];
 
-/// Grants while they are being put together.
+/// Grants while they are being collected.
 pub(super) struct Opening<'a> {
     pub(super) ports: &'a Ports,
     protected: Protected<'a>,
@@ -219,7 +219,7 @@ impl<'a> Opening<'a> {
         let reach = ports::ListingLimits { depth: depth.min(64), limit: MAX_ENTRIES, skip };
         let Ok(listing) = self.ports.workspace.list(Root::Project, folder, &reach) else { return Vec::new() };
         if listing.truncated {
-            self.note(format!("`{folder}` has more than {MAX_ENTRIES} names, and what lies behind them is not granted"));
+            self.note(format!("`{folder}` has more than {MAX_ENTRIES} entries, and what they contain is not granted"));
         }
         listing.entries
     }

@@ -2,8 +2,7 @@
 //!
 //! An agent program's shell tool is given it instead of the command. It is made to be read: people see it in dialogues and logs.
 
-/// Characters that mean nothing to any shell.
-const PLAIN: &str = "%+,-./:=@_";
+pub use crate::call::shell::quote;
 
 /// How a command is run confined.
 #[derive(Debug, Clone, Copy)]
@@ -99,7 +98,7 @@ pub struct Launcher {
 }
 
 impl Launcher {
-    /// The words for a run that was prepared. `state` is the folder that the state of all workspaces stands in.
+    /// The words for a run that was prepared. `state` is the folder that the state of all workspaces is in.
     pub fn new(program: &str, workspace: &str, state: Option<String>, run: &str) -> Self {
         let mut words = [program, "confine", "--workspace", workspace].map(str::to_owned).to_vec();
         words.extend(state.into_iter().flat_map(|folder| ["--state".to_owned(), folder]));
@@ -123,7 +122,7 @@ impl Launcher {
 pub struct Launched<'a> {
     /// The workspace's absolute path.
     pub workspace: &'a str,
-    /// The folder that the state of all workspaces stands in; none where it is the usual one.
+    /// The folder that the state of all workspaces is in; none where it is the usual one.
     pub state: Option<&'a str>,
     /// The run that was prepared.
     pub run: &'a str,
@@ -174,16 +173,6 @@ fn split(text: &str) -> Option<Vec<String>> {
 
 fn join(words: &[String]) -> String {
     words.iter().map(|word| quote(word)).collect::<Vec<_>>().join(" ")
-}
-
-/// A word as a POSIX shell reads it back.
-pub fn quote(word: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || PLAIN.contains(c);
-    // What begins with `=` is looked up by zsh, and what has one in it may be an assignment where a command is expected.
-    if !word.is_empty() && word.chars().all(is_plain) && !word.starts_with(['=', '%']) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', r"'\''"))
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What a call does, before and after the host has looked at the paths.
+//! Footprints and effects: what a call does to which paths, before and after the host has resolved them.
 
 pub mod path;
 
@@ -83,7 +83,7 @@ pub struct PathAccess {
 pub enum Origin {
     /// A new symbolic link that says this: `ln -s`.
     Link(String),
-    /// A copy of what stands at this path, links copied as links: `cp -r`, `cp -P`.
+    /// A copy of what is at this path, links copied as links: `cp -r`, `cp -P`.
     Copy(String),
     /// The file, the link or the folder at this path itself, under a new name: `mv`, `ln`, `cp -l`.
     Same(String),
@@ -91,7 +91,7 @@ pub enum Origin {
 
 /// Something that a call puts at a path as it is.
 ///
-/// A touch says that a path changes. A placement says in addition what stands there afterwards, which matters because
+/// A touch says that a path changes. A placement says in addition what is there afterwards, which matters because
 /// later writes can go through it: a relative link leads elsewhere from its new place, and a file that has other names
 /// takes them along. It does not replace the touches of both ends: `mv a b` is `Delete a`, `Write b` and a placement at `b` of
 /// the same `a`; `ln -s t a` is `Write a` and a placement at `a` of a link that says `t`.
@@ -103,7 +103,7 @@ pub struct Placement {
     pub origin: Origin,
 }
 
-/// Whether what a call starts may go on after the call has ended.
+/// Whether what a call starts may keep running after the call has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Persistence {
@@ -123,11 +123,11 @@ pub enum Persistence {
 pub enum Unconfinable {
     /// A daemon or another machine does it, which the kernel does not hold.
     Elsewhere(String),
-    /// It changes files that are only known when it runs, and would stop half-way at the first one out of scope.
+    /// It changes files that are known only at run time, and would stop half-way at the first one out of scope.
     HalfWay(String),
 }
 
-/// Everything a call does, as far as its arguments tell.
+/// Everything a call does, according to its arguments.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Footprint {
     /// Paths, in order of appearance.
@@ -191,7 +191,7 @@ impl Footprint {
     }
 }
 
-/// How much of what stands at a path an effect is about.
+/// How much of what is at a path an effect is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Extent {
     /// That path alone.
@@ -204,7 +204,7 @@ pub enum Extent {
     Listed,
 }
 
-/// One thing that a call does to one path.
+/// One operation on one path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Effect {
     /// Where.

@@ -1,4 +1,4 @@
-//! Paths: as an agent writes them, and where they lead.
+//! Paths as an agent writes them, and the locations they resolve to.
 
 use std::fmt;
 
@@ -56,14 +56,14 @@ impl Location {
     }
 }
 
-/// Why a path is refused before anybody looks at it.
+/// Why a path is refused before it is resolved.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PathFault {
     /// There is none.
     #[error("the path is empty; name a file")]
     Empty,
     /// It holds a character that no path of ours holds.
-    #[error("the path `{0}` holds a control character; take it out")]
+    #[error("the path `{0}` contains a control character; remove it")]
     ControlCharacter(String),
     /// It is no path.
     #[error("`{0}` is a URI, not a path; give the file's path")]
@@ -71,8 +71,8 @@ pub enum PathFault {
     /// It names a network share or a drive of its own.
     #[error("`{0}` names a drive or a network share; give a path in the workspace")]
     Drive(String),
-    /// It begins in somebody else's home folder.
-    #[error("`{0}` begins in another user's home folder; give a path in the workspace")]
+    /// It starts in another user's home folder.
+    #[error("`{0}` starts in another user's home folder; give a path in the workspace")]
     OtherHome(String),
     /// It goes through a device or through a process's own links, which lead elsewhere for everybody who follows them.
     #[error("`{0}` goes through `/proc` or `/dev` and may lead anywhere; give the file's own path")]
@@ -119,7 +119,7 @@ pub fn normalize(path: &str, cwd: Option<&str>) -> Result<String, PathFault> {
     Ok(joined)
 }
 
-/// Every place that a path may mean to whoever changes something there: none for a device that keeps nothing, two where
+/// Every location that a path may mean when something is changed there: none for a device that keeps nothing, two where
 /// `\` may be a character of a name or a separator.
 pub fn candidates(path: &str, cwd: Option<&str>) -> Result<Vec<String>, PathFault> {
     let mut places = Vec::new();
@@ -200,7 +200,7 @@ pub fn join(folder: &str, path: &str) -> String {
     tidy
 }
 
-/// Whether a path's beginning means more than a name, also to somebody who takes `\` for a separator.
+/// Whether a path's beginning means more than a name, also where `\` is a separator.
 fn is_special(path: &str) -> bool {
     let path = &path.replace('\\', "/");
     below_home(path).is_some() || is_other_home(path) || is_drive(path) || has_scheme(path)

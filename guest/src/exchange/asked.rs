@@ -1,4 +1,4 @@
-//! One exchange under way.
+//! One exchange in progress, from an agent program's event to its answer.
 
 use std::rc::Rc;
 
@@ -17,7 +17,7 @@ use crate::hooks::components::{Function, Severity};
 use crate::hooks::event::Event as HookEvent;
 use crate::programs::own_tools::{self, OwnCall};
 use crate::programs::{
-    self, Act, AgentProgram, CallEnding, EventKind, HookAnswer, HookProtocol, Limit, ProgramEvent, ReportedCall, cut,
+    self, Act, AgentProgram, CallEnding, EventKind, HookAnswer, HookProtocol, Limit, ProgramEvent, ReportedCall, cut, derived_id,
 };
 use crate::ruling::{Ruling, Verdict};
 
@@ -35,7 +35,7 @@ pub(super) enum ExchangeStage {
     Lookups { open: Vec<(Option<u64>, Lookup)>, found: Vec<Finding>, until: Option<u64> },
 }
 
-/// One event, and how far its answer is.
+/// One event and the progress of its answer.
 pub(super) struct Exchange {
     pub(super) number: u64,
     program: &'static AgentProgram,
@@ -46,8 +46,10 @@ pub(super) struct Exchange {
     ruling: Option<Ruling>,
     /// What a hook has against a call that a person decides on: why, and under which code.
     objection: Option<(String, String)>,
-    /// Whether a hook has put other arguments in place of the call's.
+    /// A hook has changed the call's arguments.
     is_rewritten: bool,
+    /// What hooks said to a call that hooks of third parties are asked about.
+    word: Option<HooksReply>,
     /// Why the result is kept from the model.
     withheld: Option<String>,
     /// How the call ended, as the gate entered it.
@@ -79,6 +81,7 @@ impl Exchange {
             ruling,
             objection: None,
             is_rewritten: false,
+            word: None,
             withheld: None,
             settled: None,
             restore,
@@ -136,16 +139,10 @@ impl Exchange {
         self.announce(gate)
     }
 
-    /// Rules on the call, and lets hooks of third parties object to it; gives the answer where it does not run.
+    /// Rules on the call, and lets hooks hear of it; gives the answer where it does not run.
     fn judge(&mut self, gate: &mut Gate) -> Option<HookAnswer> {
         if let Some(refused) = self.rule(gate) {
             return Some(refused);
-        }
-        if let (Some(call), Some(ruling)) = (self.tool_call(), &self.ruling)
-            && gate.ask_to_check(&call, ruling, self.number)
-        {
-            self.stage = ExchangeStage::Components(Function::PreTool);
-            return None;
         }
         self.announce(gate)
     }
@@ -170,7 +167,7 @@ impl Exchange {
         match function {
             Function::Augment => {
                 if let Some((_, args)) = said.args.filter(|_| (self.speech.rewrites)(&self.event)) {
-                    self.rewrite(args);
+                    self.replace_args(args);
                 }
                 self.judge(gate)
             }
@@ -187,7 +184,7 @@ impl Exchange {
                     Some(objection) => self.objection = Some((objection.reason, objection.code)),
                     None => {}
                 }
-                self.announce(gate)
+                self.permit(gate)
             }
             Function::PostTool | Function::Events => {
                 self.withheld = said.withheld;
@@ -197,15 +194,17 @@ impl Exchange {
     }
 
     /// Puts other arguments in place of the call's. A program that gives calls no ids knows them by their arguments.
-    fn rewrite(&mut self, args: Value) {
+    fn replace_args(&mut self, args: Value) {
         let Some(call) = &mut self.event.call else { return };
-        let is_derived = call.id == programs::derived_id(&self.event.session, &call.tool, &call.args);
-        if call.args != args {
-            (call.args, self.is_rewritten) = (args, true);
-            if is_derived {
-                call.id = programs::derived_id(&self.event.session, &call.tool, &call.args);
-            }
+        if call.args == args {
+            return;
         }
+        let is_derived = call.id == derived_id(&self.event.session, &call.tool, &call.args);
+        call.args = args;
+        if is_derived {
+            call.id = derived_id(&self.event.session, &call.tool, &call.args);
+        }
+        self.is_rewritten = true;
     }
 
     /// Lets hooks hear of the event; gives the answer where none does and that is all.
@@ -222,7 +221,7 @@ impl Exchange {
     }
 
     /// Hooks have spoken.
-    pub(super) fn hooks_said(&mut self, gate: &mut Gate, answer: &Value) -> Option<HookAnswer> {
+    pub(super) fn take_hooks_answer(&mut self, gate: &mut Gate, answer: &Value) -> Option<HookAnswer> {
         self.go_on_after(gate, HooksReply::read(answer))
     }
 
@@ -289,6 +288,54 @@ impl Exchange {
         self.told.extend(failed.map(|why| format!("Tollgate: {why}")));
     }
 
+    /// Lets the call have the arguments that a hook wants, and rules on it anew; gives the answer where that cannot be.
+    fn rewrite(&mut self, gate: &mut Gate, word: &HooksReply) -> Option<HookAnswer> {
+        let call = self.tool_call()?;
+        let wanted = word.args.as_ref().filter(|args| **args != call.args);
+        let can_rewrite = (self.speech.rewrites)(&self.event);
+        if let Some(args) = word.wanted.as_ref().or(wanted.filter(|_| !can_rewrite)) {
+            let reason = wording::other_arguments(self.program.title, &gate.ports().secrets.redact(&args.to_string()));
+            return Some(withdraw(gate, &call, wording::reason(&reason, "hook")));
+        }
+        let args = wanted?.clone();
+        // What was ruled on does not run, and what runs instead has not been ruled on.
+        gate.settle(&call, &CallOutcome::Refused(wording::REWRITTEN.to_owned()));
+        self.replace_args(args);
+        self.rule(gate)
+    }
+
+    /// Everybody has been asked: lets the call run, or has a person decide.
+    fn permit(&mut self, gate: &mut Gate) -> Option<HookAnswer> {
+        let word = self.word.take().unwrap_or(HooksReply::NONE);
+        let call = self.tool_call()?;
+        let ruling = self.ruling.as_ref()?;
+        match (&self.objection, ruling.verdict) {
+            (Some((reason, _)), Verdict::Ask) => {
+                let reason = format!("{}; {reason}", ruling.reason);
+                return Some(HookAnswer::Ask(wording::reason(&reason, ruling.code.as_str())));
+            }
+            (Some((reason, code)), _) => return Some(HookAnswer::Ask(wording::reason(reason, code))),
+            (None, Verdict::Ask) => return Some(HookAnswer::Ask(wording::reason(&ruling.reason, ruling.code.as_str()))),
+            (None, _) => {}
+        }
+        if let Some(why) = &word.asks {
+            let reason = wording::reason(why, "hook");
+            let can_ask = (self.speech.asks)(&self.event);
+            return Some(if can_ask {
+                HookAnswer::Ask(reason)
+            } else {
+                withdraw(gate, &call, wording::without_person(&reason))
+            });
+        }
+        self.told.extend(word.message);
+        // What is wrong though the call may run, a person and the model should know.
+        if !ruling.reason.is_empty() {
+            gate.ports().warn(&ruling.reason);
+            self.told.push(format!("Tollgate: {}", ruling.reason));
+        }
+        self.look_up(gate, &call)
+    }
+
     fn go_on_after(&mut self, gate: &mut Gate, word: HooksReply) -> Option<HookAnswer> {
         match self.event.moment() {
             EventKind::BeforeTool => {
@@ -297,23 +344,18 @@ impl Exchange {
                     let reason = word.message.unwrap_or_else(|| wording::HOOK_STOPPED.to_owned());
                     return Some(withdraw(gate, &call, wording::reason(&reason, "hook")));
                 }
-                let ruling = self.ruling.as_ref()?;
-                match (&self.objection, ruling.verdict) {
-                    (Some((reason, _)), Verdict::Ask) => {
-                        let reason = format!("{}; {reason}", ruling.reason);
-                        return Some(HookAnswer::Ask(wording::reason(&reason, ruling.code.as_str())));
-                    }
-                    (Some((reason, code)), _) => return Some(HookAnswer::Ask(wording::reason(reason, code))),
-                    (None, Verdict::Ask) => return Some(HookAnswer::Ask(wording::reason(&ruling.reason, ruling.code.as_str()))),
-                    (None, _) => {}
+                if let Some(refused) = self.rewrite(gate, &word) {
+                    return Some(refused);
                 }
-                self.told.extend(word.message);
-                // What is wrong though the call may run, a person and the model should know.
-                if !ruling.reason.is_empty() {
-                    gate.ports().warn(&ruling.reason);
-                    self.told.push(format!("Tollgate: {}", ruling.reason));
+                // The arguments are final now, and so is the gate's ruling.
+                let call = self.tool_call()?;
+                let asks = gate.ask_to_check(&call, self.ruling.as_ref()?, self.number);
+                self.word = Some(word);
+                if asks {
+                    self.stage = ExchangeStage::Components(Function::PreTool);
+                    return None;
                 }
-                self.look_up(gate, &call)
+                self.permit(gate)
             }
             EventKind::AfterTool => {
                 self.told.extend(word.message);
@@ -427,7 +469,7 @@ impl Exchange {
         let Some(limit) = self.limit(moment).filter(|_| tells && !session.is_empty()) else { return };
         let taken: usize = self.told.iter().map(|text| text.len() + 2).sum();
         let room = limit.max().saturating_sub(taken);
-        // A session is told once, and again where it may have forgotten: when it begins anew, and where it has to be told each time.
+        // A session is told once, and again where it may have forgotten: when it begins again, and where it has to be told each time.
         let again = matches!(moment, EventKind::SessionStart | EventKind::SubagentStart | EventKind::Prompt);
         let context = gate.context_if_new(session, room, again);
         self.told.insert(0, context);

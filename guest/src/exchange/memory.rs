@@ -1,8 +1,8 @@
-//! What a program told of its sessions, for as long as this instance lives.
+//! What a program has reported about its sessions, kept while this instance lives.
 //!
 //! A command that a program runs for each event forgets it, and loses nothing: such a program tells everything by itself. One
 //! whose plugin stays tells some things only once, or in pieces: which tools its agent called, what the agent said, which calls
-//! are under way. Everything here is bounded, and an instance that starts anew merely knows less.
+//! are under way. Everything here is bounded, and an instance that starts again merely knows less.
 
 use serde_json::{Map, Value};
 
@@ -42,7 +42,7 @@ struct Session {
     messages: Vec<(String, bool)>,
 }
 
-/// What becomes of an event.
+/// How an event is handled.
 pub(super) enum Course {
     /// It was told before, or is not true any more.
     Ignored,
@@ -60,7 +60,7 @@ impl SessionMemory {
                 // OpenCode does not tell that a session goes on.
                 if event.lasting && self.find(&event.session).is_none() {
                     let source = Some("resume".to_owned());
-                    before.push(ProgramEvent { source, ..implied(event, speech, EventKind::SessionStart) });
+                    before.push(ProgramEvent { source, ..implied_event(event, speech, EventKind::SessionStart) });
                 }
                 let session = self.session(event);
                 session.busy = true;
@@ -72,7 +72,7 @@ impl SessionMemory {
             EventKind::AfterTool => self.end_call(event),
             EventKind::AfterModel => {
                 if let Some(said) = event.response.clone() {
-                    self.session(event).response = Some(bounded(said));
+                    self.session(event).response = Some(truncate(said));
                 }
             }
             EventKind::AfterAgent => {
@@ -90,7 +90,7 @@ impl SessionMemory {
                     self.sessions.iter().map(|session| (session.id.clone(), session.cwd.clone())).collect();
                 for (session, cwd) in known {
                     let of_session = ProgramEvent { session, cwd, lasting: event.lasting, ..ProgramEvent::default() };
-                    let end = implied(&of_session, speech, EventKind::SessionEnd);
+                    let end = implied_event(&of_session, speech, EventKind::SessionEnd);
                     before.extend(self.end_session(&end, speech));
                     before.push(end);
                 }
@@ -194,7 +194,7 @@ impl SessionMemory {
         trim(&mut session.ended);
         let end = |(agent, call): (Option<String>, ReportedCall)| {
             let call = ReportedCall { ending: CallEnding::Failed(UNSAID.to_owned()), ..call };
-            ProgramEvent { agent, call: Some(call), ..implied(event, speech, EventKind::AfterTool) }
+            ProgramEvent { agent, call: Some(call), ..implied_event(event, speech, EventKind::AfterTool) }
         };
         open.into_iter().map(end).collect()
     }
@@ -205,7 +205,7 @@ impl SessionMemory {
         if let Some(at) = self.sessions.iter().position(|known| known.id == event.session) {
             let mut session = self.sessions.remove(at);
             if session.busy && event.lasting {
-                let mut end = implied(event, speech, EventKind::AfterAgent);
+                let mut end = implied_event(event, speech, EventKind::AfterAgent);
                 session.end_turn(&mut end);
                 before.push(end);
             }
@@ -232,7 +232,7 @@ impl Session {
 }
 
 /// An event that nobody told of, because it follows from another.
-fn implied(event: &ProgramEvent, speech: &HookProtocol, moment: EventKind) -> ProgramEvent {
+fn implied_event(event: &ProgramEvent, speech: &HookProtocol, moment: EventKind) -> ProgramEvent {
     ProgramEvent {
         name: speech.name_of(moment),
         moment: Some(moment),
@@ -248,7 +248,7 @@ fn is_same(open: &ReportedCall, told: &ReportedCall) -> bool {
     open.id == told.id || told.other_id.as_ref() == Some(&open.id)
 }
 
-fn bounded(mut text: String) -> String {
+fn truncate(mut text: String) -> String {
     if text.len() > MAX_RESPONSE {
         text.truncate(text.floor_char_boundary(MAX_RESPONSE));
     }

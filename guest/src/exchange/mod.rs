@@ -1,10 +1,10 @@
 //! One event of an agent program, from its payload to the answer in the program's own words.
 //!
-//! The order of things around a call stands here and nowhere else:
+//! The order of things around a call is here and nowhere else:
 //!
 //! | moment | what happens, in this order |
 //! | --- | --- |
-//! | before a tool | hooks of third parties add to it; the gate rules; they object; hooks hear `before_tool` and can stop it; what is known about its concepts is looked up and added |
+//! | before a tool | hooks of third parties add to it; the gate rules; hooks hear `before_tool`, and can stop it or change its arguments; hooks of third parties object; what is known about its concepts is looked up and added |
 //! | after a tool | the ledger; the intent that the tool selected; hooks of third parties remark; hooks hear `after_tool`; what could not be told before |
 //! | everything else | hooks hear of it; the model is told what the session works for |
 //!
@@ -26,7 +26,7 @@ use crate::augment::{Answer as Found, Finding, TOTAL_MS};
 use crate::confine::wrapping;
 use crate::engine::{Command, Input, Order, Turn};
 use crate::gate::Gate;
-use crate::programs::{self, AgentProgram, EventKind, HookAnswer, HookProtocol, ProgramEvent, derived_id, salvage};
+use crate::programs::{self, AgentProgram, EventKind, HookAnswer, HookProtocol, ProgramEvent, derived_id, recover_event};
 
 /// A longer payload is not read.
 pub const MAX_PAYLOAD: usize = 48 << 20;
@@ -34,7 +34,7 @@ pub const MAX_PAYLOAD: usize = 48 << 20;
 /// At most this many exchanges wait at the same time; no program has more calls under way.
 const MAX_WAITING: usize = 1_024;
 
-/// An answer in a program's own words.
+/// An answer in a program's own format.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Reply {
     /// What the host passes on; may be empty.
@@ -43,7 +43,7 @@ pub struct Reply {
     pub refused: Option<String>,
 }
 
-/// What comes of a payload.
+/// The result of a payload.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Progress {
     /// The answer.
@@ -70,12 +70,12 @@ impl Exchanges {
         if let Some(why) = &event.fault {
             gate.ports().fail(why);
             let refused = (event.moment() == EventKind::BeforeTool).then(|| HookAnswer::Deny(wording::not_understood(why)));
-            return Progress::Answered(refused.map_or_else(|| silence(speech), |answer| worded(speech, &event, answer)));
+            return Progress::Answered(refused.map_or_else(|| silence(speech), |answer| encode_reply(speech, &event, answer)));
         }
         if self.waiting.len() >= MAX_WAITING {
             let why = format!("more than {MAX_WAITING} calls are waiting");
             gate.ports().fail(&why);
-            return Progress::Answered(faulty(speech, &event, &why, gate.lets_faults_pass()));
+            return Progress::Answered(reply_to_fault(speech, &event, &why, gate.lets_faults_pass()));
         }
         if event.repeats && !self.memory.is_open(&event) && !is_under_way(gate, &event) {
             return Progress::Answered(silence(speech));
@@ -116,7 +116,7 @@ impl Exchanges {
         if moment == EventKind::Prompt {
             asked.told.extend(self.memory.messages(&asked.event.session));
         }
-        // A prompt that is put together may still go to another model, where the program tells when one is asked.
+        // A prompt that is being built may still go to another model, where the program tells when one is asked.
         let asks_model = !asked.speech.name_of(EventKind::BeforeModel).is_empty();
         if moment == (if asks_model { EventKind::BeforeModel } else { EventKind::Prompt }) {
             self.memory.mark_told(&asked.event.session);
@@ -240,7 +240,7 @@ impl Exchange {
     /// Goes on as far as it can; gives the answer once there is one.
     fn go_on(&mut self, gate: &mut Gate, now_ms: u64, hooks: Option<&Value>, commands: &mut Vec<Command>) -> Option<HookAnswer> {
         if let (ExchangeStage::Hooks, Some(said)) = (&self.stage, hooks)
-            && let Some(answer) = self.hooks_said(gate, said)
+            && let Some(answer) = self.take_hooks_answer(gate, said)
         {
             return Some(answer);
         }
@@ -290,7 +290,7 @@ fn speaking(name: &str) -> Option<(&'static AgentProgram, &'static HookProtocol)
 pub(crate) fn read(speech: &HookProtocol, named: Option<&str>, payload: &[u8]) -> ProgramEvent {
     let mut event = match serde_json::from_slice(payload) {
         Ok(payload) => (speech.read)(payload, named),
-        Err(why) => salvage(speech, payload, named, &why),
+        Err(why) => recover_event(speech, payload, named, &why),
     };
     if payload.len() > MAX_PAYLOAD {
         event.fault = Some(format!("the payload is longer than {} MiB", MAX_PAYLOAD >> 20));
@@ -345,11 +345,11 @@ pub fn silence_of(program: &str) -> &'static str {
 /// The answer where there is no gate to ask: for a host on which the component does not even start.
 pub fn fault_reply(program: &str, named: Option<&str>, payload: &[u8], why: &str, lets_pass: bool) -> Reply {
     let Some((_, speech)) = speaking(program) else { return unknown_program(program) };
-    faulty(speech, &read(speech, named, payload), why, lets_pass)
+    reply_to_fault(speech, &read(speech, named, payload), why, lets_pass)
 }
 
 /// What is answered where the gate has not answered: before a tool runs a person decides, unless the user lets faults pass.
-fn faulty(speech: &HookProtocol, event: &ProgramEvent, why: &str, lets_pass: bool) -> Reply {
+fn reply_to_fault(speech: &HookProtocol, event: &ProgramEvent, why: &str, lets_pass: bool) -> Reply {
     if event.moment() != EventKind::BeforeTool || lets_pass {
         return silence(speech);
     }
@@ -358,13 +358,13 @@ fn faulty(speech: &HookProtocol, event: &ProgramEvent, why: &str, lets_pass: boo
     } else {
         HookAnswer::Deny(wording::fault_without_person(why))
     };
-    worded(speech, event, answer)
+    encode_reply(speech, event, answer)
 }
 
 /// Nobody would understand an answer, and whoever wired it wrongly should learn that no call passes.
 fn unknown_program(name: &str) -> Reply {
     let known: Vec<&str> = speaking_programs().collect();
-    let why = format!("`{name}` is not a program that Tollgate speaks to; use one of: {}", known.join(", "));
+    let why = format!("`{name}` is not a program that Tollgate supports; use one of: {}", known.join(", "));
     Reply { text: String::new(), refused: Some(why) }
 }
 
@@ -373,7 +373,7 @@ fn silence(speech: &HookProtocol) -> Reply {
 }
 
 /// An answer in the program's own words.
-fn worded(speech: &HookProtocol, event: &ProgramEvent, answer: HookAnswer) -> Reply {
+fn encode_reply(speech: &HookProtocol, event: &ProgramEvent, answer: HookAnswer) -> Reply {
     let refused = match &answer {
         HookAnswer::Deny(reason) | HookAnswer::Ask(reason) | HookAnswer::Stop(reason) => Some(reason.clone()),
         HookAnswer::Allow { .. } | HookAnswer::Tell(_) | HookAnswer::Withhold(_) => None,
@@ -384,7 +384,7 @@ fn worded(speech: &HookProtocol, event: &ProgramEvent, answer: HookAnswer) -> Re
 
 /// An answer with what the person should know beside it, where the program shows it to them.
 fn worded_for_person(speech: &HookProtocol, event: &ProgramEvent, answer: HookAnswer, known: &str) -> Reply {
-    let mut reply = worded(speech, event, answer);
+    let mut reply = encode_reply(speech, event, answer);
     if let Some(field) = speech.person.filter(|_| !known.is_empty()) {
         let mut fields = match serde_json::from_str(&reply.text) {
             Ok(Value::Object(fields)) => fields,

@@ -16,7 +16,7 @@ const STATE_DIGITS: usize = 32;
 /// No path has more folders.
 const MAX_DEPTH: usize = 512;
 
-/// Where the host stands.
+/// The environment of the host.
 #[derive(Debug, Clone, Default)]
 pub struct HostEnvironment {
     /// The current folder, absolute.
@@ -27,7 +27,7 @@ pub struct HostEnvironment {
     pub variables: Vec<(String, String)>,
 }
 
-/// A look at an absolute path: where it leads once every link is followed, if a folder stands there.
+/// Resolves an absolute path: where it leads once every link is followed, if a folder is there.
 pub type ResolveFolder<'l> = dyn Fn(&str) -> Option<String> + 'l;
 
 /// The variables in which a program tells where its project is.

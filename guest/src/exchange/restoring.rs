@@ -1,4 +1,4 @@
-//! Changes beside a scope that are taken back once the confined command that made them has ended.
+//! Restores files that a confined command changed outside its scope, once the command has ended.
 //!
 //! The program that confined the command takes them back: `tollgate trace revert ENTRY --restoring`, one after the other, each with a
 //! [permit](permit) that stands for the person who is asked elsewhere. What could not be taken back is told; the ledger has it as FAIL.
@@ -55,8 +55,8 @@ impl Restoring {
             RunEnding::Exited { code: Some(0), .. } => return,
             RunEnding::Exited { stderr, .. } => stderr.lines().last().unwrap_or("it ended with an error").to_owned(),
             RunEnding::Failed(why) => why.clone(),
-            RunEnding::Missing | RunEnding::Changed(_) => format!("`{}` is not there any more", self.program),
-            RunEnding::Canceled => "it was called off".to_owned(),
+            RunEnding::Missing | RunEnding::Changed(_) => format!("`{}` no longer exists", self.program),
+            RunEnding::Canceled => "it was canceled".to_owned(),
         };
         self.faults.push(fault(&entry, &why));
     }
@@ -104,5 +104,5 @@ impl Restoring {
 }
 
 fn fault(entry: &str, why: &str) -> String {
-    format!("Tollgate: the change of entry {entry} was not taken back: {why}; have a person run `tollgate trace revert {entry}`")
+    format!("Tollgate: the change of entry {entry} was not reverted: {why}; have a person run `tollgate trace revert {entry}`")
 }

@@ -1,4 +1,4 @@
-//! Sessions that have not selected an intent: they take the workspace's default, or the only one that is open.
+//! Sessions that have not selected an intent take the workspace's default, or the only open one.
 
 use std::rc::Rc;
 
@@ -33,7 +33,7 @@ impl Gate {
         let since = Some(self.ports.clock.now().to_string());
         let selection = Selection { session: root, intent: Some(intent.clone()), parent: None, by: Some(by), since };
         if let Err(fault) = selection::keep(&selection, &self.ports) {
-            self.ports.warn(&format!("the intent `{intent}` cannot be kept for the session: {fault}"));
+            self.ports.warn(&format!("the intent `{intent}` cannot be saved for the session: {fault}"));
         }
         Some(intent)
     }

@@ -1,4 +1,4 @@
-//! After a confined command: what is taken back, and what a model is told that was kept from something.
+//! After a confined command: which changes are reverted, and what the model is told if the kernel denied something.
 
 use super::Gate;
 use super::confined::evidence_key;
@@ -28,7 +28,7 @@ impl Gate {
     }
 
     /// The changes of a confined command that are to be taken back: those out of scope in folders that had to be opened further than
-    /// the scope goes. Elsewhere the command could change nothing, so what changed there is somebody else's. No person is needed for them.
+    /// the scope goes. Elsewhere the command could change nothing, so what changed there is someone else's. No person is needed for them.
     pub(super) fn changes_to_restore(&mut self, work: &Work<'_>, entries: &[Entry]) -> Vec<String> {
         let Some(evidence) = work.pending.confined.then(|| self.evidence(work.call)).flatten() else { return Vec::new() };
         let config = self.config.last();

@@ -1,4 +1,4 @@
-//! Before a tool runs: may it?
+//! Rules on a call before the tool runs.
 
 use super::confined::Hold;
 use super::guard::is_open_ended;
@@ -14,6 +14,7 @@ use crate::config::confine::Capability;
 use crate::config::{self, Config, Policy};
 use crate::effects::path::{Location, WorkspacePath};
 use crate::effects::{Effect, Extent, Footprint, Operation, Persistence};
+use crate::extensions::{self, store};
 use crate::inflight::late;
 use crate::inflight::rulings::{self, Past};
 use crate::intents::file::{self, Governance, Intents};
@@ -40,6 +41,8 @@ impl Gate {
         let mut questions: Vec<Question> = governance_questions().into();
         questions.extend(ledger_questions());
         questions.extend([late::question(), selection::question(&call.session)]);
+        let extensions = questions.len();
+        questions.extend(extensions::questions());
         let own = questions.len();
         // What the call does is worked out beforehand, so that one look answers everything, unless nobody will ask.
         let mut config = self.config.last();
@@ -53,6 +56,7 @@ impl Gate {
             return with_notice(Ruling::allow(Code::Ungoverned, Vec::new()), notice);
         }
         let anew = facts.get(2).is_some_and(|file| self.config.refresh(file, &self.ports));
+        self.refresh_extensions(facts.get(extensions..own).unwrap_or_default(), &self.config.last());
         if anew || footprint.is_none() {
             config = self.config.last();
             footprint = Some(self.footprint(call, &config));
@@ -101,6 +105,11 @@ impl Gate {
         let mut ruling = match (governance, effects) {
             (_, effects) if let Some(command) = footprint.as_ref().ok().and_then(|footprint| footprint.controls.first()) => {
                 persons_command(command, effects)
+            }
+            (_, Ok(effects)) if effects.known.iter().any(|effect| store::is_at(effect.location.as_str())) => {
+                let reason =
+                    "the file holds secrets that a person keeps for extensions; no agent may look at it. Go on without it";
+                Ruling::deny(Code::ControlFile, reason, effects.known)
             }
             (Governance::By(intents), Ok(effects)) => {
                 let persistence = footprint.as_ref().map_or(Persistence::Ends, |footprint| footprint.persistence);
@@ -185,7 +194,7 @@ impl Gate {
         let open_ended = is_open_ended(&ruling.effects, unknown);
         let how = Remembered { since: now.0, certain: !conditional, open_ended, persistence, confined: ruling.confined };
         if let Err(why) = self.remember(call, intent, &ruling.effects, how) {
-            fault = Some(format!("the call cannot be remembered until it is done: {why}"));
+            fault = Some(format!("the call cannot be recorded until it is done: {why}"));
         }
         match fault {
             Some(why) if config.strict || self.asks_on_fault() => {
@@ -247,8 +256,8 @@ fn refusal(fault: &CallFault) -> Ruling {
 /// intents can be read or not. The reason is read by an agent, and must not sound as if it should run the command.
 fn persons_command(command: &str, effects: Result<Effects, CallFault>) -> Ruling {
     let reason = format!(
-        "`{command}` changes what governs this session, which is for a person to do and not for an agent; it was not run, and \
-         there is no way around that. Go on without it; if the work cannot go on, say so to the person you work for"
+        "`{command}` changes what governs this session, which only a person may do; it was not run, and there is no way around \
+         that. Continue without it; if you cannot continue, tell the person you work for"
     );
     Ruling::deny(Code::ControlFile, reason, effects.map(|effects| effects.known).unwrap_or_default())
 }
@@ -257,7 +266,7 @@ fn persons_command(command: &str, effects: Result<Effects, CallFault>) -> Ruling
 fn ungoverned(why: &str, effects: Result<Effects, CallFault>, config: &Config) -> Ruling {
     let harmless = effects.as_ref().is_ok_and(|effects| !is_change(effects));
     if config.strict && !harmless {
-        let reason = format!("{why}; the settings are strict, so nothing changes until a person has put it right");
+        let reason = format!("{why}; the settings are strict, so nothing may change until a person has fixed it");
         return Ruling::deny(Code::IntentsUnreadable, reason, effects.map(|effects| effects.known).unwrap_or_default());
     }
     let reason = format!("governance is off: {why}");
@@ -341,7 +350,7 @@ fn judge(
 
 /// Why an effect is none of the intent's business.
 fn scope_violation(intent: &Intent, effect: &Effect, beside: &Beside<'_>) -> Option<(Code, String)> {
-    // A program is nobody's file; what it changed is seen afterwards.
+    // A program is not a file in scope; what it changed is detected afterwards.
     if effect.operation == Operation::Execute {
         return None;
     }
@@ -370,7 +379,7 @@ fn scope_violation(intent: &Intent, effect: &Effect, beside: &Beside<'_>) -> Opt
         }
         Reach::Control if effect.extent == Extent::Tree => {
             let reason = format!(
-                "anything in `{path}` may change, also what governs the gate itself, which is no agent's to change; name the files, or let a person do it"
+                "anything in `{path}` may change, including what governs the gate itself, which an agent may not change; name the files, or let a person do it"
             );
             Some((Code::ControlFile, reason))
         }
@@ -379,7 +388,7 @@ fn scope_violation(intent: &Intent, effect: &Effect, beside: &Beside<'_>) -> Opt
                 Location::Inside(_) => "a person can change it, or an intent whose scope names it literally",
                 Location::Outside(_) => "a person can change it",
             };
-            let reason = format!("`{path}` governs the gate itself and is no agent's to {}; {who}", effect.operation);
+            let reason = format!("`{path}` governs the gate itself, and an agent may not {} it; {who}", effect.operation);
             Some((Code::ControlFile, reason))
         }
     }

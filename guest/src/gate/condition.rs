@@ -1,8 +1,9 @@
-//! How the workspace itself is: whether it is governed, what is wrong with it, and what waits for a person.
+//! The condition of the workspace: whether it is governed, what is wrong with it, and what waits for a person.
 
 use serde_json::Value;
 
 use crate::config::{self, Config};
+use crate::extensions::{Extension, State};
 use crate::gate::Gate;
 use crate::hooks::trust::Trust;
 use crate::intents::diagnosis::Severity;
@@ -14,9 +15,10 @@ use crate::ports::{FileFault, Root};
 const MAX_CONFIG_BYTES: u64 = 1 << 20;
 
 /// What is looked at, in the order in which it is told.
-const CHECKS: &[fn(&mut Condition, &mut Gate)] = &[Condition::check_intents, Condition::check_settings, Condition::check_hooks];
+const CHECKS: &[fn(&mut Condition, &mut Gate)] =
+    &[Condition::check_intents, Condition::check_settings, Condition::check_hooks, Condition::check_extensions];
 
-/// How the workspace is.
+/// The condition of the workspace.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Condition {
     /// Whether changes are ruled on: it has intents, and they could be read once.
@@ -44,14 +46,14 @@ impl Condition {
         self.governed = !matches!(governance, Governance::None | Governance::Unreadable(_));
         match &governance {
             Governance::None => {
-                let why = "there is no .orchestration/ in the workspace, so nothing is governed; `tollgate init` makes one";
+                let why = "there is no .orchestration/ in the workspace, so nothing is governed; `tollgate init` creates one";
                 self.faults.push(why.to_owned());
             }
             Governance::Unreadable(why) => self.faults.push(format!(
                 "governance is off, because the intents were never readable: {why}; `tollgate intents check` shows what is wrong"
             )),
             Governance::Inaccessible(why) => {
-                self.faults.push(format!("the intents cannot be looked at: {why}; a person is asked about every change"));
+                self.faults.push(format!("the intents cannot be inspected: {why}; a person is asked about every change"));
             }
             Governance::By(intents) => {
                 self.open_intents = intents.all().iter().filter(|intent| intent.status.is_open()).count();
@@ -61,7 +63,7 @@ impl Condition {
                         "the intents have {count}, and the last good ones stay in force; `tollgate intents check` shows what is wrong"
                     ));
                 } else if self.open_intents == 0 {
-                    self.faults.push(format!("no intent is open, so nothing may be changed; write one into {PATH}"));
+                    self.faults.push(format!("no intent is open, so nothing may be changed; add one to {PATH}"));
                 }
             }
         }
@@ -95,9 +97,20 @@ impl Condition {
         }
         if !waiting.is_empty() {
             self.notes.push(format!(
-                "hooks that do not run, because no person has approved them as they are: {}; `tollgate hooks list` shows them",
+                "hooks that do not run, because nobody has approved their current version: {}; `tollgate hooks list` shows them",
                 waiting.join(", ")
             ));
+        }
+    }
+
+    /// Extensions that cannot be used, and those that are wanted and wait for a person.
+    fn check_extensions(&mut self, gate: &mut Gate) {
+        let (extensions, ..) = gate.extensions();
+        self.faults.extend(extensions.faults().map(|fault| fault.to_string()));
+        let waits = |extension: &&Extension| !matches!(extension.state, State::Active | State::Disabled | State::Invalid);
+        for extension in extensions.all().iter().filter(waits) {
+            let why = extension.why.as_deref().unwrap_or_default();
+            self.notes.push(format!("the extension `{}` brings nothing: {why}", extension.name));
         }
     }
 

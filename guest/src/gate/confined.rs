@@ -1,4 +1,4 @@
-//! Commands that run confined: what the kernel's hold means for a ruling, and what it is told to hold a command to.
+//! Commands that run confined: how confinement changes a ruling, and the grants given to the kernel.
 
 use std::cell::OnceCell;
 
@@ -38,7 +38,7 @@ pub(super) struct Hold<'a> {
     key: Key,
     /// Whether whoever runs the command is asked about every command, and does not know the call.
     runs_all: bool,
-    /// What it may change, once somebody wants to know.
+    /// The grants, computed on demand.
     grants: OnceCell<Grants>,
 }
 
@@ -83,7 +83,7 @@ impl<'a> Hold<'a> {
         self.settings.mode == Mode::Always
     }
 
-    /// Why the kernel cannot hold the command: somebody else does its work.
+    /// Why the kernel cannot confine the command: something else does its work.
     pub(super) fn done_elsewhere(&self) -> Option<&String> {
         self.footprint.unconfinable.iter().find_map(|why| match why {
             Unconfinable::Elsewhere(why) => Some(why),
@@ -190,7 +190,7 @@ impl Gate {
         Some(Hold { scratch, words, runs_all, ..hold })
     }
 
-    /// Keeps what a command may change that is to run confined, for whoever runs it. Whoever runs every command is also told which one
+    /// Saves the grants of a command that is to run confined, for the program that runs it. A program that runs every command is also told which one
     /// runs as it is.
     pub(super) fn prepare(&self, intent: Option<&Intent>, hold: &Hold<'_>, confined: bool) {
         if confined {
@@ -219,7 +219,8 @@ impl Gate {
     pub(crate) fn has_shell_prefix(&self, program: &AgentProgram) -> bool {
         const MAX_BYTES: u64 = 1 << 20;
         let Some(wiring) = &program.wiring else { return false };
-        let Some(prefix) = &wiring.shell_prefix else { return false };
+        // Where nothing confines, settings need not be read.
+        let Some(prefix) = wiring.shell_prefix.as_ref().filter(|_| self.confiner.can()) else { return false };
         let pointer = format!("/env/{}", prefix.variable);
         let named = wiring.settings.iter().filter(|settings| settings.holds == Holds::Hooks).filter_map(|settings| {
             let (root, path) = match settings.place {

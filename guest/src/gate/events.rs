@@ -1,4 +1,4 @@
-//! The gate's own part at events: turns and sessions that begin and end.
+//! What the gate itself does when turns and sessions begin and end.
 //!
 //! | event | what the gate does |
 //! | --- | --- |

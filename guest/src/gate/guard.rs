@@ -1,4 +1,4 @@
-//! Two sessions, one file: nobody overwrites what they have not seen, and nobody writes where another is writing.
+//! Prevents lost updates between sessions: stale writes and concurrent writes to one file.
 
 use serde_json::Value;
 
@@ -21,13 +21,13 @@ const EXPECTATIONS: &[&str] = &["expected_hash", "expectedHash", "expected_sha25
 /// Larger files are not remembered when they are only read: nobody rewrites them from memory.
 const MAX_SEEN_BYTES: u64 = 16 << 20;
 
-/// And no more than so many in one call.
+/// At most this many per call.
 const MAX_SEEN: usize = 64;
 
 /// What a session saw of this many files is looked for one by one; for more it is put in order first.
 const FEW: usize = 8;
 
-/// A call that changes more files, a folder that goes with everything in it, holds only so many.
+/// A call that changes more files, such as one that removes a folder with everything in it, holds only this many.
 pub(super) const MAX_LEASES: usize = 64;
 
 impl Gate {
@@ -63,7 +63,7 @@ impl Gate {
     }
 
     fn staleness(&self, session: &str, path: &str, seen: Option<Digest>, now: Option<Digest>) -> String {
-        let was = seen.map_or_else(|| "it was not there".to_owned(), |seen| format!("it was {}", seen.brief()));
+        let was = seen.map_or_else(|| "it did not exist".to_owned(), |seen| format!("it was {}", seen.brief()));
         let who = self.who_changed(session, path, now);
         format!("`{path}` has changed since this session last saw it: {was}, {}; {who}; {}", state_of(now), remedy(now))
     }
@@ -74,8 +74,8 @@ impl Gate {
             Some(entry) if entry.file.as_ref().is_some_and(|file| file.post_hash == now) => {
                 format!("changed by {}", author(&entry, session))
             }
-            Some(entry) => format!("changed by somebody outside the gate, after {}", author(&entry, session)),
-            None => "changed by somebody outside the gate, as no call in the ledger tells of it".to_owned(),
+            Some(entry) => format!("changed by something outside the gate, after {}", author(&entry, session)),
+            None => "changed by something outside the gate, as no call in the ledger accounts for it".to_owned(),
         }
     }
 
@@ -90,16 +90,14 @@ impl Gate {
             if let Err(denial) = Lease::new(path, &call.session, &call.call, &call.tool, now).take(now, &self.ports) {
                 self.give_back(call, paths.iter().take(taken).copied());
                 return Err(match denial {
-                    LeaseDenial::Held(held) => Denied::Held(held_back(&held, now)),
+                    LeaseDenial::Held(held) => Denied::Held(lease_reason(&held, now)),
                     LeaseDenial::Fault(fault) => Denied::Fault(fault),
                 });
             }
         }
         self.changed_meanwhile(effects).map_or(Ok(()), |path| {
             self.give_back(call, paths.iter().copied());
-            Err(Denied::Stale(format!(
-                "`{path}` changed at this very moment; read it again, then make your change to what stands there"
-            )))
+            Err(Denied::Stale(format!("`{path}` changed just now; read it again, then make your change to its current content")))
         })
     }
 
@@ -108,7 +106,7 @@ impl Gate {
         paths.for_each(|path| lease::give_back(path, &call.session, &call.call, &self.ports));
     }
 
-    /// A file that somebody changed between the look and the lease. From the lease on, nobody who asks does.
+    /// A file that changed between the check and the lease. From the lease on, no governed session changes it.
     fn changed_meanwhile<'a>(&self, effects: &'a [Effect]) -> Option<&'a str> {
         let changed: Vec<&Effect> =
             effects.iter().filter(|effect| effect.changed_file().is_some() && effect.stamp != 0).collect();
@@ -163,7 +161,7 @@ fn author(entry: &Entry, session: &str) -> String {
     let program: Vec<String> = entry.host.clone().into_iter().chain(agent).collect();
     let program = if program.is_empty() { String::new() } else { format!(" ({})", program.join(", ")) };
     let intent = entry.intent_id.as_ref().map_or_else(String::new, |intent| format!(" under {intent}"));
-    let late = if entry.late.is_some() { ", in a command that goes on" } else { "" };
+    let late = if entry.late.is_some() { ", in a command that is still running" } else { "" };
     let (name, tool, at) = (&entry.session_id, &entry.tool_name, &entry.timestamp);
     format!("{itself}session `{name}`{program} with `{tool}` at {at}{intent}{late}")
 }
@@ -171,8 +169,8 @@ fn author(entry: &Entry, session: &str) -> String {
 /// A look will do, also one that finds nothing.
 fn remedy(now: Option<Digest>) -> &'static str {
     match now {
-        Some(_) => "read it again, then make your change to what stands there",
-        None => "read it again to see that it is gone, then make it anew if it should be",
+        Some(_) => "read it again, then make your change to its current content",
+        None => "read it again to see that it is gone, then create it again if it should exist",
     }
 }
 
@@ -180,7 +178,7 @@ fn remedy(now: Option<Digest>) -> &'static str {
 pub(super) enum Denied {
     /// Another session writes there.
     Held(String),
-    /// Somebody wrote there between the look and the lease.
+    /// Someone wrote there between the look and the lease.
     Stale(String),
     /// A fault of our own.
     Fault(FileFault),
@@ -197,10 +195,10 @@ impl Denied {
     }
 }
 
-fn held_back(held: &Lease, now: Timestamp) -> String {
+fn lease_reason(held: &Lease, now: Timestamp) -> String {
     let seconds = held.until.saturating_sub(now.0).div_ceil(1000);
     format!(
-        "session `{}` is writing to `{}` with `{}` at this moment; wait until it is done, {seconds} s at most, then read the file again",
+        "session `{}` is writing to `{}` with `{}` right now; wait until it is done, {seconds} s at most, then read the file again",
         held.session, held.path, held.tool
     )
 }

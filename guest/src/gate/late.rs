@@ -1,4 +1,4 @@
-//! What calls change after they have ended, because they go on: in the background, detached, in a shell that was left open.
+//! Changes made after a call has ended, by what it left running: in the background, detached, or in an open shell.
 //!
 //! Such a call is watched from when it is allowed. At every later call of any session, at the end of a turn and of a session and when
 //! one begins, the workspace is compared with what it was at the last comparison. What changed and no other call explains is entered
@@ -30,7 +30,7 @@ const MAX_NAMED: usize = 10;
 /// A program that has been under way for longer no longer keeps others from being compared.
 const MAX_UNDER_WAY_MS: u64 = 3_600_000;
 
-/// An entry bears the time at which its call was settled, and stands in the ledger a moment later.
+/// An entry bears the time at which its call was settled, and is in the ledger a moment later.
 const MARGIN_MS: u64 = 60_000;
 
 /// When a comparison is made.
@@ -53,7 +53,7 @@ struct Comparison<'w> {
 impl Comparison<'_> {
     /// The call that may have changed a file, and how many others may have: the one that says so, else the latest whose intent owns
     /// the file, else the latest.
-    fn culprit(&self, path: &str) -> Option<(usize, &Ongoing, u64)> {
+    fn likely_cause(&self, path: &str) -> Option<(usize, &Ongoing, u64)> {
         let may: Vec<(usize, &Ongoing)> = self.watch.calls.iter().enumerate().filter(|(_, call)| call.may_change(path)).collect();
         let owns = |(nth, _): &&(usize, &Ongoing)| self.scopes.get(*nth).is_some_and(|scope| is_in_scope(scope, path));
         let declares = |(_, call): &&(usize, &Ongoing)| call.declares(path);
@@ -172,7 +172,7 @@ impl Gate {
         };
         let suspects = after.suspects(&watch.files);
         let waits = |path: &String| {
-            moment == ComparisonTime::Call && comparison.culprit(path).is_some_and(|(_, call, _)| was_entered(call, path))
+            moment == ComparisonTime::Call && comparison.likely_cause(path).is_some_and(|(_, call, _)| was_entered(call, path))
         };
         let (mut held, asked): (Vec<String>, Vec<String>) = suspects.into_iter().partition(waits);
         let anew = after.hash(Some(&asked), &self.ports);
@@ -180,7 +180,7 @@ impl Gate {
             after.keep_latest(&self.ports);
             self.copy(&anew, &watch.files, &after);
         }
-        let is_changed = |path: &String| comparison.culprit(path).is_some() && differs(watch.files.at(path), after.at(path));
+        let is_changed = |path: &String| comparison.likely_cause(path).is_some() && differs(watch.files.at(path), after.at(path));
         let changed = asked.into_iter().filter(is_changed).collect();
         let unexplained = self.unexplained(comparison, &after, changed, &mut held);
         // The rest is for the next comparison.
@@ -216,7 +216,7 @@ impl Gate {
             return Vec::new();
         }
         // First who is under way, then what has been entered: whoever ends in between is in the ledger.
-        let mut under_way = pending::under_way(&self.ports);
+        let mut under_way = pending::calls_under_way(&self.ports);
         under_way.extend(self.recorder.unsaved_calls().cloned());
         under_way.retain(|pending| {
             let is_watched = watch.calls.iter().any(|call| call.is(&pending.caller.session, &pending.caller.call));
@@ -255,7 +255,7 @@ impl Gate {
         (path, last): &(String, Option<Entry>),
         after: &Snapshot,
     ) -> Option<(usize, Entry)> {
-        let (nth, call, others) = comparison.culprit(path)?;
+        let (nth, call, others) = comparison.likely_cause(path)?;
         let (was, is) = (comparison.watch.files.at(path), after.at(path));
         let before = last.as_ref().and_then(|entry| entry.file.as_ref()).map(|file| file.post_hash);
         let file = FileChange {
@@ -292,7 +292,7 @@ impl Gate {
             let (intent, names, began) = (&call.intent, names.join(", "), Timestamp(call.began));
             let CallOrigin { session, tool, .. } = &call.caller;
             let said = format!(
-                "files outside the scope of {intent} changed: {names}; what session `{session}` began with `{tool}` at {began} may still run and have changed them, so they are entered with it as FAIL, marked late; a person may have changed them as well, so tell the person you work for and change nothing back unasked"
+                "files outside the scope of {intent} changed: {names}; what session `{session}` began with `{tool}` at {began} may still be running and may have changed them, so they are recorded with it as FAIL, marked late; a person may have changed them as well, so tell the person you work for and do not revert anything unless asked"
             );
             self.ports.warn(&said);
             self.notices.add([said]);

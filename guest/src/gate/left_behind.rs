@@ -1,13 +1,13 @@
-//! Calls whose end nobody will tell: the gate failed when it was told, the host died, a person said no, or the session is over.
+//! Calls whose end is never reported: the gate failed, the host died, a person refused, or the session is over.
 //!
-//! What is remembered about such a call still stands, so that what it changed is entered all the same: when the next call has ended,
+//! What is remembered about such a call still stands, so that what it changed is still entered: when the next call has ended,
 //! when its turn or its session ends, at the latest after a day. How the call ended is not known, and the entry says so. Files that
-//! are as they were, or as somebody else's entry left them, are not entered; where there are no others, the call is over, and so is
+//! are as they were, or as someone else's entry left them, are not entered; where there are no others, the call is over, and so is
 //! its lease.
 
 use super::Gate;
 use super::late::differs;
-use super::settle::{CallOutcome, Settlement, digest_question, leased};
+use super::settle::{CallOutcome, Settlement, digest_question, leased_files};
 use crate::call::{ToolCall, leaves_end_untold};
 use crate::digest::Digest;
 use crate::effects::Persistence;
@@ -43,7 +43,7 @@ impl Gate {
     }
 
     /// Takes calls that were allowed and left no trace for refused by a person, now that the session is given something new to do, and
-    /// gives back what they hold. One that is under way all the same ends as usual.
+    /// gives back what they hold. One that is still under way ends as usual.
     pub(super) fn presume_refused(&mut self, session: &str, now: Timestamp) {
         let left = pending::left_behind(Over::Turn(session), now, &self.ports);
         for (key, mut pending) in left.into_iter().take(MAX_AT_ONCE) {
@@ -58,14 +58,14 @@ impl Gate {
                 continue;
             }
             let call = pending.caller.call();
-            self.give_back(&call, leased(&pending));
+            self.give_back(&call, leased_files(&pending));
             if pending.persistence != Persistence::Ends && !leaves_end_untold(call.host.as_deref()) {
                 self.unwatch(&call.session, &call.call);
             }
         }
     }
 
-    /// Whether everything is as it was before a call, or as somebody else left it.
+    /// Whether everything is as it was before a call, or as someone else left it.
     fn is_without_trace(&self, key: &str, pending: &Pending) -> bool {
         let entered = self.entered_since(pending.since);
         if let Some(open) = &pending.open_ended {
@@ -89,10 +89,10 @@ impl Gate {
         })
     }
 
-    /// Enters of a call only that it cannot be looked at: the gate failed on it again and again, and would fail on every call after it.
+    /// Enters of a call only that it cannot be inspected: the gate failed on it again and again, and would fail on every call after it.
     pub(super) fn give_up(&mut self, call: &ToolCall, key: String, pending: &Pending, now: Timestamp) -> Settlement {
         let why =
-            format!("what `{}` changed is not known: the gate failed {} times when it looked", call.tool, pending::MAX_ATTEMPTS);
+            format!("what `{}` changed is not known: the gate failed {} times while comparing", call.tool, pending::MAX_ATTEMPTS);
         self.ports.fail(&why);
         let entry = self.entry(call, Some(&pending.intent), now, None, MutationClass::IntentEvolution);
         let entry = Entry { success: false, error: Some(why.clone()), scope_validation: ScopeValidation::Fail, ..entry };

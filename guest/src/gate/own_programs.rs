@@ -156,12 +156,12 @@ impl Gate {
         match evidence::prepare(&key, words, &answer, self.ports.clock.now(), &self.ports) {
             Ok(()) => Start::Confined(Launcher::new(&confiner, &self.confiner.workspace, self.state_folder(), &program.run)),
             Err(fault) => Start::Refused(format!(
-                "{title} does not run: it is to run confined, and what it may change cannot be kept: {fault}"
+                "{title} does not run: it is to run confined, and what it may change cannot be saved: {fault}"
             )),
         }
     }
 
-    /// The folder that the state of all workspaces stands in; none where it cannot be told.
+    /// The folder that the state of all workspaces is in; none where it cannot be told.
     fn state_folder(&self) -> Option<String> {
         let own = self.look(&[state::question(".")]).pop()?.real_path?;
         let (folder, _) = own.rsplit_once(['/', '\\'])?;

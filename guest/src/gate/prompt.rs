@@ -1,4 +1,5 @@
-//! What goes with a prompt: the intent, where it is news to the session, and what is known about the concepts that the prompt names.
+//! The context added to a prompt: the intent, if it is new to the session, and knowledge about the concepts that the prompt
+//! names.
 
 use serde_json::Value;
 
@@ -36,7 +37,7 @@ impl Gate {
         if !text.is_empty()
             && let Err(fault) = state::replace(&at, digest.as_bytes(), Expectation::Anything, &self.ports)
         {
-            self.ports.warn(&format!("`{at}` in the state folder cannot be written, so the intent is told again: {fault}"));
+            self.ports.warn(&format!("`{at}` in the state folder cannot be written, so the intent is sent again: {fault}"));
         }
         text
     }

@@ -1,4 +1,4 @@
-//! After a tool ran: what is there to enter in the ledger?
+//! Settles a call after its tool ran: finds what changed and records it in the ledger.
 
 use std::collections::BTreeSet;
 
@@ -13,6 +13,7 @@ use crate::call::ToolCall;
 use crate::config;
 use crate::digest::Digest;
 use crate::effects::{Effect, Operation, Persistence};
+use crate::extensions;
 use crate::inflight::pending::{self, AllowedChange, CallOrigin, Over, Pending};
 use crate::inflight::rulings::{self, Past};
 use crate::inflight::seen;
@@ -30,7 +31,7 @@ const MAX_CHARS: usize = 2_000;
 /// Content before a change is kept up to this size, to tell which lines changed.
 const MAX_BEFORE_BYTES: u64 = 64 << 10;
 
-/// And of so many files of a call.
+/// At most this many files per call.
 const MAX_BEFORE_FILES: usize = 8;
 
 /// Content after a change is read up to this size.
@@ -64,7 +65,7 @@ impl CallOutcome {
     }
 }
 
-/// What came of a call.
+/// The result of settling a call.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Settlement {
     /// The lines, as they were entered.
@@ -110,7 +111,7 @@ impl Gate {
             self.watch(&pending, persistence, &key, None);
         }
         pending::keep(&key, &pending, &self.ports).inspect_err(|fault| {
-            // A person may let it run all the same, and this process at least remembers.
+            // A person may still let it run, and this process at least remembers.
             self.ports.warn(&format!("the call `{}` cannot be remembered: {fault}", call.call));
             self.recorder.keep_unsaved(key, pending);
         })
@@ -121,7 +122,7 @@ impl Gate {
             let path = effect.changed_file()?.as_str().to_owned();
             Some(AllowedChange { path, operation: effect.operation, pre_hash: effect.pre_hash, before: None })
         };
-        // A file that is taken away and made again changes once.
+        // A file that is removed and made again changes once.
         let mut known = BTreeSet::new();
         let mut changes: Vec<AllowedChange> = Vec::new();
         for change in effects.iter().filter_map(change) {
@@ -188,13 +189,17 @@ impl Gate {
             return Settlement::default();
         };
         let mut questions = vec![Question::project(config::PATH)];
+        questions.extend(extensions::questions());
+        let own = questions.len();
         questions.extend(pending.changes.iter().map(|change| digest_question(&change.path)));
         let facts = self.look(&questions);
         if let Some(file) = facts.first() {
             self.config.refresh(file, &self.ports);
         }
+        // Their secrets must not be entered.
+        self.refresh_extensions(facts.get(1..own).unwrap_or_default(), &self.config.last());
         let work = Work { call, pending: &pending, outcome, now };
-        let mut entries = self.entries(&work, facts.get(1..).unwrap_or_default());
+        let mut entries = self.entries(&work, facts.get(own..).unwrap_or_default());
         let mut seen = Reconciled::default();
         if let (Some(open), false) = (&pending.open_ended, matches!(outcome, CallOutcome::Refused(_))) {
             self.guarded.look_up(&self.ports);
@@ -225,7 +230,7 @@ impl Gate {
                 lines
             }
         };
-        self.give_back(call, leased(&pending));
+        self.give_back(call, leased_files(&pending));
         if *outcome != CallOutcome::Unknown {
             self.settle_left_behind(Over::Nothing, now);
         }
@@ -331,7 +336,7 @@ impl Gate {
         line_ranges::changed(before, &after)
     }
 
-    /// What a session wrote it has seen, unless somebody else wrote there at the same time.
+    /// What a session wrote it has seen, unless someone else wrote there at the same time.
     fn note_writes(&self, work: &Work<'_>, entries: &[Entry]) {
         let own = |entry: &&Entry| entry.concurrent.is_none();
         let seen = entries.iter().filter(own).filter_map(|entry| entry.file.as_ref());
@@ -382,7 +387,7 @@ pub(super) struct Work<'a> {
 }
 
 /// The files that a call may hold.
-pub(super) fn leased(pending: &Pending) -> impl Iterator<Item = &str> {
+pub(super) fn leased_files(pending: &Pending) -> impl Iterator<Item = &str> {
     let mut paths: Vec<&str> = pending.changes.iter().map(|change| &*change.path).collect();
     paths.sort_unstable();
     paths.into_iter().take(MAX_LEASES)

@@ -1,6 +1,6 @@
-//! A call that ended and that nobody remembers: it was denied and ran all the same, or its record is gone.
+//! Calls that ended without a pending record: they were denied and ran anyway, or their record is gone.
 //!
-//! Either is entered as FAIL and told. What only reads, what was settled before and what nothing governed has no record either,
+//! Either is recorded as FAIL and told. What only reads, what was settled before and what nothing governed has no record either,
 //! and that is as it should be.
 
 use super::recorder::{Entered, Unentered};
@@ -24,7 +24,7 @@ const MAX_ENTRIES: usize = 50;
 /// Paths that a notice names.
 const MAX_NAMED: usize = 10;
 
-/// What a call stood on when it ended.
+/// What a call was on when it ended.
 pub(super) struct Ground {
     pub(super) governance: Governance,
     /// Whether a call was ruled on here before, so that one without a record is strange.
@@ -63,7 +63,7 @@ impl Gate {
         rulings::note(named(call), Past::Denied(denial), self.ports.clock.now(), &self.ports);
     }
 
-    /// The same for a call that was allowed, or asked about, and that somebody else kept from running.
+    /// The same for a call that was allowed, or asked about, and that someone else kept from running.
     pub(super) fn note_refusal(&self, call: &ToolCall, pending: &Pending) {
         let mut changes: Vec<AllowedChange> = pending.changes.iter().take(MAX_ENTRIES).cloned().collect();
         changes.iter_mut().for_each(|change| change.before = None);
@@ -96,7 +96,7 @@ impl Gate {
             Some(Past::Settled | Past::Passed) => return Settlement::default(),
             Some(Past::Unheard(unheard)) => return self.settle_unheard(call, outcome, &unheard),
             Some(Past::Denied(denial)) => {
-                let why = format!("it was denied ({}) and ran all the same", denial.code);
+                let why = format!("it was denied ({}) and ran anyway", denial.code);
                 let changed = self.changed_since(&denial.changes);
                 // A host may tell of a call that it kept from running as one that failed.
                 if changed.is_empty() && !outcome.is_success() {
@@ -147,11 +147,11 @@ impl Gate {
             entries.push(Entry { success, error: error.clone(), ..entry });
         }
         if unheard.open_ended {
-            let why = format!("what changed while `{}` ran is not seen: its turn had ended before it did", call.tool);
+            let why = format!("what changed while `{}` ran is not known: its turn had ended before it did", call.tool);
             let class = claimed_class(call).unwrap_or(MutationClass::IntentEvolution);
             let entry = self.entry(call, Some(&unheard.intent), now, None, class);
             entries.push(Entry { success, error: Some(why.clone()), scope_validation: ScopeValidation::Fail, ..entry });
-            notice = Some(format!("{why}; it is entered as FAIL; look at the workspace yourself"));
+            notice = Some(format!("{why}; it is recorded as FAIL; check the workspace yourself"));
         }
         match self.recorder.enter(None, entries, &self.ports) {
             Ok(Entered { lines, notice: about_ledger }) => {
@@ -190,7 +190,7 @@ impl Gate {
         let Ok(effects) = effects else { return Vec::new() };
         let file = |effect: &Effect| {
             let relative_path = effect.changed_file()?.as_str().to_owned();
-            // What stood there before, if anything did, nobody knows.
+            // What was there before, if anything did, nobody knows.
             let operation = if effect.operation == Operation::Delete { Operation::Delete } else { Operation::Modify };
             Some((operation, FileChange { relative_path, pre_hash: None, post_hash: effect.pre_hash, line_ranges: Vec::new() }))
         };
@@ -244,5 +244,5 @@ fn notice(tool: &str, why: &str, entries: &[Entry]) -> String {
         names.push(format!("and {} more", entries.len() - MAX_NAMED));
     }
     let files = if names.is_empty() { String::new() } else { format!(", with {}", names.join(", ")) };
-    format!("`{tool}` ended, and {why}; it is entered as FAIL{files}; tell the person you work for")
+    format!("`{tool}` ended, and {why}; it is recorded as FAIL{files}; tell the person you work for")
 }

@@ -1,4 +1,4 @@
-//! The engine: takes in what happened, says what to do.
+//! The hook engine: takes inputs, returns commands.
 
 mod asking;
 mod chain;
@@ -99,9 +99,9 @@ impl Hooks {
         self.registry.refresh(&self.machine, ports);
     }
 
-    /// Puts in an event whose answer somebody waits for; none where no hook waits for it.
+    /// Puts in an event whose answer someone waits for; none where no hook waits for it.
     pub fn put(&mut self, event: Event) -> Option<u64> {
-        let left: VecDeque<Registered> = self.registry.waiting_for(&event).cloned().collect();
+        let left = self.registry.waiting_for(&event);
         if left.is_empty() {
             return None;
         }
@@ -112,7 +112,7 @@ impl Hooks {
 
     /// Puts in an event whose answer the gate itself waits for, under this number; false where no hook waits for it.
     pub fn put_for_gate(&mut self, event: Event, number: u64) -> bool {
-        let left: VecDeque<Registered> = self.registry.waiting_for(&event).cloned().collect();
+        let left = self.registry.waiting_for(&event);
         let waits = !left.is_empty();
         if waits {
             self.inbox.push((event, left, Asker::Gate(number), false));
@@ -143,8 +143,17 @@ impl Hooks {
     pub fn examine(&mut self, registered: &Registered, ports: &Ports) -> Result<(Fingerprint, Option<Trust>), String> {
         let asks = needs_approval(registered);
         let fingerprint = trust::fingerprint(registered, !asks, &self.machine, ports)?;
+        if let Some(owner) = registered.hook.owner.as_deref().filter(|_| asks) {
+            let trust = trust::of_owner(owner, &fingerprint, &self.machine, ports)?;
+            return Ok((fingerprint, Some(trust)));
+        }
         let trust = asks.then(|| self.approvals.trust(&registered.hook, &fingerprint, &self.machine, ports));
         Ok((fingerprint, trust))
+    }
+
+    /// The machine that hooks run on.
+    pub fn machine(&self) -> &Machine {
+        &self.machine
     }
 
     /// Keeps or takes back an approval.
@@ -164,7 +173,12 @@ impl Hooks {
         for input in inputs {
             self.take_in(input, ports);
         }
-        if self.registry.take_changed() {
+        // Whoever introduces itself anew listens to nothing yet.
+        let is_introduced = inputs.iter().any(|input| matches!(input, Input::Machine(_)));
+        if is_introduced {
+            self.listening.clear();
+        }
+        if self.registry.take_changed() || is_introduced {
             self.listen();
         }
         for (event, left, asker, by_hand) in std::mem::take(&mut self.inbox) {
@@ -211,7 +225,7 @@ impl Hooks {
             Input::Cancel(run) => {
                 let is_it = |key: &Key| self.schedule.get(*key).is_some_and(|found| self.run_id(found) == *run);
                 if let Some(key) = self.schedule.keys().into_iter().find(is_it) {
-                    self.call_off(key, "somebody called it off", ports);
+                    self.call_off(key, "it was canceled", ports);
                 }
             }
             Input::Listening { trigger, failed } => {
@@ -225,7 +239,7 @@ impl Hooks {
                     self.schedule.hurry(self.now);
                 } else {
                     for key in self.schedule.keys() {
-                        self.call_off(key, "everything was called off", ports);
+                        self.call_off(key, "all runs were canceled", ports);
                     }
                 }
             }
@@ -250,19 +264,19 @@ impl Hooks {
     }
 
     fn not_listening(&mut self, trigger: &str, why: &str, ports: &Ports) {
-        let reason = format!("nobody can listen to `{trigger}`: {why}");
+        let reason = format!("nothing can listen to `{trigger}`: {why}");
         let of_trigger = |registered: &&Registered| registered.hook.trigger == trigger && registered.disabled.is_none();
         let ids: Vec<String> =
             self.registry.all().iter().filter(of_trigger).map(|registered| registered.hook.id.clone()).collect();
         for id in ids {
-            ports.fail(&format!("the hook `{id}` does not run: {reason}; `tollgate hooks` says how it stands"));
+            ports.fail(&format!("the hook `{id}` does not run: {reason}; `tollgate hooks` shows its state"));
             self.registry.set_enabled(&id, Some(reason.clone()));
         }
         self.listening.retain(|other| other != trigger);
     }
 
     fn happened(&mut self, event: Event, asker: Asker, ports: &Ports) {
-        let matching: VecDeque<Registered> = self.registry.waiting_for(&event).cloned().collect();
+        let matching = self.registry.waiting_for(&event);
         if self.closing.is_some() {
             for registered in matching {
                 let run = self.new_run(&registered, event.clone(), None);
@@ -286,6 +300,7 @@ impl Hooks {
             hook: registered.hook.clone(),
             source: registered.source,
             event,
+            part: registered.part,
             events: 1,
             chain,
             attempts: 0,

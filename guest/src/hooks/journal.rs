@@ -28,14 +28,14 @@ pub fn write(lines: &str, ports: &Ports) {
     }
 }
 
-/// Puts the log aside. Where somebody wrote to it meanwhile, it stays, and the next writer tries.
+/// Puts the log aside. Where someone wrote to it meanwhile, it stays, and the next writer tries.
 fn turn_over(ports: &Ports) {
     let Ok(full) = ports.workspace.read(Root::Project, PATH, 16 * MAX_BYTES) else {
         // Nobody of ours lets it grow so long.
         let _ = ports.records.replace(Root::Project, PATH, b"", Expectation::Anything);
         return;
     };
-    // Somebody else has just turned it over.
+    // Someone else has just turned it over.
     if (full.len() as u64) < MAX_BYTES / 2 {
         return;
     }

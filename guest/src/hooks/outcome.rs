@@ -1,19 +1,21 @@
-//! What a run brought, as the host reports it.
+//! The outcome of a run, as the host reports it.
 
 use serde_json::{Map, Value};
 
+use super::claude;
+use super::declaration::Hook;
 use super::run::Status;
 use crate::engine::RunEnding;
 use crate::ports::Ports;
 use crate::redact::Pattern;
 
-/// Of a run's output so much is kept, in characters.
+/// How much of a run's output is kept, in characters.
 const MAX_CHARS: usize = 8_000;
 
-/// Where the host cut the output, a secret may have been cut in two: so much of the last word goes too, in bytes.
+/// Where the host cut the output, a secret may have been cut in two: this much of the last word is dropped too, in bytes.
 const LONGEST_TORN: usize = 4_096;
 
-/// What a run brought.
+/// The outcome of a run.
 #[derive(Debug, Default)]
 pub(super) struct Outcome {
     pub(super) status: Option<Status>,
@@ -38,6 +40,20 @@ impl Outcome {
         Box::new(Self::of(status, reason))
     }
 
+    /// Reads what the host reports about a run of a hook.
+    pub(super) fn of_hook(ending: &RunEnding, hook: &Hook, ports: &Ports) -> Self {
+        let mut outcome = Self::read(ending, &hook.secrets, ports);
+        if let Some(declared) = &hook.claude {
+            outcome.answer = claude::answer::read(declared, ending);
+            outcome.is_malformed = false;
+            // To stop something is what such a hook is there for, not a failure of it.
+            if outcome.exit_code == Some(2) {
+                (outcome.status, outcome.reason) = (Some(Status::Success), None);
+            }
+        }
+        outcome
+    }
+
     /// Reads what the host reports about a run.
     pub(super) fn read(ending: &RunEnding, secrets: &[Pattern], ports: &Ports) -> Self {
         let clean = |text: &str| ports.secrets.redact_with(text, secrets).into_owned();
@@ -45,14 +61,14 @@ impl Outcome {
             RunEnding::Exited { code, stdout, stderr, truncated } => (*code, stdout.as_str(), stderr.as_str(), *truncated),
             RunEnding::Changed(path) => {
                 let why = format!(
-                    "`{path}` is no longer what was approved; a person can look at it and let it run: `tollgate hooks approve`"
+                    "`{path}` has changed since it was approved; a person can look at it and let it run: `tollgate hooks approve`"
                 );
                 return Self::of(Status::Skipped, &clean(&why));
             }
             RunEnding::Missing => {
-                return Self::of(Status::Failed, "there is nobody to run it: the program, or the runner of prompts, is missing");
+                return Self::of(Status::Failed, "nothing can run it: the program, or the prompt runner, is missing");
             }
-            RunEnding::Canceled => return Self::of(Status::Canceled, "the host called it off"),
+            RunEnding::Canceled => return Self::of(Status::Canceled, "the host canceled it"),
             RunEnding::Failed(why) if why.is_empty() => {
                 return Self::of(Status::Failed, "the host did not say why it could not be run");
             }

@@ -76,7 +76,7 @@ impl HookSettings {
             };
             if fits.is_none() {
                 return Err(format!(
-                    "`hooks.{key}` cannot be {value}; known are `timeout` (milliseconds, at least 1000), `concurrency` (1 to 256), `queue` (1 to 100000) and `when_full` (`refuse` or `drop_oldest`)"
+                    "`hooks.{key}` cannot be {value}; expected `timeout` (milliseconds, at least 1000), `concurrency` (1 to 256), `queue` (1 to 100000) and `when_full` (`refuse` or `drop_oldest`)"
                 ));
             }
         }
@@ -119,13 +119,13 @@ pub fn patterns(written: &Value) -> Result<Vec<Pattern>, String> {
     for (at, pattern) in written.iter().enumerate() {
         let compiled = match pattern.as_str() {
             Some(text) => Pattern::compile(text).map_err(|fault| fault.to_string()),
-            None => Err("it is not a text".to_owned()),
+            None => Err("it is not a string".to_owned()),
         };
         let compiled = compiled.and_then(|compiled| {
             size += compiled.size();
             if size > MAX_PATTERNS_SIZE { Err("together they are too large".to_owned()) } else { Ok(compiled) }
         });
-        let compiled = compiled.map_err(|why| format!("`secretPatterns[{at}]` is no regular expression that can be used: {why}"));
+        let compiled = compiled.map_err(|why| format!("`secretPatterns[{at}]` is not a valid regular expression: {why}"));
         patterns.push(compiled?);
     }
     Ok(patterns)

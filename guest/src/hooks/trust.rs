@@ -1,4 +1,4 @@
-//! Whose hooks run unasked: built-in ones and the user's own. A workspace's run once a person has approved exactly them.
+//! Trust: built-in and user hooks run without approval; workspace hooks only after a person approved exactly these bytes.
 //!
 //! The approval is a digest over everything that decides what runs: the declaration, the program behind its first word, the
 //! bytes of the script and of the files beside it. It is kept per workspace in the user's home folder, where no workspace can write.
@@ -9,6 +9,7 @@ use super::bundle;
 use super::components::approved::Candidate;
 use super::declaration::{Action, Hook};
 use super::machine::Machine;
+use super::owner::Owner;
 use super::program::{self, Command, FORMAT, Program};
 use super::registry::Registered;
 use crate::digest::Digest;
@@ -70,8 +71,8 @@ impl Trust {
     pub fn reason(&self) -> &'static str {
         match self {
             Self::Approved => "",
-            Self::New => "nobody has approved it yet",
-            Self::Changed(_) => "it is no longer what was approved",
+            Self::New => "it has not been approved yet",
+            Self::Changed(_) => "it has changed since it was approved",
             Self::Outdated(_) => OUTDATED,
         }
     }
@@ -160,6 +161,21 @@ impl Fingerprint {
     }
 }
 
+/// Whether a hook of an extension may run: whether the extension is what was approved, and the hook runs nothing but its files.
+pub fn of_owner(owner: &Owner, fingerprint: &Fingerprint, machine: &Machine, ports: &Ports) -> Result<Trust, String> {
+    let inside = format!("{}/", owner.folder);
+    let files = fingerprint
+        .program
+        .iter()
+        .flat_map(|program| program.copied.iter().flat_map(|copied| &copied.files).chain(&program.in_place));
+    if let Some((path, _)) = files.clone().find(|(path, _)| !path.starts_with(&inside)) {
+        return Err(format!("it names `{path}`, which is not a file of the extension `{}`", owner.extension));
+    }
+    let tree = bundle::tree(&owner.folder, &machine.digests, ports)?;
+    let is_approved = owner.approved == Some(bundle::digest(&tree));
+    Ok(if is_approved { Trust::Approved } else { Trust::Changed(Value::Null) })
+}
+
 /// The approvals, read once and kept until the file changes.
 #[derive(Debug, Default)]
 pub struct Approvals {
@@ -171,7 +187,7 @@ impl Approvals {
     /// Whether exactly this was approved in this workspace.
     pub fn trust(&mut self, hook: &Hook, fingerprint: &Fingerprint, machine: &Machine, ports: &Ports) -> Trust {
         self.refresh(ports);
-        match position(&self.kept, &hook.id, machine).and_then(|at| self.kept.get("approvals")?.get(at)) {
+        match position(&self.kept, HOOK, &hook.id, machine).and_then(|at| self.kept.get("approvals")?.get(at)) {
             Some(approval) if json::text(approval, "digest") == Some(&fingerprint.digest.to_string()) => Trust::Approved,
             Some(approval) => {
                 let before = approval.get("shows").cloned().unwrap_or_default();
@@ -186,12 +202,18 @@ impl Approvals {
     /// Whether a hook of this name was ever approved in this workspace, whatever it was then.
     pub fn knows(&mut self, id: &str, machine: &Machine, ports: &Ports) -> bool {
         self.refresh(ports);
-        position(&self.kept, id, machine).is_some()
+        position(&self.kept, HOOK, id, machine).is_some()
+    }
+
+    /// What was approved of an extension in this workspace.
+    pub fn of_extension(&mut self, name: &str, machine: &Machine, ports: &Ports) -> Option<&Value> {
+        self.refresh(ports);
+        position(&self.kept, EXTENSION, name, machine).and_then(|at| self.kept.get("approvals")?.get(at))
     }
 
     /// What was approved of a hook of this name in this workspace, as of the last look.
     pub fn find(&self, id: &str, machine: &Machine) -> Option<&Value> {
-        let at = position(&self.kept, id, machine)?;
+        let at = position(&self.kept, HOOK, id, machine)?;
         self.kept.get("approvals")?.get(at)
     }
 
@@ -210,27 +232,52 @@ impl Approvals {
             let text = ports.workspace.read(Root::Home, PATH, MAX_BYTES).unwrap_or_default();
             self.kept = serde_json::from_slice(&text).unwrap_or_default();
             if self.kept.is_null() && stamp != 0 {
-                ports.warn(&format!("`~/{PATH}` cannot be read, so no hook of a workspace is approved; mend or remove it"));
+                ports.warn(&format!("`~/{PATH}` cannot be read, so no hook of a workspace is approved; fix or remove it"));
             }
         }
     }
 }
 
-fn position(kept: &Value, id: &str, machine: &Machine) -> Option<usize> {
+/// Under which of these keys an approval names what it is for.
+const HOOK: &str = "hook";
+const EXTENSION: &str = "extension";
+
+fn position(kept: &Value, kind: &str, id: &str, machine: &Machine) -> Option<usize> {
     let approvals = kept.get("approvals")?.as_array()?;
     let is_it = |approval: &Value| {
-        json::text(approval, "hook") == Some(id) && json::text(approval, "workspace") == Some(&machine.workspace)
+        json::text(approval, kind) == Some(id) && json::text(approval, "workspace") == Some(&machine.workspace)
     };
     approvals.iter().position(is_it)
 }
 
 /// Keeps an approval, or takes it back where there is no fingerprint. Says whether there was anything to take back.
 pub fn keep(id: &str, fingerprint: Option<&Fingerprint>, machine: &Machine, ports: &Ports) -> Result<bool, String> {
-    if let Some(component) = fingerprint.and_then(|fingerprint| fingerprint.component.as_ref()) {
-        component.keep(ports)?;
-    }
+    let component = fingerprint.and_then(|fingerprint| fingerprint.component.as_ref());
+    component.map_or(Ok(()), |component| component.keep(ports))?;
+    let approval = fingerprint.map(|of| {
+        let mut approval = vec![("digest", Value::from(of.digest.to_string()))];
+        approval.extend(component.map(|component| ("stamp", component.stamp.into())));
+        approval.push(("shows", of.describe(ports)));
+        approval
+    });
+    keep_under(HOOK, id, approval, machine, ports)
+}
+
+/// The same for an extension; `approval` is what was approved.
+pub fn keep_extension(
+    name: &str,
+    approval: Option<Vec<(&'static str, Value)>>,
+    machine: &Machine,
+    ports: &Ports,
+) -> Result<bool, String> {
+    keep_under(EXTENSION, name, approval, machine, ports)
+}
+
+type Approval = Option<Vec<(&'static str, Value)>>;
+
+fn keep_under(kind: &'static str, id: &str, approval: Approval, machine: &Machine, ports: &Ports) -> Result<bool, String> {
     lock(ports)?;
-    let changed = change(id, fingerprint, machine, ports);
+    let changed = change(kind, id, approval, machine, ports);
     let _ = ports.records.remove(Root::Home, LOCK);
     changed
 }
@@ -250,14 +297,14 @@ fn lock(ports: &Ports) -> Result<(), String> {
         }
         let _ = ports.records.remove(Root::Home, LOCK);
     }
-    Err(format!("`~/{PATH}` is being changed by somebody else; try again"))
+    Err(format!("`~/{PATH}` is being changed by another process; try again"))
 }
 
-fn change(id: &str, fingerprint: Option<&Fingerprint>, machine: &Machine, ports: &Ports) -> Result<bool, String> {
+fn change(kind: &'static str, id: &str, approval: Approval, machine: &Machine, ports: &Ports) -> Result<bool, String> {
     let (mut kept, expected) = match ports.workspace.read(Root::Home, PATH, MAX_BYTES) {
         Ok(text) => {
-            let kept: Value =
-                serde_json::from_slice(&text).map_err(|fault| format!("`~/{PATH}` is no JSON, so it is left alone: {fault}"))?;
+            let kept: Value = serde_json::from_slice(&text)
+                .map_err(|fault| format!("`~/{PATH}` is not valid JSON, so it is left alone: {fault}"))?;
             (kept, Expectation::Digest(Digest::of(&text)))
         }
         Err(FileFault::Missing) => (Value::Null, Expectation::Absent),
@@ -266,21 +313,18 @@ fn change(id: &str, fingerprint: Option<&Fingerprint>, machine: &Machine, ports:
     if !kept.get("approvals").is_some_and(Value::is_array) {
         kept = object(&mut [("schemaVersion", 1.into()), ("approvals", Value::Array(Vec::new()))]);
     }
-    let at = position(&kept, id, machine);
+    let at = position(&kept, kind, id, machine);
     let Some(approvals) = kept.get_mut("approvals").and_then(Value::as_array_mut) else { return Ok(false) };
     if let Some(at) = at {
         approvals.remove(at);
     }
-    if let Some(fingerprint) = fingerprint {
-        let mut approval = vec![
-            ("workspace", machine.workspace.as_str().into()),
-            ("hook", id.into()),
-            ("digest", fingerprint.digest.to_string().into()),
-            ("approved", ports.clock.now().to_string().into()),
-            ("shows", fingerprint.describe(ports)),
-        ];
-        approval.extend(fingerprint.component.as_ref().map(|component| ("stamp", component.stamp.into())));
-        approvals.push(object(&mut approval));
+    if let Some(approval) = approval {
+        let mut fields = vec![("workspace", Value::from(machine.workspace.as_str())), (kind, id.into())];
+        fields.extend(approval);
+        // Behind the digest, in front of what was shown.
+        let last = fields.len() - 1;
+        fields.insert(last, ("approved", ports.clock.now().to_string().into()));
+        approvals.push(object(&mut fields));
     } else if at.is_none() {
         return Ok(false);
     }

@@ -1,6 +1,6 @@
-//! What git has: the names and sizes in `.git/index`.
+//! Reads the names and sizes in `.git/index`.
 //!
-//! Git's own [format](https://git-scm.com/docs/index-format), versions 2 to 4. A file that stands there with its size can
+//! Git's own [format](https://git-scm.com/docs/index-format), versions 2 to 4. A file that is there with its size can
 //! most likely be had from git again, and need not be copied.
 //!
 //! Read by hand because that is all that is wanted: `gix-index` maps files into memory and brings a tree of crates for what
@@ -17,7 +17,7 @@ const MAX_BYTES: u64 = 32 << 20;
 /// Bytes of an entry before its name: times, numbers, size, hash, flags.
 const HEAD: usize = 62;
 
-/// Where the size stands in an entry, and the flags.
+/// Where the size is in an entry, and the flags.
 const SIZE: usize = 36;
 const FLAGS: usize = 60;
 
@@ -35,7 +35,7 @@ impl GitIndex {
         Self::parse(&bytes).unwrap_or_default()
     }
 
-    /// Whether a file stands in it with that size.
+    /// Whether a file is in it with that size.
     pub fn has(&self, path: &str, size: u64) -> bool {
         let at = self.0.binary_search_by(|(name, _)| name.as_slice().cmp(path.as_bytes()));
         at.ok().and_then(|at| self.0.get(at)).is_some_and(|(_, known)| u64::from(*known) == size)

@@ -1,7 +1,7 @@
-//! Calls that may go on after they have ended, and what the workspace looked like when it was last compared for them.
+//! The record of calls that may still be running after they ended, and of the workspace as it was last compared for them.
 //!
 //! One file in the state holds both: on its first line the calls, behind it every file of the workspace, as in a
-//! [snapshot](super::snapshot). It is there while a call may go on and empty otherwise. Calls are added and taken out by whoever
+//! [snapshot](super::snapshot). It is there while a call may go on and empty otherwise. Calls are added and removed by whoever
 //! finds the file as they read it; the files are replaced only by whoever holds the comparison ([`claim`]).
 
 use serde::{Deserialize, Serialize};
@@ -15,7 +15,7 @@ use crate::json;
 use crate::ports::{Expectation, Facts, FileFault, FileKind, Ports, Question, Timestamp};
 use crate::state;
 
-/// Where it stands in the state.
+/// Where it is in the state.
 const WATCH: &str = "late/watch";
 
 /// Who compares at this moment.
@@ -169,14 +169,16 @@ fn read_with_digest(ports: &Ports) -> (Option<Watch>, Option<Digest>) {
         Ok(bytes) => {
             let watch = Watch::parse(&bytes);
             if watch.is_none() {
-                ports.warn(&format!("`{WATCH}` in the state folder is damaged, so what calls change that go on is not seen"));
+                ports.warn(&format!(
+                    "`{WATCH}` in the state folder is damaged, so changes by calls that are still running are not detected"
+                ));
             }
             (watch, Some(Digest::of(&bytes)))
         }
         Err(FileFault::Missing) => (None, None),
         Err(fault) => {
             ports.warn(&format!(
-                "`{WATCH}` in the state folder cannot be read, so what calls change that go on is not seen: {fault}"
+                "`{WATCH}` in the state folder cannot be read, so changes by calls that are still running are not detected: {fault}"
             ));
             let _ = state::remove(WATCH, ports);
             (None, None)
@@ -219,7 +221,7 @@ pub fn change(ports: &Ports, mut change: impl FnMut(&mut Watch)) {
     }
 }
 
-/// Replaces the file unless somebody else did, and says whether that is settled.
+/// Replaces the file unless another process did, and returns whether that is settled.
 fn replace(watch: &Watch, found: Option<Digest>, ports: &Ports) -> bool {
     let expected = found.map_or(Expectation::Absent, Expectation::Digest);
     match state::replace(WATCH, watch.text().as_bytes(), expected, ports) {
@@ -227,7 +229,7 @@ fn replace(watch: &Watch, found: Option<Digest>, ports: &Ports) -> bool {
         Err(FileFault::Changed | FileFault::Exists | FileFault::Missing) => false,
         Err(fault) => {
             ports.warn(&format!(
-                "`{WATCH}` in the state folder cannot be written, so what calls change that go on may not be seen: {fault}"
+                "`{WATCH}` in the state folder cannot be written, so changes by calls that are still running may not be detected: {fault}"
             ));
             true
         }
@@ -241,7 +243,7 @@ pub fn claim(now: Timestamp, ports: &Ports) -> bool {
         Err(FileFault::Exists) => {
             let found = state::read(CLAIM, state::MAX_BYTES, ports).unwrap_or_default();
             let since = std::str::from_utf8(&found).ok().and_then(|text| text.parse::<u64>().ok());
-            // One that was left behind belongs to somebody who was killed at it.
+            // One that was left behind belongs to a process that was killed.
             if since.is_some_and(|since| now.0.abs_diff(since) < CLAIM_MS) {
                 return false;
             }

@@ -1,4 +1,4 @@
-//! Who is writing to a file at this moment.
+//! Leases: which session is writing to a file right now.
 //!
 //! Taken when a write is allowed, given back when it is settled. A file per path in `leases/` of the state, made only
 //! where there is none, so of two sessions one gets it. A session that died keeps it for a minute at most.
@@ -28,7 +28,7 @@ pub struct Lease {
     pub until: u64,
 }
 
-/// Why a lease could not be had.
+/// Why a lease was refused.
 #[derive(Debug)]
 pub enum LeaseDenial {
     /// Another session has it.
@@ -54,7 +54,7 @@ impl Lease {
         let at = at(&self.path);
         let text = json::line(self);
         let mut expected = Expectation::Absent;
-        // Somebody else may take or give it back between our look and our try.
+        // Someone else may take or give it back between our look and our try.
         for _ in 0..4 {
             match state::replace(&at, text.as_bytes(), expected, ports) {
                 Ok(()) => return Ok(()),

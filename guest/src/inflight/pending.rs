@@ -1,4 +1,4 @@
-//! Calls that were allowed and have not ended: what was known when they were ruled on.
+//! Pending records: calls that were allowed and have not ended, with what was known when they were ruled on.
 //!
 //! Kept in a file each, so that the ledger can tell before from after even if another process settles the call, and so
 //! that an intent selected meanwhile does not get the credit.
@@ -28,7 +28,7 @@ pub struct AllowedChange {
     pub before: Option<String>,
 }
 
-/// Whose call it is: enough to enter it though nobody tells how it ended.
+/// The origin of a call: enough to record it even if its end is never reported.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CallOrigin {
     /// The session that makes the call.
@@ -140,7 +140,7 @@ pub fn claim(key: &str, pending: &Pending, now: Timestamp, ports: &Ports) -> Opt
     let (at, mut attempts) = (claim_of(key), 1);
     let text = |attempts: u32| format!("{} {now} {attempts}", pending.since);
     let claimed = match state::replace(&at, text(1).as_bytes(), Expectation::Absent, ports) {
-        // One that was left behind belongs to an earlier call under the same id, or to somebody who was killed at it.
+        // One that was left behind belongs to an earlier call under the same id, or to someone who was killed at it.
         Err(FileFault::Exists) => match state::read(&at, state::MAX_BYTES, ports) {
             Ok(found) => {
                 match SettlementClaim::read(&found).filter(|claim| claim.since == pending.since) {
@@ -155,12 +155,12 @@ pub fn claim(key: &str, pending: &Pending, now: Timestamp, ports: &Ports) -> Opt
         },
         claimed => claimed,
     };
-    // Gone or changed meanwhile, it was somebody else's. Any other fault is our own, and a line too many is better than none.
+    // Gone or changed meanwhile, it was someone else's. Any other fault is our own, and a line too many is better than none.
     let is_lost = matches!(claimed, Err(FileFault::Exists | FileFault::Changed | FileFault::Missing));
     (!is_lost).then_some(attempts)
 }
 
-/// Who settles a call.
+/// A claim by the process that settles a call.
 struct SettlementClaim {
     /// When the call was ruled on.
     since: u64,
@@ -179,7 +179,7 @@ impl SettlementClaim {
         Some(Self { since, at, attempts: next().and_then(|attempts| u32::try_from(attempts).ok()).unwrap_or(1) })
     }
 
-    /// Whether somebody is still at it.
+    /// Whether the claim is still held.
     fn is_held(&self, now: u64) -> bool {
         now.abs_diff(self.at) < CLAIM_MS
     }
@@ -188,10 +188,10 @@ impl SettlementClaim {
 /// How many calls under way are looked at.
 const MAX_LEFT: u32 = 10_000;
 
-/// Old calls are looked for only once there are so many, because most processes end before they could matter.
+/// Old calls are looked for only above this many, because most processes end before they could matter.
 const MANY: usize = 256;
 
-/// What is over, so that nobody will tell any more how its calls ended.
+/// What has ended, so that the ends of its calls will never be reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Over<'s> {
     /// Nothing in particular.
@@ -212,8 +212,8 @@ impl Over<'_> {
     }
 }
 
-/// The calls under way, as many as are looked at when somebody asks whose a change is.
-pub fn under_way(ports: &Ports) -> Vec<Pending> {
+/// The calls under way, as many as are looked at when a change is to be attributed.
+pub fn calls_under_way(ports: &Ports) -> Vec<Pending> {
     const MAX_UNDER_WAY: usize = 256;
     let names = state::list("calls", MAX_LEFT, ports).map(|listing| listing.entries).unwrap_or_default();
     let keys = names.iter().map(|entry| &entry.path).filter(|name| !name.ends_with(SETTLING)).take(MAX_UNDER_WAY);
@@ -225,7 +225,7 @@ pub fn is_any_under_way(ports: &Ports) -> bool {
     state::list("calls", 1, ports).is_ok_and(|listing| !listing.entries.is_empty())
 }
 
-/// Calls whose end nobody will tell any more: those that somebody began to settle and did not, those of what is over, and, where
+/// Calls whose end nobody will tell any more: those that someone began to settle and did not, those of what is over, and, where
 /// there are many, those that are a day old.
 pub fn left_behind(over: Over<'_>, now: Timestamp, ports: &Ports) -> Vec<(String, Pending)> {
     const DAY_MS: u64 = 86_400_000;
@@ -258,7 +258,7 @@ pub fn left_behind(over: Over<'_>, now: Timestamp, ports: &Ports) -> Vec<(String
     left
 }
 
-/// Leaves a call that could not be entered to whoever settles one next.
+/// Leaves a call that could not be entered to the next settlement.
 pub fn release(key: &str, ports: &Ports) {
     let Some(pending) = recall(key, ports) else { return };
     let text = format!("{} 0 0", pending.since);

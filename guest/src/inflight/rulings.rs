@@ -1,8 +1,8 @@
-//! How the latest calls of each session ended, for a call that is told of and that nobody remembers.
+//! The journal of each session's latest calls and how they ended, consulted when a call is reported that has no pending record.
 //!
 //! A call that was allowed is remembered until it is settled ([`pending`](super::pending)). One that ended and is not remembered
 //! was settled before, which hosts that run each other's hooks tell of twice; or it was denied; or it was let through where
-//! nothing governs; or its record was taken away. A journal per session tells these apart: the last line about a call counts.
+//! nothing governs; or its record was removed. A journal per session tells these apart: the last line about a call counts.
 
 use serde::{Deserialize, Serialize};
 
@@ -31,7 +31,7 @@ const MAX_LISTED: u32 = 1_000;
 /// A name is cut here.
 const MAX_CHARS: usize = 200;
 
-/// What became of a call.
+/// How a call ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Past {
@@ -45,7 +45,7 @@ pub enum Past {
     Unheard(Unheard),
 }
 
-/// A call of which nothing was heard since it was allowed.
+/// A call that nothing was reported about since it was allowed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unheard {
     /// The intent that it was ruled under.
@@ -56,7 +56,7 @@ pub struct Unheard {
     pub open_ended: bool,
 }
 
-/// A call that was not to run.
+/// A call that was denied.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeniedCall {
     /// Why, for programs.
@@ -110,7 +110,7 @@ pub struct CallKey<'c> {
     pub tool: &'c str,
 }
 
-/// Notes what became of a call.
+/// Notes what happened to a call.
 pub fn note(call: CallKey<'_>, past: Past, at: Timestamp, ports: &Ports) {
     let line = Line {
         call: name(call.call),
@@ -152,7 +152,7 @@ fn cut(text: &str) -> String {
     text.chars().take(MAX_CHARS).collect()
 }
 
-/// What became of a call; none where that is not known.
+/// What happened to a call; none where that is not known.
 pub fn last(session: &str, call: &str, ports: &Ports) -> Option<Past> {
     let tail = ports.workspace.read_tail(Root::State, &path(session), RECENT_BYTES).ok()?;
     let name = name(call);

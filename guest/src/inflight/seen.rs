@@ -1,4 +1,4 @@
-//! What a session last saw of each file, so that it does not overwrite what it has never seen.
+//! The digest of each file as a session last saw it, to detect stale writes.
 //!
 //! A journal per session in `seen/` of the state: one line per look, `digest path`, or `- path` for a file that was
 //! not there. Several calls of one session may append at the same time.
@@ -21,7 +21,7 @@ impl Journal {
     pub fn of(session: &str, ports: &Ports) -> Self {
         let path = path(session);
         match state::read(&path, state::MAX_BYTES, ports) {
-            Ok(bytes) if bytes.len() > LONG => Self(shortened(&path, bytes, ports)),
+            Ok(bytes) if bytes.len() > LONG => Self(shorten(&path, bytes, ports)),
             Ok(bytes) => Self(bytes),
             Err(FileFault::Missing) => Self::default(),
             Err(fault) => {
@@ -34,7 +34,7 @@ impl Journal {
         }
     }
 
-    /// What the session last saw of a file: its digest, or that it was not there. Nothing where it never looked.
+    /// What the session last saw of a file: its digest, or that it did not exist. Nothing where it never looked.
     pub fn last(&self, file: &str) -> Option<Option<Digest>> {
         let line = self.0.rsplit(|byte| *byte == b'\n').find(|line| name_on(line) == Some(file.as_bytes()))?;
         look_on(line)
@@ -82,7 +82,7 @@ pub fn note(session: &str, seen: &[(String, Option<Digest>)], ports: &Ports) {
     }
 }
 
-fn shortened(path: &str, bytes: Vec<u8>, ports: &Ports) -> Vec<u8> {
+fn shorten(path: &str, bytes: Vec<u8>, ports: &Ports) -> Vec<u8> {
     let mut names: BTreeSet<&[u8]> = BTreeSet::new();
     let mut short = Vec::new();
     for line in bytes.rsplit(|byte| *byte == b'\n') {

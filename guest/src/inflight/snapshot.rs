@@ -1,4 +1,4 @@
-//! Every file of the workspace at one moment, to tell afterwards what a program changed.
+//! Snapshots: every file of the workspace at one moment, to detect what a program changed.
 //!
 //! A look is a listing: names, sizes and stamps. Digests are asked for only where the stamp is not known from the look
 //! before, so the first one takes time and the others do not. What programs make in folders that git ignores is nobody's
@@ -50,14 +50,14 @@ pub struct SnapshotFile {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Snapshot(Vec<(String, SnapshotFile)>);
 
-/// Why there is none.
+/// Why no snapshot could be taken.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SnapshotFault {
     /// Too many files.
-    #[error("the workspace has more than {MAX_FILES} files, so what programs change in it is not seen")]
+    #[error("the workspace has more than {MAX_FILES} files, so what programs change in it is not detected")]
     TooMany,
     /// It cannot be listed.
-    #[error("the workspace cannot be listed, so what programs change in it is not seen: {0}")]
+    #[error("the workspace cannot be listed, so what programs change in it is not detected: {0}")]
     Unlisted(FileFault),
 }
 

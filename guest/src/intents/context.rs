@@ -1,4 +1,4 @@
-//! What the model should know about the intent it works for.
+//! The context that a model receives about its intent.
 
 pub use super::files::files_in_scope;
 use super::intent::Intent;

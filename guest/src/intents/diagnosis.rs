@@ -1,4 +1,4 @@
-//! What is wrong with `active_intents.yaml`, for people and for editors.
+//! Diagnostics for `active_intents.yaml`, for people and for editors.
 
 use std::fmt;
 

@@ -86,7 +86,7 @@ impl Cache {
     /// The governance, given what the host saw of `.orchestration/` and of the file.
     pub fn governance(&mut self, folder: &Facts, file: &Facts, ports: &Ports) -> Governance {
         if folder.kind == FileKind::Unreadable {
-            return Governance::Inaccessible("`.orchestration` cannot be looked at: access denied".to_owned());
+            return Governance::Inaccessible("`.orchestration` cannot be inspected: access denied".to_owned());
         }
         if folder.kind != FileKind::Directory {
             return Governance::None;
@@ -129,13 +129,13 @@ impl Cache {
                     return self.tell(ports);
                 };
                 match self.diagnoses.iter().filter(|diagnosis| diagnosis.severity == Severity::Error).count() {
-                    0 | 1 => format!("`{PATH}` cannot be used: {refused}"),
-                    errors => format!("`{PATH}` cannot be used: {refused} (and {} more errors)", errors - 1),
+                    0 | 1 => format!("`{PATH}` is invalid: {refused}"),
+                    errors => format!("`{PATH}` is invalid: {refused} (and {} more errors)", errors - 1),
                 }
             }
         };
         if self.good.is_none() {
-            self.good = state::good(COPY, ports).and_then(|text| Intents::parse(&text).ok()).map(Rc::new);
+            self.good = state::last_good(COPY, ports).and_then(|text| Intents::parse(&text).ok()).map(Rc::new);
         }
         let last = if self.good.is_some() { "; the last good version stays in force" } else { "" };
         ports.warn(&format!("{fault}{last}"));
@@ -231,7 +231,7 @@ mod tests {
         let mut logged = 0;
         let unknown: String = (0..20).map(|n| format!("x{n}: 1, ")).collect();
         for (text, lines, ids) in [
-            ("- A".to_owned(), &["` cannot be used: line 1, column 3: an intent is text"][..], None),
+            ("- A".to_owned(), &["` is invalid: line 1, column 3: an intent is text"][..], None),
             (format!("[{INTENT}]"), &[], Some(1)),
             (
                 format!("[{INTENT},\n {{id: INT-1, status: PLANNED, name: N, owned_scope: ['[']}}]"),

@@ -1,4 +1,4 @@
-//! The files that an intent owns now, for the prompt.
+//! Lists the existing files that an intent owns, for the prompt.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! What is the user's own and governs the gate and its hosts, wherever it stands: `~/.tollgate/`, the settings of agents for all
+//! Files of the user that govern the gate and its hosts, wherever they are: `~/.tollgate/`, the settings of agents for all
 //! workspaces, and the gate's state.
 //!
 //! The home folder mostly lies outside the workspace. It may lie in it too, or be it, and its files may be links into it, as with
@@ -47,7 +47,7 @@ impl Guarded {
         }
     }
 
-    /// Looks the places up anew if they may have moved, given what the host saw of [`question`].
+    /// Looks the paths up again if they may have moved, given what the host saw of [`question`].
     pub fn refresh(&mut self, home: &Facts, ports: &Ports) {
         if self.stamp == Some(home.stamp) {
             return;

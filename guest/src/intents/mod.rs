@@ -1,4 +1,4 @@
-//! What the work is for: the intents of a workspace, which one a session works for, and what it owns.
+//! Intents: what a workspace declares, which one a session works for, and what it owns.
 
 pub mod context;
 pub mod control;

@@ -301,7 +301,7 @@ impl Reading {
                         NodeKind::Null => self.warn(item.mark(), &format!("an item of `{name}` is empty; remove it")),
                         NodeKind::List(_) | NodeKind::Map(_) => {
                             let found = describe(item);
-                            let message = format!("an item of `{name}` is {found}; write text, in quotes where it holds a `:`");
+                            let message = format!("an item of `{name}` is {found}; write text, in quotes if it contains a `:`");
                             self.refuse(item.mark(), &message);
                         }
                     }
@@ -324,7 +324,7 @@ impl Reading {
             let commas = pattern.bytes().filter(|byte| *byte == b',').take(8).count();
             self.in_patterns += pattern.len() << commas;
             if self.in_patterns > MAX_IN_PATTERNS {
-                let message = "up to here the patterns come to more than can be kept; use fewer, or fewer braces";
+                let message = "the patterns up to here are more than can be kept; use fewer, or fewer braces";
                 self.refuse(node.mark(), message);
                 return Scope::default();
             }

@@ -1,4 +1,4 @@
-//! The part of the workspace that an intent owns.
+//! Scopes: the part of the workspace that an intent owns.
 
 use super::control::Control;
 use crate::effects::Extent;

@@ -1,4 +1,4 @@
-//! Which intent a session works for.
+//! The selection: which intent a session works for.
 //!
 //! Selections are files of their own in the state, because a command hook is a new process for every call, and
 //! because an instance that failed is replaced by a fresh one.
@@ -91,7 +91,7 @@ pub fn question(session: &str) -> Question {
     state::question(path(session))
 }
 
-/// What is kept about a session. A file that cannot be used counts as none, and is spoken of.
+/// What is kept about a session. A file that cannot be used counts as none, and is reported.
 pub fn read(session: &str, ports: &Ports) -> Selection {
     let path = path(session);
     let nothing = || Selection { session: session.to_owned(), ..Selection::default() };
@@ -130,7 +130,7 @@ pub fn default_question() -> Question {
     state::question(DEFAULT)
 }
 
-/// The intent that new sessions work for. A file that cannot be used counts as none, and is spoken of.
+/// The intent that new sessions work for. A file that cannot be used counts as none, and is reported.
 pub fn default_intent(ports: &Ports) -> Option<IntentId> {
     let text = state::read(DEFAULT, state::MAX_BYTES, ports).ok()?;
     match json::parse::<DefaultFile>(&text) {

@@ -1,4 +1,4 @@
-//! A settings file that is edited and keeps its comments.
+//! Edits a settings file and keeps its comments.
 //!
 //! People write comments and trailing commas into their settings, and most programs read them. What is not changed stays as
 //! it is, to the byte.
@@ -122,6 +122,16 @@ impl Document {
         Ok(())
     }
 
+    /// Appends to the list `name`, which is made where it is missing.
+    pub fn push_top(&self, name: &str, item: &Value) -> Result<(), DocumentFault> {
+        let top = self.top()?;
+        match only(&top, name)? {
+            None => drop(top.append(name, CstInputValue::Array(vec![input(item)]))),
+            Some(node) => drop(list(&node, name)?.append(input(item))),
+        }
+        Ok(())
+    }
+
     /// Calls `change` with every item of every list in an object; what it answers with true is removed. Lists and objects that
     /// have become empty go too.
     pub fn take_items(&self, object: &str, take: impl Fn(&CstNode) -> bool) {
@@ -232,7 +242,7 @@ mod tests {
 
     use super::*;
 
-    /// The text with an entry in `hooks.Pre`, and the same after it was taken away again.
+    /// The text with an entry in `hooks.Pre`, and the same after it was removed again.
     fn round(text: &str) -> (String, String) {
         let document = Document::parse(text).unwrap();
         document.push("hooks", "Pre", &json!({"command": "ours"})).unwrap();

@@ -1,4 +1,4 @@
-//! A ledger that has grown, put aside without breaking the chain.
+//! Archives a large ledger without breaking the chain.
 //!
 //! The host gives the file another name, which takes nothing from writers: whoever opened it before writes to its end,
 //! whoever opens it afterwards begins a new one. Then a line in the new ledger names the old one with its digest, and from
@@ -15,7 +15,7 @@ use crate::ports::{FileFault, FileKind, ListingLimits, Ports, Question, Root};
 /// So many parts are looked for.
 const MAX_PARTS: u32 = 10_000;
 
-/// A part of the ledger that was put aside.
+/// An archived part of the ledger.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Archived {
     /// Its name in the archive.
@@ -56,16 +56,16 @@ pub fn next_name(ports: &Ports) -> String {
     format!("agent_trace-{:04}.jsonl", last + 1)
 }
 
-/// The parts that no line of the ledger names: whoever put them aside was stopped before that.
-pub fn untied(ports: &Ports) -> Vec<String> {
+/// The parts that no line of the ledger names: the process that archived them was stopped before that.
+pub fn unlinked_parts(ports: &Ports) -> Vec<String> {
     let named = named(ports);
     names(ports).into_iter().filter(|name| !named.contains(name)).collect()
 }
 
 /// Names those parts in the ledger.
-pub fn tie(ports: &Ports) -> Result<Vec<String>, FileFault> {
+pub fn link_parts(ports: &Ports) -> Result<Vec<String>, FileFault> {
     let mut tied = Vec::new();
-    for name in untied(ports) {
+    for name in unlinked_parts(ports) {
         let question = Question { root: Root::Project, path: format!("{ARCHIVE}/{name}"), digest: true };
         let facts = ports.workspace.inspect(&[question]).pop();
         let Some((sha256, bytes)) = facts.and_then(|facts| Some((facts.digest?, facts.size))) else {

@@ -1,11 +1,11 @@
-//! What makes the ledger tamper-evident, with many writers and no lock.
+//! The hash chain that makes the ledger tamper-evident, with many writers and no lock.
 //!
 //! Every line is hashed, and every write is tied to the lines before it. A writer reads the end of the file, finds the
 //! *heads* there, which are the lines that no line after them is tied to, and names them all: `"saw": [hash, …]`. Further
 //! lines of the same write are tied to the line directly before: `"follows": hash`. Two writers that read at the same time
 //! name the same heads; whoever comes next names both of theirs. So nobody waits, and still:
 //!
-//! - A line that was edited or taken out is missed by whoever names its hash.
+//! - A line that was edited or removed is missed by whoever names its hash.
 //! - A line that was put in later is one that its neighbours would have named, and did not. Because a file that only grows
 //!   is seen as a whole up to some line, the last line that a write names tells how far its writer saw, and then the
 //!   heads up to there must be exactly those that it names.
@@ -16,7 +16,7 @@
 use crate::digest::Digest;
 use crate::ports::Tail;
 
-/// Heads are looked for in the last so many bytes. A line that is still a head after so much was appended by writers that
+/// Heads are searched for in this many of the last bytes. A line that is still a head after that much was appended by writers that
 /// had all looked before it came is never named, which would take some fifty of them at once.
 pub const WINDOW: u64 = 32 << 10;
 
@@ -33,7 +33,7 @@ pub enum Link {
 }
 
 impl Link {
-    /// The tie of a line; none for a line that is no entry of ours. It is the last thing on the line, so the rest need not
+    /// The tie of a line; none for a line that is not an entry of ours. It is the last thing on the line, so the rest need not
     /// be read.
     pub fn of(line: &[u8]) -> Option<Self> {
         if behind_torn(line).is_some() {

@@ -1,12 +1,13 @@
-//! How far the ledger went when this machine last wrote to it, so that one that was cut, emptied or replaced is noticed.
+//! Checkpoints: how far the ledger went when this machine last wrote to it, so that a truncated, emptied or replaced ledger is
+//! noticed.
 //!
-//! The ledger stands in the workspace, where a program can rewrite it as a whole; a chain alone does not show that. So the
+//! The ledger is in the workspace, where a program can rewrite it as a whole; a chain alone does not show that. So the
 //! state keeps its length, the digest of the bytes before that, and its heads. The file only grows, and moves as a whole when
 //! it is put aside, so those bytes stay where they are: in the ledger, or in one of its parts. Whoever writes keeps the
-//! checkpoint *after* the lines, from what then stands in the file. It may lag behind other writers, and never runs ahead of
+//! checkpoint *after* the lines, from what then is in the file. It may lag behind other writers, and never runs ahead of
 //! what was written, so any number of them raise no false alarm.
 //!
-//! Where the bytes are gone, a line in the ledger says so, once, and the ledger as it stands counts from then on: another
+//! Where the bytes are gone, a line in the ledger says so, once, and the ledger is accepted as it is from then on: another
 //! branch that was checked out brings another ledger, and nobody should be held up by that for ever.
 
 use serde::{Deserialize, Serialize};
@@ -39,7 +40,7 @@ const MAX_PARTS: usize = 1_000;
 /// Another writer may keep a checkpoint between our look and our try.
 const MAX_TRIES: usize = 4;
 
-/// Who enters that the ledger is another one: no agent's session.
+/// The session under which a replaced ledger is entered.
 const SESSION: &str = "tollgate";
 const TOOL: &str = "ledger";
 
@@ -54,16 +55,16 @@ pub struct Checkpoint {
     pub heads: Vec<Digest>,
 }
 
-/// Where the bytes of a checkpoint are now.
+/// Where a checkpoint's bytes are now.
 #[derive(Debug, PartialEq, Eq)]
 enum CheckpointState {
     /// In the ledger.
     Current,
-    /// In a part that was put aside.
+    /// In an archived part.
     Archived,
-    /// Nowhere; what became of the ledger.
+    /// Nowhere; what happened to the ledger.
     Gone(String),
-    /// Nobody knows: the ledger cannot be read, which whoever writes to it is told.
+    /// Unknown: the ledger cannot be read, which its writers report.
     Unreadable,
 }
 
@@ -84,9 +85,8 @@ impl Checkpoint {
             Ok(text) => text,
             Err(FileFault::Missing) => return None,
             Err(fault) => {
-                ports.warn(&format!(
-                    "`{KEPT}` in the state folder cannot be read, so a ledger that was cut off is not noticed: {fault}"
-                ));
+                ports
+                    .warn(&format!("`{KEPT}` in the state folder cannot be read, so a truncated ledger is not noticed: {fault}"));
                 return None;
             }
         };
@@ -173,7 +173,7 @@ pub fn check(ports: &Ports) -> Option<String> {
 /// Keeps how far the ledger goes, after lines were entered; `tail` is its end. Returns what there is to say.
 pub fn advance(tail: &Tail, ports: &Ports) -> Option<String> {
     let now = Checkpoint::of(tail);
-    // A ledger that was put aside at this very moment: the lines are in the part.
+    // A ledger that was archived just now: the lines are in the part.
     if now.bytes == 0 {
         return None;
     }
@@ -182,7 +182,7 @@ pub fn advance(tail: &Tail, ports: &Ports) -> Option<String> {
             None => Expectation::Absent,
             Some((kept, text)) => match kept.standing(ports) {
                 CheckpointState::Gone(what) => return accept(&kept, &text, &what, ports),
-                // Somebody who wrote later has kept theirs already.
+                // Someone who wrote later has kept theirs already.
                 CheckpointState::Current if kept.bytes >= now.bytes => return None,
                 _ => Expectation::Digest(Digest::of(&text)),
             },
@@ -208,13 +208,13 @@ pub fn forget(ports: &Ports) -> Option<String> {
     )
 }
 
-/// Enters that the ledger is another one, unless somebody else is at it, and takes the ledger as it stands.
+/// Enters that the ledger was replaced, unless another process is doing so, and accepts the ledger as it is.
 fn accept(gone: &Checkpoint, text: &[u8], what: &str, ports: &Ports) -> Option<String> {
     if !claim(ports) {
         return None;
     }
     let told = match state::read(KEPT, state::MAX_BYTES, ports) {
-        // Somebody else was done with it just before.
+        // Someone else was done with it just before.
         Ok(kept) if kept != text => None,
         _ => Some(enter(gone.complaint(what), ports)),
     };
@@ -222,7 +222,7 @@ fn accept(gone: &Checkpoint, text: &[u8], what: &str, ports: &Ports) -> Option<S
     told
 }
 
-/// Takes the telling of what became of the ledger, and says whether nobody else has it.
+/// Takes the telling of what happened to the ledger, and says whether nobody else has it.
 fn claim(ports: &Ports) -> bool {
     let now = ports.clock.now().0;
     let take = |expected| state::replace(CLAIM, now.to_string().as_bytes(), expected, ports);
@@ -230,7 +230,7 @@ fn claim(ports: &Ports) -> bool {
         Err(FileFault::Exists) => {
             let found = state::read(CLAIM, state::MAX_BYTES, ports).unwrap_or_default();
             let since = std::str::from_utf8(&found).ok().and_then(|text| text.parse::<u64>().ok());
-            // One that was left behind belongs to somebody who was killed at it.
+            // One that was left behind belongs to a process that was killed.
             if since.is_some_and(|since| now.abs_diff(since) < CLAIM_MS) {
                 return false;
             }
@@ -244,7 +244,7 @@ fn claim(ports: &Ports) -> bool {
 
 /// Enters what is to be said of the ledger, and keeps how far it goes as it stands. Returns what to say.
 fn enter(complaint: String, ports: &Ports) -> String {
-    let said = format!("{complaint}; from now on it counts as it stands, so have a person look at it");
+    let said = format!("{complaint}; from now on it is accepted as it is, so have a person look at it");
     ports.warn(&said);
     let class = MutationClass::of(Operation::Modify, PATH, None);
     let entry = Entry {
@@ -264,9 +264,7 @@ fn warn_unkept(kept: Result<(), FileFault>, ports: &Ports) {
     match kept {
         Ok(()) | Err(FileFault::Exists | FileFault::Changed) => {}
         Err(fault) => {
-            ports.warn(&format!(
-                "`{KEPT}` cannot be kept in the state folder, so a ledger that was cut off may go unnoticed: {fault}"
-            ));
+            ports.warn(&format!("`{KEPT}` cannot be saved in the state folder, so a truncated ledger may go unnoticed: {fault}"));
         }
     }
 }

@@ -8,7 +8,7 @@ use crate::digest::Digest;
 use crate::intents::intent::IntentId;
 use crate::ports::{Ports, Timestamp};
 
-/// Whether the change was within the intent's scope.
+/// Whether the change was inside the intent's scope.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum ScopeValidation {
@@ -34,7 +34,7 @@ pub struct FileChange {
     pub line_ranges: Vec<LineRange>,
 }
 
-/// Somebody else's change to the same file, entered while the call was under way.
+/// Someone else's change to the same file, entered while the call was under way.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Concurrent {
     /// Who.

@@ -1,5 +1,5 @@
-//! What files held before a program ran that nobody could see into, so that what it should not have changed can be put
-//! back. Kept by content, in the state, within bounds: what git has too is lost to nobody.
+//! Copies of files from before a program of unknown effect ran, so that its changes outside the scope can be reverted. Kept by
+//! content, in the state folder, within limits; files that git has too are not copied.
 
 use crate::digest::Digest;
 use crate::ports::{DirEntry, Expectation, FileFault, Ports, Root};
@@ -15,7 +15,7 @@ pub const MAX_BYTES_EACH: u64 = 256 << 10;
 const MAX_BYTES_AT_ONCE: u64 = 8 << 20;
 const MAX_FILES_AT_ONCE: usize = 1_000;
 
-/// Beyond so much in all, what no file holds any more goes, and then nothing is added.
+/// Above this total size, copies that no file has any more are removed, and then nothing is added.
 const MAX_BYTES: u64 = 64 << 20;
 
 /// Where in the state the image of a content stands.

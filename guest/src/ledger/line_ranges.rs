@@ -11,26 +11,26 @@ pub struct LineRange {
     pub end: u32,
 }
 
-/// Beyond so many lines put in and taken out, one range says it all. The search keeps about half a megabyte at most.
+/// Above this many inserted and removed lines, one range covers everything. The search keeps about half a megabyte at most.
 const EDITS: usize = 500;
-/// Beyond so many lines between the first and the last difference, nothing is searched.
+/// Above this many lines between the first and the last difference, nothing is searched.
 const LINES: usize = 100_000;
 /// Bytes compared before the search gives up, so that repeated lines cost no more than a moment.
 const EFFORT: usize = 1 << 26;
-/// Beyond so many ranges, the last one covers the rest.
+/// Above this many ranges, the last one covers the rest.
 const RANGES: usize = 100;
 /// How much of a file is looked at for a NUL.
 const HEAD: usize = 8192;
 
-/// Lines put in, counted from 0; where `start == end`, lines were only taken out there.
+/// Lines put in, counted from 0; where `start == end`, lines were only removed there.
 pub(crate) struct Hunk {
     pub(crate) start: usize,
     pub(crate) end: usize,
-    /// How many lines were taken out there.
+    /// How many lines were removed there.
     pub(crate) taken: usize,
 }
 
-/// The lines of `after` that differ from `before`; where lines were only taken out, the line that now stands there, or
+/// The lines of `after` that differ from `before`; where lines were only removed, the line that now is there, or
 /// the last one. Lines are compared with their ends. Binary content has no lines.
 pub fn changed(before: &[u8], after: &[u8]) -> Vec<LineRange> {
     let binary = |content: &[u8]| content.iter().take(HEAD).any(|byte| *byte == 0);
@@ -177,7 +177,7 @@ mod tests {
             ("a\n", "a\n", vec![]),
             ("", "a\nb\nc", vec![(1, 3)]),
             ("a\nb\n", "", vec![]),
-            // Replaced, put in, taken out.
+            // Replaced, put in, removed.
             ("a\nb\nc\n", "a\nx\nc\n", vec![(2, 2)]),
             ("a\nc\n", "a\nb\nc\n", vec![(2, 2)]),
             ("a\nb\nc\n", "a\nc\n", vec![(2, 2)]),

@@ -1,4 +1,4 @@
-//! What happened: one line per changed file in `.orchestration/agent_trace.jsonl`, appended and never rewritten.
+//! The ledger: one line per changed file in `.orchestration/agent_trace.jsonl`, appended and never rewritten.
 //!
 //! | module | what lives there |
 //! | --- | --- |
@@ -35,7 +35,7 @@ pub const ARCHIVE: &str = ".orchestration/archive";
 /// From this size on it should be put aside.
 pub const LARGE: u64 = 10_000_000;
 
-/// Work on a whole ledger, which takes longer than one call.
+/// Long-running ledger jobs, advanced step by step.
 #[derive(Default)]
 pub struct LedgerJobs {
     /// See [`verify`].

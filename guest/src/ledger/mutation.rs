@@ -20,7 +20,7 @@ pub enum MutationClass {
     Configuration,
     /// A new file.
     FileCreation,
-    /// A file taken away.
+    /// A file removed.
     FileDeletion,
 }
 

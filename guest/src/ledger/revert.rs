@@ -1,4 +1,4 @@
-//! Taking a change back: what to put where. A host does it, after a person has said yes.
+//! Plans how to revert a change. A host carries the plan out after a person has agreed.
 
 use super::entry::{Entry, FileChange, Person, ScopeValidation};
 use super::images;
@@ -11,7 +11,7 @@ use crate::state;
 /// Read in one go while looking for an entry.
 const AT_ONCE: u64 = 4 << 20;
 
-/// Who takes changes back: a person, in no agent's session.
+/// The session under which a person's reverts are entered.
 const SESSION: &str = "tollgate";
 const TOOL: &str = "trace revert";
 
@@ -30,14 +30,14 @@ pub enum RevertFault {
         /// The file.
         path: String,
     },
-    /// Somebody would lose work.
-    #[error("`{path}` has changed again since: {}; take back the later change first", difference(.left.as_ref(), .now.as_ref()))]
+    /// Someone would lose work.
+    #[error("`{path}` has changed again since: {}; revert the later change first", difference(.left.as_ref(), .now.as_ref()))]
     ChangedSince {
         /// The file.
         path: String,
         /// What the entry left.
         left: Option<Digest>,
-        /// What stands there.
+        /// What is there.
         now: Option<Digest>,
     },
     /// The ledger cannot be read.
@@ -55,20 +55,20 @@ fn difference(left: Option<&Digest>, now: Option<&Digest>) -> String {
 pub enum RevertAction {
     /// Gives the file its content back.
     Restore,
-    /// Takes the file away, because it was not there before.
+    /// Takes the file away, because it did not exist before.
     Remove,
 }
 
-/// What is to be done.
+/// The plan.
 #[derive(Debug)]
 pub struct RevertPlan {
     /// The file.
     pub path: String,
     /// What.
     pub action: RevertAction,
-    /// What must stand there when it is done.
+    /// What must be there when it is done.
     pub now: Option<Digest>,
-    /// What stands there afterwards; none where that is not known.
+    /// What is there afterwards; none where that is not known.
     pub want: Option<Digest>,
     /// Where in the state that content was kept; none where git must have it.
     pub image: Option<String>,
@@ -82,7 +82,7 @@ pub fn plan(id: &str, ports: &Ports) -> Result<RevertPlan, RevertFault> {
     let Some(file) = entry.file.clone() else { return Err(RevertFault::NoFile(id.to_owned())) };
     let path = file.relative_path;
     let action = if entry.mutation_class == MutationClass::FileCreation { RevertAction::Remove } else { RevertAction::Restore };
-    let mut questions = vec![hashed(&path)];
+    let mut questions = vec![digest_question(&path)];
     questions.extend(file.pre_hash.iter().map(|digest| state::question(images::path(digest))));
     let facts = ports.workspace.inspect(&questions);
     let stands = facts.first().is_some_and(|facts| facts.kind != FileKind::Missing);
@@ -107,7 +107,7 @@ pub fn plan(id: &str, ports: &Ports) -> Result<RevertPlan, RevertFault> {
 pub fn record(id: &str, person: Option<Person>, ports: &Ports) -> Result<Entry, RevertFault> {
     let undone = find(id, ports)?.ok_or_else(|| RevertFault::Unknown(id.to_owned()))?;
     let Some(file) = undone.file else { return Err(RevertFault::NoFile(id.to_owned())) };
-    let now = ports.workspace.inspect(&[hashed(&file.relative_path)]).pop().and_then(|facts| facts.digest);
+    let now = ports.workspace.inspect(&[digest_question(&file.relative_path)]).pop().and_then(|facts| facts.digest);
     let mutation_class = match (file.post_hash, now) {
         (None, Some(_)) => MutationClass::FileCreation,
         (Some(_), None) => MutationClass::FileDeletion,
@@ -144,6 +144,6 @@ fn find(id: &str, ports: &Ports) -> Result<Option<Entry>, FileFault> {
     }
 }
 
-fn hashed(path: &str) -> Question {
+fn digest_question(path: &str) -> Question {
     Question { root: Root::Project, path: path.to_owned(), digest: true }
 }

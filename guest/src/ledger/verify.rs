@@ -1,6 +1,6 @@
-//! Whether a ledger is what its writers left. See [`chain`](super::chain) for what is checked.
+//! Verifies that a ledger is what its writers left. See [`chain`](super::chain) for what is checked.
 //!
-//! It takes as long as the ledger is long, so it goes step by step, and whoever runs it decides how often to go on.
+//! It takes time proportional to the ledger's length, so it runs step by step, and the caller decides when to continue.
 
 use std::collections::{HashSet, VecDeque};
 
@@ -58,7 +58,7 @@ struct Recent {
     start: u64,
     end: u64,
     hash: Digest,
-    /// Of what stands on it behind the torn rest of another line.
+    /// Of what is on it behind the torn rest of another line.
     inner: Option<Digest>,
     /// The first line that names it.
     named_by: Option<u64>,
@@ -97,7 +97,7 @@ struct FileProgress {
 }
 
 impl Verification {
-    /// Begins with the current ledger. A line is `expected` in it where somebody kept its hash; the lines of the checkpoint are in
+    /// Begins with the current ledger. A line is `expected` in it where someone kept its hash; the lines of the checkpoint are in
     /// any case.
     pub fn new(expected: Option<Digest>, checkpoint: Option<Checkpoint>) -> Self {
         Self {
@@ -172,7 +172,7 @@ impl Verification {
                     }
                 }
                 if file.hashes.contains(&Digest::of(line).short()) {
-                    self.fault(&file.path, Some(number), "it stands here for the second time: a copy was put in");
+                    self.fault(&file.path, Some(number), "it occurs here for the second time: a copy was inserted");
                 }
                 for named in tie.names() {
                     let is_named = |line: &&mut Recent| line.hash == *named || line.inner == Some(*named);
@@ -189,12 +189,12 @@ impl Verification {
                 inner = behind_torn(line).filter(|inner| Link::of(inner).is_some()).map(Digest::of);
                 let begin: String = String::from_utf8_lossy(line).chars().take(40).collect();
                 let what = match (&inner, reading::parse(line)) {
-                    (Some(_), _) => "a torn line with another one behind it".to_owned(),
+                    (Some(_), _) => "a torn line with another one after it".to_owned(),
                     (None, Some(Ok(_))) => {
                         self.report.entries += 1;
                         "an entry that is not tied to the chain; another program wrote it".to_owned()
                     }
-                    _ => format!("no entry, torn or foreign: `{begin}`"),
+                    _ => format!("not an entry, torn or foreign: `{begin}`"),
                 };
                 self.note(&file.path, Some(number), &what);
             }
@@ -225,7 +225,7 @@ impl Verification {
         if let Some(archived) = &file.archived {
             let found = Digest::from_bytes(file.content.clone().finalize().into());
             if file.hashed < archived.bytes || found != archived.sha256 {
-                self.fault(&file.path, None, "it is not what was put aside: the digest differs from the one in the ledger");
+                self.fault(&file.path, None, "it is not what was archived: the digest differs from the one in the ledger");
             }
         }
         let mut hashes = file.hashes;
@@ -261,7 +261,7 @@ impl Verification {
                 self.note(
                     &path,
                     None,
-                    "no line of the ledger names this part; a person can tie it in with `tollgate trace archive`",
+                    "no line of the ledger names this part; a person can link it with `tollgate trace archive`",
                 );
             }
         }
@@ -300,7 +300,7 @@ impl FileProgress {
         }
     }
 
-    /// The part that stood there when it was put aside; what came late is checked by the chain alone.
+    /// The part that was there when it was put aside; what came late is checked by the chain alone.
     fn hash_content(&mut self, bytes: &[u8]) {
         if let Some(archived) = &self.archived {
             let left = usize::try_from(archived.bytes.saturating_sub(self.hashed)).unwrap_or(usize::MAX);
@@ -335,7 +335,7 @@ impl FileProgress {
             let before = self.recent.back();
             let fits = before.is_some_and(|line| line.hash == *follows || line.inner == Some(*follows));
             let what =
-                format!("it was changed, or the line after it was taken out: line {number} was written right behind another");
+                format!("it was changed, or the line after it was removed: line {number} was written directly after another");
             return (!fits).then(|| (None, before.map_or(number, |line| line.number), what));
         }
         let saw = tie.names();
@@ -356,14 +356,14 @@ impl FileProgress {
             (Some(missed), None) => Some((
                 Some(*missed),
                 number,
-                format!("a line before it was taken out: it names {missed}, which is not in the ledger"),
+                format!("a line before it was removed: it names {missed}, which is not in the ledger"),
             )),
             (missed, Some(stranger)) => {
                 let what = match missed {
                     Some(missed) => format!(
-                        "it was changed, or the line after it was taken out: line {number} names {missed}, which is not in the ledger"
+                        "it was changed, or the line after it was removed: line {number} names {missed}, which is not in the ledger"
                     ),
-                    None => format!("it was put in or moved here later: the writer of line {number} saw the ledger without it"),
+                    None => format!("it was inserted or moved here later: the writer of line {number} saw the ledger without it"),
                 };
                 Some((missed.copied(), stranger, what))
             }

@@ -1,4 +1,4 @@
-//! Entering lines.
+//! Appends entries to the ledger.
 
 use super::PATH;
 use super::chain::{self, End};

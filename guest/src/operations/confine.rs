@@ -1,4 +1,4 @@
-//! Lines about confinement.
+//! The operations behind confinement.
 //!
 //! | op | answer |
 //! | --- | --- |

@@ -7,6 +7,7 @@
 //! | `hooks` `{"do":"approve",id,digest?}`, `{"do":"revoke",id}` | `{id,…}` |
 //! | `hooks` `{"do":"enable"}`, `{"do":"disable"}`, `{"do":"unregister"}`, with `id`; `{"do":"register",hook}` | `{id}`, for this instance |
 //! | `hooks` `{"do":"run",id,data?}` | `{"waiting":N}` |
+//! | `hooks` `{"do":"import",path?,text?,take?,digest?}` | hooks of Claude Code's that would be taken over, see `import.rs` |
 //! | `hooks` `{"do":"history",id?,limit?}` | `{"records":[…]}`, the newest first |
 //! | `hooks` `{"do":"stats"}`, `{"do":"triggers"}` | counters and times; the events that hooks wait for |
 
@@ -45,6 +46,7 @@ pub(super) fn answer(gate: &mut Gate, op: &str, fields: Map<String, Value>) -> R
             let records = journal::newest(text("id"), usize::try_from(limit).unwrap_or(usize::MAX), ports)?;
             Ok(object(&mut [("records", records.into())]))
         }
+        "import" => super::import::answer(hooks, &asked, ports),
         "register" => {
             let written = asked.get("hook").unwrap_or(&Value::Null);
             let hook = declaration::read_one(written).map_err(|faults| {
@@ -53,7 +55,7 @@ pub(super) fn answer(gate: &mut Gate, op: &str, fields: Map<String, Value>) -> R
                     format!("`${path}` {}", fault.message)
                 };
                 OperationFault::NotDone(format!(
-                    "the hook cannot be used: {}",
+                    "the hook is invalid: {}",
                     faults.iter().map(said).collect::<Vec<_>>().join("; ")
                 ))
             })?;
@@ -70,7 +72,7 @@ pub(super) fn answer(gate: &mut Gate, op: &str, fields: Map<String, Value>) -> R
         _ => Err(OperationFault::InvalidField {
             op: op.to_owned(),
             field: "do",
-            expected: "one of list, show, approve, revoke, enable, disable, unregister, register, run, history, stats, triggers",
+            expected: "one of list, show, approve, revoke, enable, disable, unregister, register, import, run, history, stats, triggers",
         }),
     }
 }
@@ -127,6 +129,12 @@ fn of_one(hooks: &mut Hooks, ports: &Ports, what: &str, id: &str, asked: &Value)
             return Ok(shown);
         }
         "approve" => {
+            if let Some(owner) = &registered.hook.owner {
+                let name = &owner.extension;
+                return Err(OperationFault::NotDone(format!(
+                    "`{id}` is a hook of the extension `{name}`, which is approved as a whole: `tollgate extensions approve {name}`"
+                )));
+            }
             if !needs_approval(&registered) {
                 return Err(OperationFault::NotDone(format!(
                     "`{id}` needs no approval: it is a {} hook",
@@ -136,7 +144,7 @@ fn of_one(hooks: &mut Hooks, ports: &Ports, what: &str, id: &str, asked: &Value)
             let (fingerprint, _) = hooks.examine(&registered, ports).map_err(OperationFault::NotDone)?;
             let digest = fingerprint.digest.to_string();
             if asked.get("digest").is_some_and(|expected| expected.as_str() != Some(&digest)) {
-                return Err(OperationFault::NotDone(format!("`{id}` has changed since it was shown; look at it again")));
+                return Err(OperationFault::NotDone(format!("`{id}` has changed since it was shown; review it again")));
             }
             hooks.approve(id, Some(&fingerprint), ports).map_err(OperationFault::NotDone)?;
             let mut answer = vec![("id", Value::from(id)), ("digest", digest.into())];
@@ -174,13 +182,13 @@ fn list(hooks: &mut Hooks, ports: &Ports) -> Value {
 
 /// A hook in a few words.
 fn shown(registered: &Registered, examined: &Result<(Fingerprint, Option<Trust>), String>) -> Value {
-    let Registered { hook, source, file, disabled } = registered;
+    let Registered { hook, source, file, disabled, .. } = registered;
     let mut fields = vec![
         ("id", Value::from(hook.id.as_str())),
         ("trigger", hook.trigger.as_str().into()),
         ("kind", hook.action.kind().into()),
         ("source", source.as_str().into()),
-        ("file", (*file).into()),
+        ("file", Value::from(&**file)),
         ("enabled", disabled.is_none().into()),
     ];
     if let Some(why) = disabled {

@@ -71,12 +71,12 @@ fn list_intents(gate: &mut Gate) -> Value {
     };
     json!({
         "governed": !matches!(governance, Governance::None),
-        "intents": intents.iter().map(described).collect::<Vec<_>>(),
-        "diagnostics": diagnoses.iter().map(told).collect::<Vec<_>>(),
+        "intents": intents.iter().map(intent_json).collect::<Vec<_>>(),
+        "diagnostics": diagnoses.iter().map(diagnosis_json).collect::<Vec<_>>(),
     })
 }
 
-fn described(intent: &Intent) -> Value {
+fn intent_json(intent: &Intent) -> Value {
     json!({
         "id": intent.id.as_str(),
         "name": intent.name,
@@ -89,7 +89,7 @@ fn described(intent: &Intent) -> Value {
     })
 }
 
-fn told(diagnosis: &Diagnosis) -> Value {
+fn diagnosis_json(diagnosis: &Diagnosis) -> Value {
     let severity = match diagnosis.severity {
         Severity::Error => "error",
         Severity::Warning => "warning",

@@ -9,18 +9,23 @@
 //! | `post-tool` `{…, success, error?, output?}` | `{"entries":[…]}` and, where the agent should be told something, `notice`; where changes are to be taken back, `restore` with the ids of their entries |
 //! | `context` `{session, if_new?, again?}` or `{intent}` | `{"text":…}`; with `if_new`, empty where the session has been told, unless `again` |
 //! | `event` `{event, session, data}` | `{continue, system_message, data}`, or `{"waiting":N}` where hooks run first: then a step brings the answer |
+//! | `readable-files` | `{"home":[…]}`: the parts of the home folder that the gate has to read, to be asked before anything else |
 //! | `step` `{now_ms, inputs}` | `{commands, next_deadline_ms}`: `engine.step` as JSON, see [`crate::engine`] |
 //!
 //! `confine.rs` has those behind `tollgate confine`, `augment.rs` those behind `tollgate augment` and `tollgate concepts`, `hooks.rs` those behind `tollgate hooks`, `intents.rs` those behind `tollgate intents`,
+//! `extensions.rs` and `skills.rs` those behind `tollgate extensions` and `tollgate skills`,
 //! `own_tools.rs` those behind Tollgate's own tools, `person.rs` those behind commands that only a person may give, `trace.rs` those
 //! behind `tollgate trace`, `wiring.rs` those behind `tollgate init` and `tollgate doctor`.
 
 mod augment;
 mod confine;
+mod extensions;
 mod hooks;
+mod import;
 mod intents;
 mod own_tools;
 mod person;
+mod skills;
 mod trace;
 mod wiring;
 
@@ -43,12 +48,12 @@ pub const LONGEST_LINE: usize = 32 << 20;
 /// What the prompt gets when nobody asks for less: 4,000 tokens of about four characters.
 const CONTEXT_CHARS: usize = 16_000;
 
-/// Why a line got no answer.
+/// Why a request line fails.
 #[derive(Debug, thiserror::Error)]
 enum OperationFault {
     #[error("the line is longer than {} MiB; pass large content by path", LONGEST_LINE >> 20)]
     TooLong,
-    #[error("the line is no JSON object: {0}")]
+    #[error("the line is not a JSON object: {0}")]
     InvalidJson(serde_json::Error),
     #[error("the line is {0}, not a JSON object such as {{\"op\":\"context\",\"session\":\"s1\"}}")]
     NoObject(&'static str),
@@ -58,22 +63,24 @@ enum OperationFault {
     InvalidField { op: String, field: &'static str, expected: &'static str },
     #[error("`{op}` cannot be understood: {why}")]
     InvalidFields { op: String, why: serde_json::Error },
-    #[error("the field `{field}` of `{op}` cannot be used: {why}")]
+    #[error("the field `{field}` of `{op}` is invalid: {why}")]
     InvalidValue { op: String, field: &'static str, why: String },
-    #[error("the op `{0}` is not known; known are: {known}", known = OPS.join(", "))]
+    #[error("the op `{0}` is not known; expected one of: {known}", known = OPS.join(", "))]
     UnknownOp(String),
     #[error(transparent)]
     Refused(#[from] Refusal),
     #[error("the workspace could not be read or written: {0}")]
     Workspace(#[from] crate::ports::FileFault),
-    #[error("there is no hook `{asked}`; declared are: {known}")]
+    #[error("there is no hook `{asked}`; declared hooks: {known}")]
     UnknownHook { asked: String, known: String },
+    #[error("there is no {what} `{asked}`; known are: {known}")]
+    UnknownName { what: &'static str, asked: String, known: String },
     #[error("{0}")]
     NotDone(String),
-    #[error("only a person may do that, and this line comes from below {0}; nothing was changed")]
+    #[error("only a person may do that, and this line comes from a process below {0}; nothing was changed")]
     NeedsPerson(String),
     #[error(
-        "the gate has not decided to take the change of entry `{0}` back; nothing was changed. A person can run `tollgate trace revert {0}` in a terminal"
+        "the gate has not decided to revert the change of entry `{0}` back; nothing was changed. A person can run `tollgate trace revert {0}` in a terminal"
     )]
     NotPermitted(String),
     #[error(transparent)]
@@ -91,6 +98,7 @@ impl OperationFault {
             Self::Refused(refusal) => refusal.code(),
             Self::Workspace(_) => "workspace_fault",
             Self::UnknownHook { .. } => "unknown_hook",
+            Self::UnknownName { .. } => "unknown_name",
             Self::NotDone(_) => "not_done",
             Self::NeedsPerson(_) | Self::NotPermitted(_) => "needs_person",
             Self::NotReverted(_) => "not_reverted",
@@ -112,6 +120,7 @@ const OPS: &[&str] = &[
     "grants",
     "wrap",
     "context",
+    "readable-files",
     "own-tools",
     "own-tool",
     "plan-lookups",
@@ -119,6 +128,8 @@ const OPS: &[&str] = &[
     "concepts",
     "event",
     "hooks",
+    "extensions",
+    "skills",
     "step",
     "trace",
     "verify",
@@ -163,6 +174,13 @@ const FIELDS: &[FieldRule] = &[
     ("query", "a string", Value::is_string),
     ("do", "a string", Value::is_string),
     ("id", "a string", Value::is_string),
+    ("key", "a string", Value::is_string),
+    ("path", "a string", Value::is_string),
+    ("text", "a string", Value::is_string),
+    ("keyring", "true or false", Value::is_boolean),
+    ("shared", "true or false", Value::is_boolean),
+    ("own", "true or false", Value::is_boolean),
+    ("take", "true or false", Value::is_boolean),
     ("digest", "a string", Value::is_string),
     ("hook", "an object", Value::is_object),
     ("output", "a string", Value::is_string),
@@ -264,6 +282,7 @@ fn answer(gate: &mut Gate, op: &str, fields: Map<String, Value>) -> Result<Value
             }
             Ok(waiting_or(gate.ask_about_settlement(&call, &outcome, output.as_deref(), &answer), answer))
         }
+        "readable-files" => Ok(json!({"home": crate::home::readable().collect::<Vec<_>>()})),
         "context" => {
             let text = if let Some(Value::String(intent)) = fields.get("intent") {
                 gate.context_of(intent, CONTEXT_CHARS)?
@@ -289,6 +308,8 @@ fn answer(gate: &mut Gate, op: &str, fields: Map<String, Value>) -> Result<Value
         "augment" | "plan-lookups" | "concepts" => augment::answer(gate, op, fields),
         "grants" | "wrap" => confine::answer(gate, op, fields),
         "event" | "hooks" => hooks::answer(gate, op, fields),
+        "extensions" => extensions::answer(gate, fields),
+        "skills" => skills::answer(gate, fields),
         "wiring" => wiring::answer(gate, op, fields),
         "person" => person::answer(gate, fields),
         _ => match intents::answer(gate, op, &fields).or_else(|| own_tools::answer(gate, op, &fields)) {

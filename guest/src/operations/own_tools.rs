@@ -1,4 +1,4 @@
-//! The operations behind Tollgate's own tools, so that every host offers the same ones in the same words.
+//! The operations behind Tollgate's own tools, so that every host offers the same tools with the same wording.
 //!
 //! | op | answer |
 //! | --- | --- |

@@ -1,8 +1,8 @@
-//! The operations behind commands that only a person may give. See [`person`](crate::person).
+//! The operations behind commands that only a person may run. See [`person`](crate::person).
 //!
 //! | op | answer |
 //! | --- | --- |
-//! | `person` `{step: "look", above, variables}` | `{"agent":…}`: the agent program that stands above whoever asks, or null. It counts for the lines that follow |
+//! | `person` `{step: "look", above, variables}` | `{"agent":…}`: the agent program that is above whoever asks, or null. It counts for the lines that follow |
 //! | `person` `{step: "check", command, above, variables, terminal, unattended}` | `{"allowed":true}`, or `{"allowed":false, why}` |
 //! | `person` `{step: "record", command, user, changed, program?}` | `{"entries":[…]}`, once it is done; none where nothing is governed |
 //!
@@ -31,7 +31,8 @@ pub(super) fn is_persons(op: &str, fields: &Map<String, Value>) -> bool {
         "person" => text("step") == Some("record"),
         // A permit is for the program that the gate runs, which sends no `look`.
         "revert" => text("step") == Some("record") || fields.get("restoring") == Some(&Value::Bool(true)),
-        "hooks" => matches!(text("do"), Some("approve" | "revoke")),
+        "hooks" => matches!(text("do"), Some("approve" | "revoke")) || fields.get("take") == Some(&Value::Bool(true)),
+        "extensions" => !matches!(text("do"), Some("list" | "show" | "check" | "setting")),
         _ => false,
     }
 }

@@ -1,4 +1,4 @@
-//! The operations behind `tollgate trace`: what was entered, whether it still stands, and what can be done about it.
+//! The operations behind `tollgate trace`: lists, verifies, exports, archives and reverts entries.
 //!
 //! | op | answer |
 //! | --- | --- |
@@ -32,7 +32,7 @@ const AT_ONCE: u64 = 4 << 20;
 /// Entries in one answer, where nobody says how many.
 const LIMIT: usize = 20;
 
-/// A cursor counts the parts of the ledger above so many bits, and bytes below.
+/// A cursor holds the part of the ledger above this bit, and the byte offset below it.
 const PART_BITS: u32 = 44;
 
 /// The fields of a line. Their types have been checked.
@@ -71,7 +71,8 @@ fn trace(gate: &mut Gate, asked: &TraceRequest) -> Result<Value, OperationFault>
     let limit = asked.number("limit").and_then(|limit| usize::try_from(limit).ok()).unwrap_or(LIMIT);
     let page = reading::newest(&filter(asked, ports)?, limit, asked.number("before"), AT_ONCE, ports)?;
     let bytes = size(ports);
-    let notes: Vec<String> = page.foreign.iter().map(|begin| format!("a line is no entry, torn or foreign: `{begin}`")).collect();
+    let notes: Vec<String> =
+        page.foreign.iter().map(|begin| format!("a line is not an entry, torn or foreign: `{begin}`")).collect();
     Ok(json!({
         "entries": page.entries,
         "before": page.before,
@@ -84,7 +85,7 @@ fn trace(gate: &mut Gate, asked: &TraceRequest) -> Result<Value, OperationFault>
 fn export(gate: &mut Gate, asked: &TraceRequest) -> Result<Value, OperationFault> {
     match asked.text("format") {
         None | Some("agent-trace") => {}
-        Some(other) => return Err(invalid("export", "format", format!("`{other}` is not known; known is: agent-trace"))),
+        Some(other) => return Err(invalid("export", "format", format!("`{other}` is not known; expected: agent-trace"))),
     }
     let ports = gate.ports();
     let cursor = asked.number("cursor").unwrap_or(0);
@@ -94,7 +95,7 @@ fn export(gate: &mut Gate, asked: &TraceRequest) -> Result<Value, OperationFault
     let Some(file) = usize::try_from(part).ok().and_then(|part| files.get(part)) else {
         return Ok(json!({"records": [], "cursor": null}));
     };
-    let (entries, next) = reading::onwards(file, &filter(asked, ports)?, at, AT_ONCE, ports)?;
+    let (entries, next) = reading::read_from(file, &filter(asked, ports)?, at, AT_ONCE, ports)?;
     let records: Vec<Value> = entries.iter().filter_map(export::agent_trace).collect();
     let cursor = match next {
         Some(next) => Some(part << PART_BITS | next),
@@ -152,8 +153,8 @@ fn put_aside(gate: &mut Gate, asked: &TraceRequest) -> Result<Value, OperationFa
     match asked.text("step") {
         Some("plan") => {
             let bytes = size(ports);
-            if let Some(part) = archive::untied(ports).first() {
-                let why = format!("`{}/{part}` was put aside before and is tied to the ledger first", ledger::ARCHIVE);
+            if let Some(part) = archive::unlinked_parts(ports).first() {
+                let why = format!("`{}/{part}` was archived before and is linked to the ledger first", ledger::ARCHIVE);
                 return Ok(json!({"rename": null, "why": why}));
             }
             if bytes == 0 {
@@ -163,10 +164,10 @@ fn put_aside(gate: &mut Gate, asked: &TraceRequest) -> Result<Value, OperationFa
             Ok(json!({"rename": {"from": ledger::PATH, "to": to}, "bytes": bytes}))
         }
         Some("tie") => {
-            let tied = archive::tie(ports)?;
+            let tied = archive::link_parts(ports)?;
             Ok(json!({"done": true, "tied": tied}))
         }
-        _ => Err(invalid("archive", "step", "say `plan` or `tie`".to_owned())),
+        _ => Err(invalid("archive", "step", "use `plan` or `tie`".to_owned())),
     }
 }
 
@@ -202,7 +203,7 @@ fn take_back(gate: &mut Gate, asked: &TraceRequest) -> Result<Value, OperationFa
             let entries: Vec<Value> = lines.iter().filter_map(|line| json::value(line).ok()).collect();
             Ok(json!({"entries": entries}))
         }
-        _ => Err(invalid("revert", "step", "say `plan` or `record`".to_owned())),
+        _ => Err(invalid("revert", "step", "use `plan` or `record`".to_owned())),
     }
 }
 
@@ -229,7 +230,7 @@ fn moment(field: &'static str, text: &str, ports: &Ports) -> Result<String, Oper
         invalid(
             "trace",
             field,
-            format!("`{text}` is no time; write 2026-11-16, 2026-11-16T08:00, all in UTC, or an age such as 90m, 2h, 3d"),
+            format!("`{text}` is not a time; write 2026-11-16, 2026-11-16T08:00, all in UTC, or an age such as 90m, 2h, 3d"),
         )
     };
     let text = text.trim();

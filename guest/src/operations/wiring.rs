@@ -168,7 +168,7 @@ impl WiringRequest<'_> {
         let find = |name: &String| {
             named(name).filter(|program| program.wiring.is_some()).ok_or_else(|| {
                 let known: Vec<&str> = wired_programs().map(|(program, _)| program.name()).collect();
-                let why = format!("`{name}` cannot be wired; known are: {}", known.join(", "));
+                let why = format!("`{name}` cannot be wired; expected one of: {}", known.join(", "));
                 OperationFault::InvalidValue { op: self.op.to_owned(), field: "programs", why }
             })
         };
@@ -190,7 +190,7 @@ impl WiringRequest<'_> {
         Receipt::parse(&text).map(Some).ok_or_else(|| OperationFault::InvalidValue {
             op: self.op.to_owned(),
             field: "receipt",
-            why: "it is not what `tollgate init` writes; take the hooks away by hand, as docs/hosts.md shows them".to_owned(),
+            why: "it is not what `tollgate init` writes; remove the hooks by hand, as docs/hosts.md shows them".to_owned(),
         })
     }
 

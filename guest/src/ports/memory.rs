@@ -1,4 +1,4 @@
-//! A world in memory, for tests, benchmarks and fuzzing: files with links, a clock that ticks, bytes that repeat.
+//! An in-memory host for tests, benchmarks and fuzzing: files with links, a clock that ticks, deterministic random bytes.
 //!
 //! It follows the same contract as the hosts' file systems and goes through the same fixtures, so a test that passes here
 //! means what it says.
@@ -12,17 +12,17 @@ use std::rc::Rc;
 use serde_json::Value;
 
 use super::{
-    Clock, DirEntry, Expectation, Facts, FileFault, FileKind, Listing, ListingLimits, Log, LogLevel, Ports, Question, Random,
-    Records, Root, Tail, Timestamp, Workspace,
+    Clock, DirEntry, Environment, Expectation, Facts, FileFault, FileKind, Listing, ListingLimits, Log, LogLevel, Ports,
+    Question, Random, Records, Root, Tail, Timestamp, Workspace,
 };
 use crate::digest::Digest;
 use path::{folder, join, may_read, may_write, parent_of, reported, walk_from};
 
-/// Where the workspace stands in a world in memory.
+/// Where the workspace is in an in-memory host.
 pub const PROJECT: &str = "/workspace";
-/// Where the home folder stands in a world in memory.
+/// Where the home folder is in an in-memory host.
 pub const HOME: &str = "/home/user";
-/// Where the gate's state stands in a world in memory.
+/// Where the gate's state is in an in-memory host.
 pub const STATE: &str = "/home/user/.local/state/tollgate/workspace";
 
 /// Links followed before a path counts as a circle; the kernel's own limit.
@@ -42,7 +42,7 @@ struct Content {
     stamp: u64,
 }
 
-/// The world in memory.
+/// The in-memory host.
 pub struct Memory {
     nodes: RefCell<BTreeMap<String, Node>>,
     contents: RefCell<BTreeMap<u64, Content>>,
@@ -50,10 +50,12 @@ pub struct Memory {
     now: Cell<u64>,
     drawn: Cell<u8>,
     lines: RefCell<Vec<(LogLevel, String)>>,
-    /// What somebody else appends to a file just before the gate does.
+    /// What another process appends to a file just before the gate does.
     ahead: RefCell<Option<(String, Vec<u8>)>>,
     /// What writing ends with.
     refusal: Cell<Option<FileFault>>,
+    variables: RefCell<BTreeMap<String, String>>,
+    secrets: RefCell<BTreeMap<String, String>>,
 }
 
 /// Where a walk ended.
@@ -77,6 +79,8 @@ impl Memory {
             lines: RefCell::default(),
             ahead: RefCell::default(),
             refusal: Cell::new(None),
+            variables: RefCell::default(),
+            secrets: RefCell::default(),
         };
         world.make_directory(PROJECT);
         world.make_directory(HOME);
@@ -92,6 +96,7 @@ impl Memory {
             log: self.clone(),
             clock: self.clone(),
             random: self.clone(),
+            environment: self.clone(),
             secrets: Rc::default(),
         }
     }
@@ -139,7 +144,7 @@ impl Memory {
         self.file_at(&real).ok().map(|content| content.bytes)
     }
 
-    /// Has somebody else append to a file of the workspace just before the gate does next.
+    /// Makes another process append to a file of the workspace just before the gate next does.
     pub fn before_append(&self, path: &str, bytes: &[u8]) {
         *self.ahead.borrow_mut() = Some((path.to_owned(), bytes.to_vec()));
     }
@@ -147,6 +152,16 @@ impl Memory {
     /// From now on, the gate cannot write anything.
     pub fn refuse_writes(&self, with: Option<FileFault>) {
         self.refusal.set(with);
+    }
+
+    /// Sets a variable of the environment.
+    pub fn set_variable(&self, name: &str, value: &str) {
+        self.variables.borrow_mut().insert(name.to_owned(), value.to_owned());
+    }
+
+    /// Puts a secret into the keyring.
+    pub fn set_secret(&self, name: &str, value: &str) {
+        self.secrets.borrow_mut().insert(name.to_owned(), value.to_owned());
     }
 
     /// How many files stand below a folder of the workspace.
@@ -403,6 +418,16 @@ impl Records for Memory {
             return Err(FileFault::Denied);
         }
         self.nodes.borrow_mut().remove(&real).map(drop).ok_or(FileFault::Missing)
+    }
+}
+
+impl Environment for Memory {
+    fn variables(&self, names: &[String]) -> Vec<Option<String>> {
+        names.iter().map(|name| self.variables.borrow().get(name).cloned()).collect()
+    }
+
+    fn secrets(&self, names: &[String]) -> Vec<Option<String>> {
+        names.iter().map(|name| self.secrets.borrow().get(name).cloned()).collect()
     }
 }
 

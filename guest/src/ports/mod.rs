@@ -1,4 +1,4 @@
-//! What the gate needs from the world outside, as traits.
+//! Everything the gate needs from its host, as traits.
 //!
 //! In the component they are the contract's imports (`component.rs`); in native tests they are [`memory`].
 
@@ -14,7 +14,7 @@ use crate::digest::Digest;
 use crate::redact::Secrets;
 pub use timestamp::Timestamp;
 
-/// A folder that the host lends.
+/// A folder that the host exposes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Root {
     /// The workspace.
@@ -25,7 +25,7 @@ pub enum Root {
     State,
 }
 
-/// What stands at a path.
+/// What is at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileKind {
     /// Nothing.
@@ -61,13 +61,13 @@ impl Question {
 /// What the host can tell about one path in one look.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Facts {
-    /// What stands at `real_path`.
+    /// What is at `real_path`.
     pub kind: FileKind,
     /// Where the path leads once every link is followed; none where it leads nowhere.
     pub real_path: Option<String>,
     /// The same with the last name's own link not followed.
     pub entry_path: Option<String>,
-    /// What the link at `entry_path` says, as it was written; none where no link stands there, or where it is not UTF-8.
+    /// What the link at `entry_path` says, as it was written; none where no link is there, or where it is not UTF-8.
     pub link: Option<String>,
     /// How many names the file has.
     pub hard_links: u32,
@@ -84,22 +84,22 @@ pub struct Facts {
 /// Why a file could not be read or written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum FileFault {
-    /// The host does not lend this path.
+    /// The host does not expose this path.
     #[error("access denied")]
     Denied,
-    /// Nothing stands there.
+    /// Nothing is there.
     #[error("no such file")]
     Missing,
-    /// Something stands there already.
-    #[error("it exists already")]
+    /// Something is there already.
+    #[error("it already exists")]
     Exists,
     /// The content is no longer what was expected.
-    #[error("it has changed meanwhile")]
+    #[error("it has changed in the meantime")]
     Changed,
     /// It exceeds the given limit.
     #[error("it is too large")]
     TooLarge,
-    /// Somebody else holds it.
+    /// Someone else holds it.
     #[error("it is busy")]
     Busy,
     /// There is no room.
@@ -115,7 +115,7 @@ pub enum FileFault {
 pub struct ListingLimits {
     /// 1 lists the folder itself.
     pub depth: u32,
-    /// At most so many entries.
+    /// At most this many entries.
     pub limit: u32,
     /// Folders of these names are listed, never entered.
     pub skip: Vec<String>,
@@ -126,7 +126,7 @@ pub struct ListingLimits {
 pub struct DirEntry {
     /// Relative to the listed folder.
     pub path: String,
-    /// What stands there, no link followed.
+    /// What is there, no link followed.
     pub kind: FileKind,
     /// What a link says, as it was written; none for everything else, and where it is not UTF-8.
     pub link: Option<String>,
@@ -174,7 +174,7 @@ pub trait Workspace {
     fn list(&self, root: Root, directory: &str, reach: &ListingLimits) -> Result<Listing, FileFault>;
 }
 
-/// What must stand at a path before it is replaced.
+/// What must be at a path before it is replaced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Expectation {
     /// Whatever there is.
@@ -202,13 +202,13 @@ pub enum LogLevel {
     Debug,
     /// Worth knowing.
     Info,
-    /// Works on, but somebody should look.
+    /// Recovered; worth a look.
     Warn,
     /// Something was not done.
     Error,
 }
 
-/// What the gate has to say to whoever runs the host.
+/// The log that the operator of the host reads.
 pub trait Log {
     /// Writes one line; `details` is a JSON object or null.
     fn write(&self, level: LogLevel, message: &str, details: &Value);
@@ -226,6 +226,14 @@ pub trait Random {
     fn random_bytes(&self) -> [u8; 16];
 }
 
+/// What the user keeps outside of files, by name.
+pub trait Environment {
+    /// The values of variables, in the order of the names.
+    fn variables(&self, names: &[String]) -> Vec<Option<String>>;
+    /// The secrets in the system's keyring, in the order of the names.
+    fn secrets(&self, names: &[String]) -> Vec<Option<String>>;
+}
+
 /// Everything the gate reaches the world through.
 #[derive(Clone)]
 pub struct Ports {
@@ -239,6 +247,8 @@ pub struct Ports {
     pub clock: Rc<dyn Clock>,
     /// Unpredictable bytes.
     pub random: Rc<dyn Random>,
+    /// What the user keeps outside of files.
+    pub environment: Rc<dyn Environment>,
     /// What is said and written down goes through here first.
     pub secrets: Rc<Secrets>,
 }

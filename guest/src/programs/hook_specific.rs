@@ -1,4 +1,4 @@
-//! The answers of Claude Code's kind, which Codex and VS Code read too.
+//! Answers in the format of Claude Code, which Codex and VS Code read too.
 
 use serde_json::{Map, Value, json};
 
@@ -34,7 +34,7 @@ pub(super) fn answer(event: &ProgramEvent, answer: HookAnswer) -> Option<Value> 
     }
 }
 
-/// Where a denial stands in such an answer, and how it reads.
+/// Where a denial is in such an answer, and how it reads.
 pub(super) const DENIAL: (&str, &str) = ("/hookSpecificOutput/permissionDecision", "deny");
 
 /// A call that must be denied, in the payload that goes with such answers.

@@ -47,12 +47,15 @@ pub mod wiring;
 pub use limit::{Limit, cut};
 pub(crate) use payload::{UNSAID, derived_id};
 use permissions::Permissions;
-pub use salvage::salvage;
+pub use salvage::recover_event;
 pub use speech::{CallEnding, EventKind, HookAnswer, HookProtocol, ProgramEvent, ReportedCall};
 pub use table::{act, dialect, tools};
 pub use tool::{Act, ArgumentMeaning, PatchDialect, Tool};
 use wiring::SettingsPlace;
 pub use wiring::Wiring;
+
+/// The folders in which agent programs keep skills, in the workspace and in the home folder.
+pub const SKILL_FOLDERS: [&str; 4] = [".claude/skills", ".codex/skills", ".gemini/skills", ".agents/skills"];
 
 /// Every program there is a record of, in the order in which they are listed.
 pub static PROGRAMS: &[&AgentProgram] = &[
@@ -86,7 +89,7 @@ pub struct AgentProgram {
     pub tools: &'static [Tool],
     /// How the tools of MCP servers are spelled, with `SERVER` and `TOOL` for their names.
     pub mcp_prefixes: &'static [&'static str],
-    /// Where it keeps which of those tools a person lets it call unasked; none where it keeps no such thing, or not in a form
+    /// Where it keeps which of those tools a person lets it call without asking; none where it keeps no such thing, or not in a form
     /// that is known.
     pub permissions: Option<Permissions>,
     /// Its hook payloads and answers; none for programs without hooks.

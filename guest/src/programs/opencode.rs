@@ -140,10 +140,10 @@ const OWN_AGENTS: &[&str] = &["title", "summary", "compaction"];
 const REFUSALS: &[&str] = &["The user rejected permission", "The user has specified a rule which prevents"];
 
 /// What the plugin's file says. Every export must be a plugin, so there is one.
-const PLUGIN: &str = "// Lets every tool call of OpenCode pass Tollgate. Made by `tollgate init`; `tollgate init --undo` takes it away.\n\
+const PLUGIN: &str = "// Sends every tool call of OpenCode through Tollgate. Created by `tollgate init`; `tollgate init --undo` removes it.\n\
                       export { default } from 'tollgate/opencode';\n";
 
-/// Loads a plugin as OpenCode does and lets it see the call: whoever denies, throws.
+/// Loads a plugin as OpenCode does and lets it see the call: a denial is thrown.
 const SCRIPT: &str = include_str!("opencode_canary.mjs");
 
 fn read(payload: Value, named: Option<&str>) -> ProgramEvent {

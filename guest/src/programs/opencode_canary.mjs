@@ -1,4 +1,4 @@
-// Loads a plugin as OpenCode does and lets it see a call that must be denied: whoever denies, throws.
+// Loads a plugin as OpenCode does and lets it see a call that must be denied: a denial is thrown.
 // Prints `denied`, `allowed`, `failing` (the gate behind it does not work) or `absent` (OpenCode has not installed it yet).
 // With a shell command, prints the arguments that the tool would be run with.
 import { existsSync, readFileSync, statSync } from 'node:fs';

@@ -1,4 +1,4 @@
-//! Reading a payload by the names that a program gives its fields. Fields that nobody asks for are ignored.
+//! Reads a payload by the names that a program gives its fields. Unknown fields are ignored.
 
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
@@ -7,7 +7,7 @@ use super::speech::find_moment;
 use super::{CallEnding, EventKind, ProgramEvent, ReportedCall};
 
 /// Why a payload of another kind cannot be understood.
-pub(super) const NOT_AN_OBJECT: &str = "the payload is no JSON object";
+pub(super) const NOT_AN_OBJECT: &str = "the payload is not a JSON object";
 
 /// Why a tool failed that did not say it.
 pub(crate) const UNSAID: &str = "the tool did not say";
@@ -117,14 +117,14 @@ fn call(spelling: &Spelling, fields: &mut Map<String, Value>, session: &str, end
     let tool = first(fields, spelling.tool).ok_or_else(|| missing(spelling.tool))?.to_owned();
     let id = first(fields, spelling.call).map(str::to_owned);
     let args = spelling.args.iter().find_map(|name| fields.remove(*name)).unwrap_or_default();
-    let args = unpacked(args);
+    let args = unpack_args(args);
     let id = id.unwrap_or_else(|| derived_id(session, &tool, &args));
     let result = spelling.result.iter().find_map(|name| fields.remove(*name)).filter(|result| !result.is_null());
     Ok(ReportedCall { id, other_id: None, tool, server: None, args, ending, result })
 }
 
 /// Arguments that a program sends as the text of a JSON object.
-pub(super) fn unpacked(args: Value) -> Value {
+pub(super) fn unpack_args(args: Value) -> Value {
     match &args {
         Value::String(text) => match serde_json::from_str(text) {
             Ok(object @ Value::Object(_)) => object,

@@ -1,8 +1,7 @@
-//! What a person lets a program do with the tools of MCP servers without being asked, read from the settings in which the program
-//! keeps it.
+//! Reads which MCP tools a person lets a program run without being asked, from the program's own settings.
 //!
 //! Only the user's own file is named here. A program reads files of the workspace as well, but a repository can ship those, so
-//! they are nobody's word.
+//! they say nothing about a person's wishes.
 
 use serde_json::Value;
 
@@ -29,7 +28,7 @@ impl ServerTool {
 
     /// The tool that `mcp__SERVER__TOOL` names, where the program says which server it means.
     pub fn of_server(server: &str, name: &str) -> Option<Self> {
-        Self::new(server, name.strip_prefix(&format!("mcp__{}__", spelled(server)))?)
+        Self::new(server, name.strip_prefix(&format!("mcp__{}__", spell(server)))?)
     }
 
     /// A tool of a server; none where either has no name.
@@ -39,16 +38,16 @@ impl ServerTool {
     }
 
     fn is_of(&self, server: &str) -> bool {
-        spelled(server) == spelled(&self.server)
+        spell(server) == spell(&self.server)
     }
 }
 
 /// A name as programs spell it for their models.
-fn spelled(name: &str) -> String {
+fn spell(name: &str) -> String {
     name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' }).collect()
 }
 
-/// What a person has said about a tool of a server, in settings that are their own. What the server says of itself is a
+/// Whether a person lets an MCP tool run, according to their own settings. What the server says of itself is a
 /// [`Claim`](crate::servers::Claim).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Permission {
@@ -57,16 +56,16 @@ pub enum Permission {
     Unsaid,
     /// They want to be asked, or do not want it to run.
     Against,
-    /// They let the server's tools run unasked, this one among others.
+    /// They let the server's tools run without asking, including this one.
     Server,
-    /// They let this very tool run unasked.
+    /// They let this tool run without asking.
     Tool,
 }
 
 /// Where a program keeps what a person allows.
 #[derive(Debug, Clone, Copy)]
 pub struct Permissions {
-    /// The user's own file, below the home folder. The hosts lend these files to the gate, to read.
+    /// The user's own file, below the home folder. Hosts expose these files to the gate, read-only.
     pub file: &'static str,
     /// How it reads.
     pub form: PermissionsFormat,
@@ -84,12 +83,12 @@ pub enum PermissionsFormat {
 /// The rules of Claude Code: `permissions.allow`, `ask` and `deny`, with `mcp__SERVER` and `mcp__SERVER__*` for a whole server and
 /// `mcp__SERVER__TOOL` for one tool. It skips an allowing rule whose wildcard is not behind the name of a server.
 pub(super) fn rules(settings: &Value, asked: &ServerTool) -> Permission {
-    let server = format!("mcp__{}", spelled(&asked.server));
+    let server = format!("mcp__{}", spell(&asked.server));
     let behind = format!("{server}__");
-    let name = format!("{behind}{}", spelled(&asked.tool));
+    let name = format!("{behind}{}", spell(&asked.tool));
     let listed = |list: &str| settings.get("permissions")?.get(list)?.as_array();
     let rules = |list: &str| listed(list).into_iter().flatten().filter_map(Value::as_str);
-    // It does not read what stands in parentheses behind the name of such a tool. Where it is stricter, the name alone counts.
+    // It does not read what is in parentheses behind the name of such a tool. Where it is stricter, the name alone counts.
     let is_about = |rule: &str| {
         let rule = rule.split('(').next().unwrap_or_default();
         rule == server || has_stars(rule, &name)
@@ -139,12 +138,12 @@ pub(super) fn started(server: &Value) -> Option<Vec<String>> {
 }
 
 /// The approvals of Codex: `approval_mode` in `[mcp_servers.SERVER.tools.TOOL]`, else `default_tools_approval_mode` in
-/// `[mcp_servers.SERVER]`. Only `approve` lets a tool run unasked whatever it does.
+/// `[mcp_servers.SERVER]`. Only `approve` lets a tool run without asking, whatever it does.
 pub(super) fn approvals(config: &str, asked: &ServerTool) -> Permission {
     let (mut table, mut text) = (Some(Vec::new()), None);
     let (mut of_server, mut of_tool) = (None, None);
     for line in config.lines().map(str::trim) {
-        // What stands in a text of several lines is no setting.
+        // What is in a text of several lines is not a setting.
         if let Some(quotes) = text {
             text = (line.matches(quotes).count() % 2 == 0).then_some(quotes);
             continue;
@@ -164,7 +163,7 @@ pub(super) fn approvals(config: &str, asked: &ServerTool) -> Permission {
         let value = value.split('#').next().unwrap_or_default().trim();
         match path {
             ["default_tools_approval_mode"] => of_server = Some(value),
-            ["tools", tool, "approval_mode"] if spelled(tool) == spelled(&asked.tool) => of_tool = Some(value),
+            ["tools", tool, "approval_mode"] if spell(tool) == spell(&asked.tool) => of_tool = Some(value),
             // A table in one line is not read, and may say anything.
             [] | ["tools", ..] if value.starts_with('{') => return Permission::Unsaid,
             _ => {}

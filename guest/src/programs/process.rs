@@ -1,5 +1,4 @@
-//! Recognising an agent program by its process: its name, the words of its command line, or the variables that it sets for its
-//! children.
+//! Recognises an agent program by its process: its name, its command line, or the variables that it sets for its children.
 //!
 //! Editors are not among them. A person works in an editor's terminal too, so `code` and `cursor` say nothing about who typed.
 

@@ -1,6 +1,6 @@
 //! Qwen Code 0.24, a fork of Gemini CLI with hooks of Claude Code's kind, by the code of its package.
 //!
-//! To *ask* blocks the call like a denial, but says that somebody was to be asked, so *ask* becomes a denial. It takes no other
+//! To *ask* blocks the call like a denial, but says that someone was to be asked, so *ask* becomes a denial. It takes no other
 //! arguments from a hook. What is told before a tool runs and at the start of a session is not shown to the model.
 
 use serde_json::{Map, Value, json};

@@ -40,8 +40,8 @@ pub fn shell_call(given: &str, agent: Option<&str>) -> Option<ShellCall> {
     }
     let found = given.rsplit_once(BEHIND).and_then(|(before, file)| {
         let quoted = before.split_once(BEFORE)?.1;
-        let command = unquoted(quoted.strip_suffix(" < /dev/null").unwrap_or(quoted))?;
-        Some(ShellCall { command, folder_file: unquoted(file.trim()) })
+        let command = unquote(quoted.strip_suffix(" < /dev/null").unwrap_or(quoted))?;
+        Some(ShellCall { command, folder_file: unquote(file.trim()) })
     });
     match found {
         None if agent.is_none() => None,
@@ -59,7 +59,7 @@ pub fn given(quoted: &str, folder_file: &str) -> String {
 }
 
 /// One word of a shell without its quotes; none where it is more than that.
-fn unquoted(word: &str) -> Option<String> {
+fn unquote(word: &str) -> Option<String> {
     let mut found = String::new();
     let mut rest = word;
     while let Some(first) = rest.chars().next() {

@@ -1,4 +1,4 @@
-//! How a program speaks to its hooks: the events it tells of, its payloads, and the answers it reads.
+//! The hook protocol of a program: its events, its payloads, and the answers it reads.
 //!
 //! A record of speech translates and decides nothing. It reads the program's JSON into an [`ProgramEvent`] and writes an [`HookAnswer`] in
 //! the program's own words, with no field that the program does not know.
@@ -21,7 +21,7 @@ pub struct HookProtocol {
     pub answer: fn(&ProgramEvent, HookAnswer) -> Option<Value>,
     /// How much the model can be told at a moment; none where it cannot be told anything.
     pub limit: fn(EventKind) -> Option<Limit>,
-    /// Whether somebody is asked when the answer is *ask*.
+    /// Whether the program asks a person when the answer is *ask*.
     pub asks: fn(&ProgramEvent) -> bool,
     /// Whether a call's arguments can be rewritten without letting anything run that would not run otherwise.
     pub rewrites: fn(&ProgramEvent) -> bool,
@@ -50,7 +50,7 @@ pub(super) fn find_moment(moments: &'static [(&'static str, EventKind)], name: &
     exact.or_else(|| moments.iter().find(|(known, _)| known.eq_ignore_ascii_case(name))).copied()
 }
 
-/// When a program speaks.
+/// The kinds of events that programs report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum EventKind {
     /// A session begins, or goes on.
@@ -59,7 +59,7 @@ pub enum EventKind {
     BeforeAgent,
     /// A sub-agent begins.
     SubagentStart,
-    /// The prompt is being put together.
+    /// The prompt is being built.
     Prompt,
     /// The model is about to be asked.
     BeforeModel,
@@ -81,7 +81,7 @@ pub enum EventKind {
     Other,
 }
 
-/// What a program says.
+/// An event that a program reports.
 #[derive(Debug, Default)]
 pub struct ProgramEvent {
     /// The program's own name for it, as the program spells it.
@@ -100,7 +100,7 @@ pub struct ProgramEvent {
     pub roots: Vec<String>,
     /// The tool call that it is about.
     pub call: Option<ReportedCall>,
-    /// Somebody told the program to ask nobody.
+    /// Someone told the program to ask nobody.
     pub asks_nobody: bool,
     /// What the person said.
     pub prompt: Option<String>,
@@ -161,7 +161,7 @@ pub enum CallEnding {
     Refused(String),
 }
 
-/// What a program is told.
+/// An answer to a program.
 #[derive(Debug, Clone, PartialEq)]
 pub enum HookAnswer {
     /// The call may run.

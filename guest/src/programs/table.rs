@@ -1,4 +1,4 @@
-//! Which tools a name may mean, by the records of all programs.
+//! Finds the tools that a name may mean, in the records of all programs.
 
 use super::{Act, AgentProgram, PROGRAMS, PatchDialect, Tool, own_tools};
 

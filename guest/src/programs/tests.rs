@@ -24,7 +24,7 @@ fn event(speech: &HookProtocol, line: &Value) -> Option<ProgramEvent> {
     if let Some(raw) = line.get("raw").and_then(Value::as_str) {
         return Some(match serde_json::from_str::<Value>(raw) {
             Ok(payload) => (speech.read)(payload, named),
-            Err(why) => salvage(speech, raw.as_bytes(), named, &why),
+            Err(why) => recover_event(speech, raw.as_bytes(), named, &why),
         });
     }
     Some((speech.read)(line.get("payload")?.clone(), named))

@@ -1,4 +1,4 @@
-//! The form in which a program's tools are written down: the names of a tool, what it does, and what each argument means.
+//! The record of a program's tool: its names, what it does, and what each argument means.
 
 /// One tool, or several that take the same arguments.
 #[derive(Debug, PartialEq, Eq)]

@@ -1,6 +1,6 @@
-//! How a program is wired to the gate: where its settings stand, what goes into them, and what proves that it works.
+//! How a program is wired to the gate: where its settings are, what goes into them, and what proves that it works.
 //!
-//! `tollgate init` writes what stands here and `tollgate doctor` examines it. Paths are data: whoever reads and writes the
+//! `tollgate init` writes what is here and `tollgate doctor` examines it. Paths are data: whoever reads and writes the
 //! files decides where the workspace and the home folder are.
 
 use serde_json::{Value, json};
@@ -64,7 +64,7 @@ pub enum HooksFormat {
     Plugin(&'static str),
 }
 
-/// Where a file or a folder stands.
+/// Where a file or a folder is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SettingsPlace {
     /// Counted from the workspace's root.
@@ -93,7 +93,7 @@ pub struct SettingsSource {
     pub reach: SettingsReach,
 }
 
-/// What a place of settings holds.
+/// What a settings source contains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Holds {
     /// A file with hooks.
@@ -108,7 +108,7 @@ pub enum Holds {
     PluginList,
 }
 
-/// For which folders settings count in which the program is started.
+/// In which start folders settings apply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SettingsReach {
     /// For that folder only: started further down, the program does not read them.
@@ -122,7 +122,7 @@ pub enum SettingsReach {
 /// How long a program waits for a hook.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timeout {
-    /// What is asked for. Looking things up may take five seconds, a check as long.
+    /// The request. Looking things up may take five seconds, a check as long.
     pub seconds: u64,
     /// Whether the program counts milliseconds.
     pub milliseconds: bool,
@@ -144,7 +144,7 @@ impl Timeout {
         if self.milliseconds { seconds.saturating_mul(1_000) } else { seconds }
     }
 
-    /// Whether a timeout that is written down is too short for any answer, because somebody mistook the unit.
+    /// Whether a timeout that is written down is too short for any answer, because the unit was mistaken.
     pub fn is_mistaken(&self, written: u64) -> bool {
         self.milliseconds && written < 1_000
     }
@@ -153,7 +153,7 @@ impl Timeout {
 /// What a program asks for before it runs a hook.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TrustRule {
-    /// A person trusts each hook; its digest then stands in a TOML file, see [`hook_trust`](super::trust::hook_trust).
+    /// A person trusts each hook; its digest is then in a TOML file, see [`hook_trust`](super::trust::hook_trust).
     Hooks {
         /// The TOML file.
         file: SettingsPlace,
@@ -207,7 +207,7 @@ pub enum Canary {
     Command {
         /// The words for: I am about to write a file. Given the workspace's root and the file.
         payload: fn(root: &str, file: &str) -> Value,
-        /// Where a denial stands in the answer, and how it reads.
+        /// Where a denial is in the answer, and how it reads.
         denial: (&'static str, &'static str),
         /// A shell command that must run confined; none where the program takes no other command than the model's.
         shell: Option<ShellCanary>,

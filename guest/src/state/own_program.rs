@@ -1,4 +1,4 @@
-//! Tollgate's own program, by its digest, so that a copy of it is known under any name.
+//! Recognises copies of Tollgate's own program, under any name, by their digest.
 
 use serde::{Deserialize, Serialize};
 

@@ -66,7 +66,7 @@ impl Confinement {
 pub struct Confiner {
     /// The absolute path of the native program, where it is there and the system can confine commands.
     pub program: Option<String>,
-    /// Why there is none.
+    /// Why no snapshot could be taken.
     pub why: Option<String>,
 }
 
@@ -81,7 +81,7 @@ fn files(id: &str, trial_folder: &str) -> [String; 2] {
     [format!("canary/{id}.in"), format!("{id}.out")].map(|file| join(trial_folder, &file))
 }
 
-/// Writes in scope, and then beside it, to a path that is put together when the command runs.
+/// Writes in scope, and then beside it, to a path that is combined when the command runs.
 fn command(id: &str) -> String {
     format!(r#"echo in > canary/{id}.in && name=$(printf '{id}\056out') && echo out > "$name""#)
 }
@@ -114,7 +114,7 @@ pub fn kernel_trial(confiner: &Confiner, trial_folder: &str) -> Option<Trial> {
 pub fn of_kernel(confiner: &Confiner, trial_folder: &str, outcomes: &[TrialOutcome]) -> Confinement {
     match (&confiner.program, outcomes.iter().find(|outcome| outcome.id == KERNEL)) {
         (None, _) => Confinement::Unconfined(confiner.reason()),
-        (Some(_), None) => Confinement::Fails("it was not tried".to_owned()),
+        (Some(_), None) => Confinement::Fails("it was not tested".to_owned()),
         (Some(_), Some(outcome)) => proof(KERNEL, trial_folder, outcome),
     }
 }

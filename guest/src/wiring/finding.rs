@@ -1,4 +1,4 @@
-//! How a program is wired, all in all.
+//! Summarises how a program is wired.
 
 use serde_json::Value;
 
@@ -15,7 +15,7 @@ use crate::programs::{AgentProgram, EventKind, Wiring};
 /// How many tools are named that a matcher leaves out.
 const MAX_NAMED_TOOLS: usize = 5;
 
-/// How a program stands to the gate.
+/// How a program is wired to the gate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WiringState {
     /// It asks the gate before every tool.
@@ -159,7 +159,7 @@ impl Examination {
         let working: Vec<&WiredHook> = open.iter().filter(|hook| denies(hook)).collect();
         let shown = working.first().copied().unwrap_or(first);
         let (tools, misses) = tools_of(program, &working);
-        let untold = untold(program, wiring, found);
+        let untold = missing_events(program, wiring, found);
         let state = if !found.switched_off.is_empty() {
             WiringState::Silent
         } else if working.is_empty() {
@@ -182,11 +182,11 @@ impl Examination {
         }
         if misses {
             let every = wiring.every.unwrap_or("*");
-            remarks.push(format!("its matcher leaves out tools that change files; make it `{every}`"));
+            remarks.push(format!("its matcher omits tools that change files; change it to `{every}`"));
         }
         if !untold.is_empty() && !working.is_empty() {
             remarks.push(format!(
-                "nothing is said to the gate at {}, so the ledger stays incomplete; `tollgate init --host {}` adds it",
+                "nothing is reported to the gate at {}, so the ledger stays incomplete; `tollgate init --host {}` adds it",
                 untold.join(", "),
                 program.name()
             ));
@@ -231,7 +231,7 @@ fn tools_of(program: &AgentProgram, hooks: &[&WiredHook]) -> (String, bool) {
 }
 
 /// The events after a tool that nobody has written a hook for.
-fn untold(program: &AgentProgram, wiring: &Wiring, found: &HookFindings) -> Vec<&'static str> {
+fn missing_events(program: &AgentProgram, wiring: &Wiring, found: &HookFindings) -> Vec<&'static str> {
     let is_after = |event: &str| {
         let moment = program.speech.as_ref().and_then(|speech| speech.moment_of(event));
         moment.is_some_and(|(_, moment)| moment == EventKind::AfterTool)

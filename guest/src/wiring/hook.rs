@@ -1,4 +1,4 @@
-//! A hook of Tollgate that is written down, and whether the program would run it.
+//! Finds Tollgate's hooks in a program's settings, and whether the program would run them.
 
 use serde_json::Value;
 
@@ -14,7 +14,7 @@ use crate::programs::{AgentProgram, Wiring};
 /// A hook of Tollgate that is written down.
 #[derive(Debug, Clone)]
 pub struct WiredHook {
-    /// The file it stands in.
+    /// The file it is in.
     pub file: String,
     /// Where that file counts.
     pub source: ResolvedSource,
@@ -184,7 +184,7 @@ impl WiredHook {
         // A unit that was mistaken makes every answer late, and a late denial is none.
         let timeout = self.timeout.filter(|timeout| wiring.timeout.is_mistaken(*timeout))?;
         let right = wiring.timeout.at(crate::programs::EventKind::BeforeTool);
-        Some(format!("its timeout of {timeout} is in milliseconds, too short for any answer; {right} is right"))
+        Some(format!("its timeout of {timeout} is in milliseconds, too short for any answer; use {right}"))
     }
 
     /// Why the program does not trust it.
@@ -206,9 +206,9 @@ impl WiredHook {
                     TrustState::Trusted => None,
                     TrustState::Undecided => Some(format!("it does not run the hook before you trust it: {remedy}")),
                     TrustState::Changed => {
-                        Some(format!("it does not run the hook, because that has changed since you trusted it: {remedy}"))
+                        Some(format!("it does not run the hook, because it has changed since you trusted it: {remedy}"))
                     }
-                    TrustState::Refused => Some(format!("it does not run the hook, because that is switched off: {remedy}")),
+                    TrustState::Refused => Some(format!("it does not run the hook, because it is switched off: {remedy}")),
                 }
             }
             // The user's own settings count whatever the folder.

@@ -1,4 +1,4 @@
-//! Where the workspace, the home folder and the programs' own folders are.
+//! The folders of the workspace, the user and the programs.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ pub struct Layout {
     pub start: String,
     /// The user's home folder, if there is one.
     pub home: Option<String>,
-    /// Whether somebody named the home folder: then it stands for everything that is the user's, whatever variables say.
+    /// Whether someone named the home folder: then it stands for everything that is the user's, whatever variables say.
     pub home_is_named: bool,
     /// The variables that [`super::look::variables`] asks for, as far as they are set.
     pub variables: BTreeMap<String, String>,

@@ -1,4 +1,4 @@
-//! What a host should look at before it asks what to change or how things are.
+//! The files that a host should read before it plans or examines a wiring.
 
 use std::collections::BTreeSet;
 

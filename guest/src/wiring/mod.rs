@@ -1,6 +1,6 @@
-//! How agent programs are wired to the gate: what `tollgate init` writes and takes back, and what `tollgate doctor` finds.
+//! Wires agent programs to the gate: what `tollgate init` writes and removes, and what `tollgate doctor` finds.
 //!
-//! What is known about a program stands in its record, [`crate::programs`]. Here it is decided what that means for one
+//! What is known about a program is in its record, [`crate::programs`]. Here it is decided what that means for one
 //! workspace. Nothing here looks at a file: a host is told what to look at ([`look`]), hands over what it [saw](seen), and
 //! carries out what comes back.
 //!

@@ -1,4 +1,4 @@
-//! What `tollgate init` changes.
+//! Plans what `tollgate init` changes.
 
 use serde_json::{Value, json};
 
@@ -24,7 +24,7 @@ pub enum SettingsScope {
     User,
 }
 
-/// A file that becomes another.
+/// A file and its new content.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileEdit {
     /// The program it is for; none for the intents.
@@ -37,7 +37,7 @@ pub struct FileEdit {
     pub after: Option<String>,
 }
 
-/// What is asked for.
+/// The request.
 #[derive(Debug, Default)]
 pub struct PlanRequest {
     /// The program that hooks call: a name on the search path, or a path.
@@ -54,7 +54,7 @@ pub struct PlanRequest {
     pub others: Vec<Receipt>,
 }
 
-/// What is to be done.
+/// The plan.
 #[derive(Debug, Default)]
 pub struct WiringPlan {
     /// The programs that are wired.
@@ -104,7 +104,7 @@ pub fn plan(request: PlanRequest, layout: &Layout, seen: &Seen) -> WiringPlan {
             plan.changes.push(FileEdit { program: None, path: intents, before: None, after: Some(STARTER.to_owned()) });
         }
         SeenContent::Text(_) => {}
-        SeenContent::Fault(why) => plan.problems.push((None, format!("`{}` cannot be used: {why}", layout.shown(&intents)))),
+        SeenContent::Fault(why) => plan.problems.push((None, format!("`{}` is invalid: {why}", layout.shown(&intents)))),
     }
     let named = !programs.is_empty();
     for (program, wiring) in super::wired_programs() {
@@ -189,7 +189,7 @@ fn wire(
     let own = wiring.settings.first().map(|settings| settings.place);
     match wiring.servers {
         Some(servers) if Some(servers) == own => {
-            document.set(Some("mcpServers"), "tollgate", &server).map_err(|why| left(&settings.path, &why, layout))?;
+            document.set(Some("mcpServers"), "tollgate", &server).map_err(|why| left_alone_note(&settings.path, &why, layout))?;
         }
         Some(servers) => {
             if let Some(servers) = layout.path(servers) {
@@ -207,7 +207,7 @@ fn wire(
             let mut holder = unchanged(program, &file, layout, seen)?;
             let value = confiner.into();
             if holder.path == settings.path {
-                document.set(Some("env"), variable, &value).map_err(|why| left(&holder.path, &why, layout))?;
+                document.set(Some("env"), variable, &value).map_err(|why| left_alone_note(&holder.path, &why, layout))?;
             } else {
                 holder.after = Some(edited(&holder, layout, |document| document.set(Some("env"), variable, &value))?.text());
                 files.push(holder);
@@ -273,7 +273,7 @@ fn unchanged(program: &'static AgentProgram, path: &str, layout: &Layout, seen: 
     let before = match seen.file(path) {
         SeenContent::Missing => None,
         SeenContent::Text(text) => Some(text.to_owned()),
-        SeenContent::Fault(why) => return Err(left(path, &why, layout)),
+        SeenContent::Fault(why) => return Err(left_alone_note(path, &why, layout)),
     };
     // A file that is a link is changed where it leads.
     Ok(FileEdit { program: Some(program.name()), path: seen.real(path).to_owned(), after: before.clone(), before })
@@ -286,11 +286,11 @@ fn edited(
 ) -> Result<Document, String> {
     let document = Document::parse(change.before.as_deref().unwrap_or_default());
     let document = document.and_then(|document| edit(&document).map(|()| document));
-    document.map_err(|why| left(&change.path, &why, layout))
+    document.map_err(|why| left_alone_note(&change.path, &why, layout))
 }
 
-fn left(path: &str, why: &dyn std::fmt::Display, layout: &Layout) -> String {
-    format!("`{}` is left as it is: {why}; mend it, or add the hooks by hand as docs/hosts.md shows", layout.shown(path))
+fn left_alone_note(path: &str, why: &dyn std::fmt::Display, layout: &Layout) -> String {
+    format!("`{}` is left as it is: {why}; fix it, or add the hooks by hand as docs/hosts.md shows", layout.shown(path))
 }
 
 /// Puts the hooks of every event in that are not there, and mends timeouts that the program does not accept.
@@ -304,7 +304,7 @@ fn add_hooks(
     if matches!(wiring.form, HooksFormat::Flat | HooksFormat::Shells) {
         document.set(None, "version", &json!(1))?;
     }
-    let command = quoted(command, windows);
+    let command = quote(command, windows);
     let settings = document.value();
     for event in wiring.events {
         let listed = settings.get("hooks").and_then(|hooks| hooks.get(event)).and_then(Value::as_array);
@@ -344,7 +344,7 @@ fn mend_timeouts(document: &Document, program: &AgentProgram, wiring: &Wiring, e
 }
 
 /// A program's path as a shell reads it as one word.
-fn quoted(path: &str, windows: bool) -> String {
+fn quote(path: &str, windows: bool) -> String {
     let is_plain =
         |character: char| character.is_alphanumeric() || "/._-+:@%,=~".contains(character) || (windows && character == '\\');
     if path.chars().all(is_plain) {

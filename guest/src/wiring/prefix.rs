@@ -1,4 +1,4 @@
-//! The program to which an agent program gives every shell command, so that the kernel holds it to its scope.
+//! Sets the program through which an agent program runs every shell command, so that the kernel can confine it.
 //!
 //! It is named by its path, which differs from one machine to the next, so it goes into those settings of the workspace that a team
 //! does not share. The gate does not read the user's own settings, and would not count on what they say.
@@ -12,7 +12,7 @@ use crate::json::document::Document;
 use crate::programs::Wiring;
 use crate::programs::wiring::Holds;
 
-/// What becomes of the setting.
+/// What happens to the setting.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Prefix {
     /// It is set in a file.
@@ -46,7 +46,7 @@ pub fn prefix(wiring: &Wiring, confiner: Option<&str>, hooks: &str, layout: &Lay
             Some(Value::String(named)) if named == confiner => return None,
             Some(named) => {
                 let shown = layout.shown(&path);
-                return left(format!("`env.{variable}` in {shown} is {named} and stays so; `{confiner}` would confine them"));
+                return left(format!("`env.{variable}` in {shown} is {named} and is kept; `{confiner}` would confine them"));
             }
         }
     }

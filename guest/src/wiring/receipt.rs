@@ -1,4 +1,4 @@
-//! What `tollgate init` did in a workspace, so that it can be taken back.
+//! The receipt of what `tollgate init` did in a workspace, so that it can be undone.
 //!
 //! There is one per workspace, in its state folder, where no repository can put one that takes back something else. What a
 //! file said before is in it: a copy beside the file would be committed with it.
@@ -49,7 +49,7 @@ impl Receipt {
         self.files.iter().find(|file| file.path == path)
     }
 
-    /// Enters what becomes of a file. What was there before the first time is what comes back, unless somebody else has
+    /// Enters what happens to a file. What was there before the first time is what comes back, unless someone else has
     /// changed it since. A file that was written for another workspace goes back to what it was before that.
     pub fn enter(&mut self, program: Option<&str>, path: &str, before: Option<&str>, after: &str, others: &[Self]) {
         let digest = |text: &str| Digest::of(text.as_bytes()).to_string();
@@ -79,7 +79,7 @@ mod tests {
         receipt.enter(Some("gemini"), "/a", Some("0"), "1", &[]);
         receipt.enter(Some("gemini"), "/a", Some("1"), "2", &[]);
         assert_eq!(receipt.file("/a").unwrap().before.as_deref(), Some("0"));
-        // Somebody wrote `x` in between.
+        // Someone wrote `x` in between.
         receipt.enter(Some("gemini"), "/a", Some("x"), "3", &[]);
         assert_eq!(receipt.file("/a").unwrap().before.as_deref(), Some("x"));
         assert_eq!(Receipt::parse(&receipt.text()), Some(receipt));

@@ -1,4 +1,4 @@
-//! What a host saw of the files that it was told to look at.
+//! The contents of the files that a host was asked to read.
 
 use std::collections::{BTreeMap, BTreeSet};
 

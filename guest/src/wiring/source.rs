@@ -1,4 +1,4 @@
-//! The files in which a program looks for its hooks, and which of them count from where it is started.
+//! Resolves the files in which a program looks for its hooks, and which of them apply where it is started.
 
 use super::layout::{Layout, join};
 use super::seen::{Seen, SeenContent};

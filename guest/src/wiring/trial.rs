@@ -1,4 +1,4 @@
-//! A call that must be denied, to be sent as the program would send it, and what the answer means.
+//! Trials: a call that must be denied, sent as the program would send it, and what the answer proves.
 //!
 //! It is made in a workspace of its own: the user's workspace is not touched, and no ledger tells of it.
 
@@ -49,7 +49,7 @@ pub struct Trial {
     pub exist: Vec<String>,
 }
 
-/// What running a trial came to.
+/// The result of running a trial.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 pub struct TrialOutcome {
@@ -151,10 +151,10 @@ pub fn proof(program: &AgentProgram, wiring: &Wiring, number: usize, outcomes: &
     let id = trial_id(program, number);
     match (outcomes.iter().find(|outcome| outcome.id == id), wiring.canary) {
         (None, Canary::Script(_)) => Proof::Unproven(format!(
-            "it cannot be tried: neither {} is on the search path",
+            "it cannot be tested: neither {} is on the search path",
             RUNTIMES.map(|name| format!("`{name}`")).join(" nor ")
         )),
-        (None, Canary::Command { .. }) => Proof::Unproven("it was not tried".to_owned()),
+        (None, Canary::Command { .. }) => Proof::Unproven("it was not tested".to_owned()),
         (Some(TrialOutcome { fault: Some(fault), .. }), _) => Proof::Failed(fault.clone()),
         (Some(outcome), Canary::Command { denial, .. }) => of_command(outcome, denial),
         (Some(outcome), Canary::Script(_)) => of_script(outcome, program, wiring.note),
@@ -182,7 +182,7 @@ fn of_command(outcome: &TrialOutcome, (at, deny): (&str, &str)) -> Proof {
         "" => format!("a call that must be denied was let through{complaint}"),
         said => {
             let said: String = said.chars().take(MAX_CHARS).collect();
-            format!("the answer to a call that must be denied is no denial: {said}")
+            format!("the answer to a call that must be denied is not a denial: {said}")
         }
     })
 }
@@ -193,7 +193,7 @@ fn of_script(outcome: &TrialOutcome, program: &AgentProgram, note: Option<&str>)
         "denied" => Proof::Denied,
         "allowed" => Proof::Failed("a call that must be denied was let through".to_owned()),
         "failing" => Proof::Failed(format!("the plugin answers, but the gate behind it fails{complaint}")),
-        "absent" => Proof::Unproven(format!("it is installed when {} next starts; look again then", program.title)),
+        "absent" => Proof::Unproven(format!("it is installed when {} next starts; check again then", program.title)),
         _ => {
             let remedy = note.filter(|_| complaint.contains("Cannot find package")).map(|note| format!("; {note}"));
             Proof::Failed(format!("the plugin does not load{complaint}{}", remedy.unwrap_or_default()))

@@ -9,7 +9,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-use clap::Args;
+use clap::builder::NonEmptyStringValueParser;
+use clap::{Args, Parser};
 use serde_json::{Map, Value};
 use tollgate::confine::{Capability, Grant, Kind, Plan, Prepared};
 use tollgate::{Tollgate, governing_workspace};
@@ -26,8 +27,8 @@ const NOT_FOUND: u8 = 127;
 #[derive(Args, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Options {
     /// The session that the command runs for
-    #[arg(long, value_name = "SESSION", required_unless_present_any = ["run", "check"], default_value_t, hide_default_value = true)]
-    pub(super) session: String,
+    #[arg(long, value_name = "SESSION", required_unless_present_any = ["run", "check"], value_parser = NonEmptyStringValueParser::new())]
+    pub(super) session: Option<String>,
     /// The call that the gate has ruled on
     #[arg(long, value_name = "CALL")]
     pub(super) call: Option<String>,
@@ -50,35 +51,26 @@ pub(crate) struct Options {
     #[arg(long)]
     pub(super) check: bool,
     /// The command and its arguments
-    #[arg(last = true, required = true, value_name = "COMMAND")]
+    #[arg(last = true, required_unless_present = "check", value_name = "COMMAND")]
     pub(super) command: Vec<OsString>,
 }
 
+/// The command line of `tollgate confine` alone.
+#[derive(Parser)]
+#[command(name = "tollgate confine")]
+struct Alone {
+    #[command(flatten)]
+    options: Options,
+}
+
 impl Options {
-    /// Parses the command line without the full parser, because every command of an agent waits for this.
-    pub(crate) fn plain(mut words: impl Iterator<Item = OsString>) -> Option<Self> {
-        if words.nth(1)? != "confine" {
-            return None;
-        }
-        let mut options = Self::default();
-        loop {
-            let Some(name) = words.next() else { return options.check.then_some(options) };
-            match name.to_str()? {
-                "--session" => options.session = words.next()?.into_string().ok()?,
-                "--call" => options.call = Some(words.next()?.into_string().ok()?),
-                "--run" => options.run = Some(words.next()?.into_string().ok()?),
-                "--workspace" => options.workspace = Some(words.next()?.into()),
-                "--home" => options.home = Some(words.next()?.into()),
-                "--state" => options.state = Some(words.next()?.into()),
-                "--dry-run" => options.dry_run = true,
-                "--check" => options.check = true,
-                "--" => break,
-                _ => return None,
-            }
-        }
-        options.command = words.collect();
-        let is_named = options.session.is_empty() == options.run.is_some();
-        (is_named && !options.command.is_empty()).then_some(options)
+    /// The options of a command line; none where it is another command's, or wrong. Every command of an agent waits for this, so the
+    /// other commands are not described first; whoever is told none has the whole command line explain what is wrong.
+    pub(crate) fn alone(words: impl Iterator<Item = OsString>) -> Option<Self> {
+        let mut words = words.skip(1).peekable();
+        words.next_if(|word| word == "confine")?;
+        let name = std::iter::once(OsString::from("tollgate confine"));
+        Alone::try_parse_from(name.chain(words)).ok().map(|alone| alone.options)
     }
 }
 
@@ -187,7 +179,7 @@ fn prepared(options: &Options, root: &Path) -> Option<Next> {
     let Options { session, call, run, home, state, dry_run, command, .. } = options;
     let key = match (run, call) {
         (Some(run), _) => Key::of_program(run),
-        (None, Some(call)) if !dry_run => Key::of_call(session, call),
+        (None, Some(call)) if !dry_run => Key::of_call(session.as_deref()?, call),
         (None, _) => return None,
     };
     let mut prepared = Prepared::of(root, home.as_deref(), state.as_deref(), &key, command)?;
@@ -257,18 +249,18 @@ fn failed(command: &Command, why: &io::Error) -> ExitCode {
 mod tests {
     use super::*;
 
-    fn plain(line: &str) -> Option<Options> {
-        Options::plain(line.split(' ').map(OsString::from))
+    fn alone(line: &str) -> Option<Options> {
+        Options::alone(line.split(' ').map(OsString::from))
     }
 
     #[test]
-    fn plain_command_lines() {
-        let options = plain("tollgate confine --session s --call c --workspace /w -- sh -c x --call").unwrap();
-        assert_eq!((options.session.as_str(), options.call.as_deref()), ("s", Some("c")));
+    fn command_lines() {
+        let options = alone("tollgate confine --session s --call c --workspace /w -- sh -c x --call").unwrap();
+        assert_eq!((options.session.as_deref(), options.call.as_deref()), (Some("s"), Some("c")));
         assert_eq!(options.workspace.as_deref(), Some(Path::new("/w")));
         assert_eq!(options.command, ["sh", "-c", "x", "--call"]);
-        assert!(plain("tollgate confine --check").unwrap().check);
-        assert_eq!(plain("tollgate confine --run r -- ls").unwrap().run.as_deref(), Some("r"));
+        assert!(alone("tollgate confine --check").unwrap().check);
+        assert_eq!(alone("tollgate confine --run r -- ls").unwrap().run.as_deref(), Some("r"));
         for line in [
             "tollgate",
             "tollgate hook x",
@@ -278,10 +270,11 @@ mod tests {
             "tollgate confine --session s --",
             "tollgate confine --session s ls",
             "tollgate confine --session -- ls",
+            "tollgate confine --session  -- ls",
             "tollgate confine --session s --run r -- ls",
             "tollgate confine --help",
         ] {
-            assert_eq!(plain(line), None, "{line}");
+            assert_eq!(alone(line), None, "{line}");
         }
     }
 }

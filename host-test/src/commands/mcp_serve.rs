@@ -1,4 +1,4 @@
-//! `tollgate mcp-serve`: Tollgate's own tools as an MCP server on standard input and output.
+//! `tollgate mcp-serve`: Tollgate's own tools as an MCP server on standard input and output, and the skills as its prompts.
 //!
 //! The gate defines the tools, their arguments and their answers. An MCP server does not know which session of the agent program
 //! calls it, but the command hook does: if it is installed, `select_active_intent` applies to the session in which the hook sees
@@ -9,8 +9,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use clap::Args;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation, ListToolsResult,
-    PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool, ToolAnnotations,
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, GetPromptRequestParams, GetPromptResponse,
+    GetPromptResult, Implementation, ListPromptsResult, ListToolsResult, PaginatedRequestParams, Prompt, PromptArgument,
+    PromptMessage, Role, ServerCapabilities, ServerConfig, Tool, ToolAnnotations,
 };
 use rmcp::service::{RequestContext, ServerInitializeError};
 use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt as _};
@@ -32,7 +33,12 @@ pub(crate) struct Options {
 
 /// Serves until the input ends.
 pub(crate) fn run(options: &Options) -> ExitCode {
-    let served = options.workspace.open().and_then(|opened| Server::new(Box::new(opened.gate))).and_then(serve);
+    let served = options.workspace.open().and_then(|mut opened| {
+        // Where the workspace is decides which of its extensions a person has approved.
+        let machine = json!({"type": "machine", "workspace": opened.root.to_str(), "search_path": []});
+        ask(&mut opened.gate, &json!({"op": "step", "now_ms": 0, "inputs": [machine]}))?;
+        serve(Server::new(Box::new(opened.gate))?)
+    });
     match served {
         Ok(()) => ExitCode::SUCCESS,
         Err(stop) => stop.exit(),
@@ -84,6 +90,31 @@ impl Server {
     }
 }
 
+impl Server {
+    /// One question to the gate, or what is wrong with it.
+    fn ask(&self, question: &Value) -> Result<Value, ErrorData> {
+        let mut gate = self.gate.lock().unwrap_or_else(PoisonError::into_inner);
+        ask(gate.as_mut(), question).map_err(|stop| match stop {
+            CommandError::Failed(why) | CommandError::Refused { message: why, .. } => ErrorData::invalid_params(why, None),
+            CommandError::OutputClosed => ErrorData::internal_error("the gate does not answer", None),
+        })
+    }
+}
+
+/// A skill in the words of the protocol.
+fn prompt(skill: &Value) -> Prompt {
+    let argument = |parameter: &Value| {
+        let argument = PromptArgument::new(text(parameter, "/name")).with_required(flag(parameter, "required"));
+        match text(parameter, "/description") {
+            "" => argument,
+            description => argument.with_description(description),
+        }
+    };
+    let arguments: Vec<PromptArgument> = list(skill, "parameters").iter().map(argument).collect();
+    let arguments = if arguments.is_empty() { None } else { Some(arguments) };
+    Prompt::new(text(skill, "/name"), Some(text(skill, "/description")), arguments)
+}
+
 /// A tool of the gate in the terms of the protocol.
 fn tool(tool: &Value) -> Tool {
     let [name, title, description] = ["/name", "/title", "/description"].map(|field| text(tool, field).to_owned());
@@ -94,7 +125,7 @@ fn tool(tool: &Value) -> Tool {
 
 impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
-        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
+        ServerConfig::new(ServerCapabilities::builder().enable_tools().enable_prompts().build())
             .with_server_info(Implementation::new(self.name.clone(), env!("CARGO_PKG_VERSION")))
             .with_instructions(self.instructions.clone())
     }
@@ -105,6 +136,27 @@ impl ServerHandler for Server {
         _context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         Ok(ListToolsResult::with_all_items(self.tools.clone()))
+    }
+
+    /// The skills as they are now.
+    async fn list_prompts(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        let listed = self.ask(&json!({"op": "skills", "do": "list"}))?;
+        Ok(ListPromptsResult::with_all_items(list(&listed, "skills").iter().map(prompt).collect()))
+    }
+
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        let given = request.arguments.unwrap_or_default();
+        let invoked = self.ask(&json!({"op": "skills", "do": "invoke", "id": request.name, "args": given}))?;
+        let message = PromptMessage::new_text(Role::User, text(&invoked, "/prompt"));
+        Ok(GetPromptResult::new(vec![message]).with_description(text(&invoked, "/description")).into())
     }
 
     /// An error that the model can fix is returned as a tool result, because programs do not show protocol errors to the model.

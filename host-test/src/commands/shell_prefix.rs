@@ -41,8 +41,13 @@ pub(crate) fn run(given: &str) -> ExitCode {
     let Some(root) = here.and_then(|here| governing_workspace(&here)).or_else(|| workspace_of(&session, &key)) else {
         return become_command(plain(&words(shell, given)));
     };
-    let options =
-        Options { session, call: Some(key), workspace: Some(root), command: words(shell, &call.command), ..Options::default() };
+    let options = Options {
+        session: Some(session),
+        call: Some(key),
+        workspace: Some(root),
+        command: words(shell, &call.command),
+        ..Options::default()
+    };
     run_words(&options, &words(shell, given), call.folder_file.map(PathBuf::from))
 }
 

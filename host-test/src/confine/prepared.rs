@@ -2,7 +2,7 @@
 //! started again.
 
 use std::ffi::OsString;
-use std::io::{self, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
@@ -44,6 +44,7 @@ impl Prepared {
     /// Records that the command runs confined. This must happen before it is confined, because then the state folder is not
     /// writable.
     pub fn mark(&self) -> io::Result<()> {
-        std::fs::File::create(&self.mark)?.write_all(b"held")
+        // The name says it. Neither emptied nor written to: a file system may write to the disk at once what replaces something.
+        std::fs::OpenOptions::new().write(true).create(true).truncate(false).open(&self.mark).map(drop)
     }
 }

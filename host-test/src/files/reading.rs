@@ -4,13 +4,11 @@ use std::io::{Read as _, Seek as _, SeekFrom};
 use std::sync::Arc;
 
 use cap_std::fs::{Dir, File};
+use tollgate_guest::home;
 
 use super::walk::{Names, Stat, join_names};
 use super::{FileError, Files};
 use crate::bindings::tollgate::hooks::workspace::{Fault, Root, Tail};
-
-/// Readable parts of the home folder: the gate's own folders, and the settings in which agent programs store permissions.
-const READABLE_IN_HOME: &[&str] = &[".tollgate", ".ollm", ".claude/settings.json", ".gemini/settings.json", ".codex/config.toml"];
 
 impl Files {
     /// Reads a whole file, if it is within the limit.
@@ -57,11 +55,11 @@ impl Files {
     /// The folder handle and the path relative to it through which a path may be read.
     pub(super) fn readable<'a>(&self, root: Root, real: &'a Names) -> Result<(Arc<Dir>, &'a [String]), FileError> {
         let below = real.below(self.real(root).ok_or(Fault::Missing)?).ok_or(Fault::Denied)?;
-        let is_readable = |guest_folder: &&str| {
+        let is_readable = |readable: &str| {
             let mut names = below.iter();
-            guest_folder.split('/').all(|name| names.next().is_some_and(|below| below == name))
+            readable.split('/').all(|name| names.next().is_some_and(|below| below == name))
         };
-        if root == Root::Home && !READABLE_IN_HOME.iter().any(is_readable) {
+        if root == Root::Home && !home::readable().any(is_readable) {
             return Err(Fault::Denied.into());
         }
         Ok((self.dir(root)?, below))
@@ -77,20 +75,4 @@ fn take(file: &mut File, limit_bytes: u64, expected_bytes: u64) -> Result<Vec<u8
     let mut bytes = Vec::with_capacity(usize::try_from(room).unwrap_or_default());
     file.take(limit_bytes).read_to_end(&mut bytes)?;
     Ok(bytes)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::READABLE_IN_HOME;
-
-    /// The guest must not get access to more than it needs.
-    #[test]
-    fn the_settings_that_the_records_name_are_lent() {
-        let named = tollgate_guest::programs::PROGRAMS.iter().filter_map(|program| Some(program.permissions?.file));
-        let mut expected: Vec<&str> = [".tollgate", ".ollm"].into_iter().chain(named).collect();
-        let mut guest_folder = READABLE_IN_HOME.to_vec();
-        expected.sort_unstable();
-        guest_folder.sort_unstable();
-        assert_eq!(guest_folder, expected);
-    }
 }

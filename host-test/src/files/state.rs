@@ -129,11 +129,11 @@ mod tests {
     fn a_workspace_has_a_folder_of_its_own() {
         let temp = tempfile::tempdir().unwrap();
         let top = temp.path().canonicalize().unwrap();
-        let state = State::of(Path::new("/work space/a"), &top.join("new/state")).unwrap();
+        let state = State::new(Path::new("/work space/a"), &top.join("new/state")).unwrap();
         // `npm-wrapper/test/state.test.js` expects the same.
         assert_eq!(state.path(), top.join("new/state/602e79202365cbd9b66a1fd2fd657617"));
         assert!(state.dir().is_err() && !top.join("new").exists(), "nothing is made before something is kept");
-        assert_ne!(State::of(Path::new("/work space/b"), &top).unwrap().path().file_name(), state.path().file_name());
+        assert_ne!(State::new(Path::new("/work space/b"), &top).unwrap().path().file_name(), state.path().file_name());
         state.made().unwrap();
         assert_eq!(std::fs::read_to_string(state.path().join(WORKSPACE)).unwrap(), "/work space/a\n");
         #[cfg(unix)]

@@ -30,6 +30,7 @@ mod script;
 
 use std::borrow::BorrowMut;
 use std::collections::{HashMap, HashSet};
+use std::path::Path;
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
@@ -293,7 +294,8 @@ impl<G: BorrowMut<Tollgate>> Hooks<G> {
         let alive = self.gate.borrow_mut().running_instance();
         if self.announced_to.is_none() || self.announced_to != alive {
             self.abandon_all();
-            inputs.insert(0, self.host_info());
+            let info = host_info(self.gate.borrow_mut().files().workspace(), self.options.prompt.is_some());
+            inputs.insert(0, info);
         }
         let now = self.now();
         let turn = self.gate.borrow_mut().step(now, &inputs).inspect_err(|_| self.abandon_all())?;
@@ -357,20 +359,6 @@ impl<G: BorrowMut<Tollgate>> Hooks<G> {
         }
     }
 
-    /// Describes this host. Relative folders of the search path are left out, because they mean a different folder to each
-    /// process.
-    fn host_info(&mut self) -> Input {
-        let path = std::env::var_os("PATH").unwrap_or_default();
-        let folders = std::env::split_paths(&path).filter(|folder| folder.is_absolute());
-        Input::Machine(Machine {
-            workspace: self.gate.borrow_mut().files().workspace().to_string_lossy().into_owned(),
-            search_path: folders.filter_map(|folder| folder.into_os_string().into_string().ok()).collect(),
-            temporary: Some(std::env::temp_dir().to_string_lossy().into_owned()),
-            runs_prompts: self.options.prompt.is_some(),
-            confines: !Capability::of_this_system().is_none(),
-        })
-    }
-
     fn now(&self) -> u64 {
         u64::try_from(self.start.elapsed().as_millis()).unwrap_or(u64::MAX)
     }
@@ -403,6 +391,19 @@ impl<G: BorrowMut<Tollgate>> Drop for Hooks<G> {
             }
         }
     }
+}
+
+/// Describes this host. Relative folders of the search path are left out, because they mean a different folder to each process.
+pub(crate) fn host_info(workspace: &Path, runs_prompts: bool) -> Input {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let folders = std::env::split_paths(&path).filter(|folder| folder.is_absolute());
+    Input::Machine(Machine {
+        workspace: workspace.to_string_lossy().into_owned(),
+        search_path: folders.filter_map(|folder| folder.into_os_string().into_string().ok()).collect(),
+        temporary: Some(std::env::temp_dir().to_string_lossy().into_owned()),
+        runs_prompts,
+        confines: !Capability::of_this_system().is_none(),
+    })
 }
 
 /// The request to wait for, if an answer says so.

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { assertRecorded, record } from '../recorder.mjs';
 import { assertListed } from '../tools.mjs';
 import { spoken } from '../turns.mjs';
-import { FILES, NOTE, assertFiles, brief, ledger, withoutCommand } from '../workspace.mjs';
+import { ESCAPING, FILES, NOTE, STOPPED, WORKING, assertFiles, brief, ledger, withoutCommand } from '../workspace.mjs';
 import { resultsIn, textsIn } from './messages.mjs';
 import { play } from './session.mjs';
 
@@ -34,13 +34,14 @@ function work(root) {
     [
       [...bash('echo x > src/billing/pay.ts'), OUT],
       [...bash('cd src && echo x | tee auth/ok.ts billing/pay.ts'), OUT],
-      [...bash('eval "$UNSEEN"'), /^Tollgate: .*a person has to decide/],
+      [...bash(ESCAPING), STOPPED],
     ],
     [['Read', { file_path: at('src/auth/login.ts') }, /two/]],
     [['Edit', { file_path: at('src/auth/login.ts'), old_string: 'two', new_string: 'TWO' }, /updated successfully/]],
     [[...bash('echo half > src/auth/half.txt; exit 3'), /^Exit code 3/]],
     [[...save('src/auth/limits.ts', '// [[rate-limits]]\n'), /^File created successfully/]],
-    [[...bash('sh build.sh'), /src\/billing\/made\.ts/]],
+    [[...bash(WORKING), /^ONE\ntwo/]],
+    [[...bash('sh build.sh'), STOPPED]],
     [['Agent', { ...HELPER, prompt: 'SUBTASK: as [[rate-limits]] says' }, /The sub-agent is done\./]],
     'All done.',
     [[...save('src/auth/late.ts', 'late\n'), /^File created successfully/]],
@@ -64,7 +65,7 @@ function assertTold(request, turns) {
   calls.forEach(([tool, args, expected], index) => {
     const { text, failed } = told[index];
     assert.match(text, expected, `${tool} ${JSON.stringify(args)}`);
-    assert.equal(failed, /Tollgate: |^Exit code 3/.test(text), `${tool} ${JSON.stringify(args)}`);
+    assert.equal(failed, /Tollgate: |^Exit code [123]/.test(text), `${tool} ${JSON.stringify(args)}`);
   });
 }
 
@@ -149,6 +150,10 @@ test('a session in Claude Code, and its continuation', async (t) => {
     'src/billing/child.ts': null,
     'src/auth/ok.ts': null,
     '.orchestration/constraints.yaml': null,
+    // The kernel stopped these, and let the other be.
+    'src/billing/hidden.ts': null,
+    'src/billing/made.ts': null,
+    'src/auth/copy.ts': 'ONE\ntwo\n',
   });
   assertRecorded(played, {
     program: 'claude-code',
@@ -164,7 +169,7 @@ test('a session in Claude Code, and its continuation', async (t) => {
     'Edit src/auth/login.ts true PASS',
     'Bash src/auth/half.txt false PASS',
     'Write src/auth/limits.ts true PASS',
-    'Bash src/billing/made.ts true FAIL',
+    'Bash src/auth/copy.ts true PASS',
     'Write src/auth/child.ts true PASS',
     'Write src/auth/late.ts true PASS',
   ]);
@@ -177,8 +182,8 @@ test('a session in Claude Code, and its continuation', async (t) => {
   const { ok, hosts } = JSON.parse(tollgate('doctor', '--json'));
   assert.equal(ok, true);
   assert.deepEqual(
-    hosts.map(({ host, state, tools }) => [host, state, tools]),
-    [['claude-code', 'live', 'every tool']],
+    hosts.map(({ host, state, tools, commands }) => [host, state, tools, commands]),
+    [['claude-code', 'live', 'every tool', 'confined']],
   );
 });
 

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { assertRecorded, record } from '../recorder.mjs';
 import { assertListed } from '../tools.mjs';
 import { assertTold, spoken } from '../turns.mjs';
-import { FILES, NOTE, assertFiles, brief, ledger, withoutCommand } from '../workspace.mjs';
+import { ESCAPING, FILES, NOTE, STOPPED, WORKING, assertFiles, brief, ledger, withoutCommand } from '../workspace.mjs';
 import { resultsIn, textsIn } from './responses.mjs';
 import { play } from './session.mjs';
 
@@ -33,13 +33,14 @@ const WORK = [
     [...shell('echo x > src/billing/pay.ts'), OUT],
     [...shell('cd src && echo x | tee auth/ok.ts billing/pay.ts'), OUT],
     [...shell("apply_patch <<'P'\n*** Begin Patch\n*** Add File: src/billing/new.ts\n+x\n*** End Patch\nP"), OUT],
-    [...shell('eval "$UNSEEN"'), /Tollgate: .*a person has to decide/],
+    [...shell(ESCAPING), STOPPED],
   ],
   [[...shell('cat src/billing/pay.ts'), /\npay\n/]],
   [[...patch('*** Update File: src/auth/login.ts', '@@', ' one', '-two', '+TWO'), /^Exit code: 0\n/]],
   [[...shell('echo half > src/auth/half.txt; exit 3'), /exited with code 3/]],
   [[...patch('*** Add File: src/auth/limits.ts', '+// [[rate-limits]]'), /^Exit code: 0\n/]],
-  [[...shell('sh build.sh'), /exited with code 0/]],
+  [[...shell(WORKING), /\nONE\ntwo\n/]],
+  [[...shell('sh build.sh'), STOPPED]],
   [['get_goal', {}, /"goal":null/]],
   [['multi_agent_v1/spawn_agent', { message: 'SUBTASK' }, /"agent_id"/]],
   [['multi_agent_v1/wait_agent', (asked) => ({ targets: [spawnedIn(asked)], timeout_ms: 60_000 }), /The sub-agent is done\./]],
@@ -83,12 +84,11 @@ test('a session in Codex, and its continuation', async (t) => {
   assert.doesNotMatch(textsIn(requests[0]), /<active_intent>/);
   assert.match(textsIn(last), /<active_intent>\nIntent: INT-001 [^]*apply_patch src\/auth\/new\.ts 1-1\n/);
   assert.match(textsIn(child), /<active_intent>\nIntent: INT-001 /);
-  // What is known about a call is told, and what a command changed out of scope.
+  // What is known about a call is told.
   assert.deepEqual(
     [requests[0], last].map((request) => textsIn(request).includes(NOTE)),
     [false, true],
   );
-  assert.match(textsIn(last), /files outside the scope of INT-001 changed while `Bash` ran: `src\/billing\/made\.ts`/);
 
   assertFiles(workspace, {
     'src/auth/limits.ts': '// [[rate-limits]]\n',
@@ -99,6 +99,10 @@ test('a session in Codex, and its continuation', async (t) => {
     'src/billing/child.ts': null,
     'src/auth/ok.ts': null,
     '.orchestration/constraints.yaml': null,
+    // The kernel stopped these, and let the other be.
+    'src/billing/hidden.ts': null,
+    'src/billing/made.ts': null,
+    'src/auth/copy.ts': 'ONE\ntwo\n',
   });
   assertRecorded(played, {
     program: 'codex',
@@ -115,7 +119,7 @@ test('a session in Codex, and its continuation', async (t) => {
     // Codex does not say that a command failed.
     'Bash src/auth/half.txt true PASS',
     'apply_patch src/auth/limits.ts true PASS',
-    'Bash src/billing/made.ts true FAIL',
+    'Bash src/auth/copy.ts true PASS',
     'apply_patch src/auth/child.ts true PASS',
     'apply_patch src/auth/late.ts true PASS',
   ]);
@@ -129,8 +133,8 @@ test('a session in Codex, and its continuation', async (t) => {
   const { ok, hosts } = JSON.parse(tollgate('doctor', '--json'));
   assert.equal(ok, true);
   assert.deepEqual(
-    hosts.map(({ host, state, tools }) => [host, state, tools]),
-    [['codex', 'live', 'every tool']],
+    hosts.map(({ host, state, tools, commands }) => [host, state, tools, commands]),
+    [['codex', 'live', 'every tool', 'confined']],
   );
 });
 

@@ -6,7 +6,7 @@ import { resultsIn, systemOf } from '../chat.mjs';
 import { assertRecorded, record } from '../recorder.mjs';
 import { assertListed } from '../tools.mjs';
 import { assertTold, spoken } from '../turns.mjs';
-import { FILES, NOTE, assertFiles, brief, ledger, withoutCommand } from '../workspace.mjs';
+import { ESCAPING, FILES, NOTE, STOPPED, WORKING, assertFiles, brief, ledger, withoutCommand } from '../workspace.mjs';
 import { play } from './session.mjs';
 
 const OUT = /Tollgate: `src\/billing\/\S+` is not in the scope of INT-001 .*select the intent that owns it \(out_of_scope\)/;
@@ -30,13 +30,14 @@ function work(root) {
     [
       [...shell('echo x > src/billing/pay.ts'), OUT],
       [...shell('cd src && echo x | tee auth/ok.ts billing/pay.ts'), OUT],
-      [...shell('eval "$UNSEEN"'), /unable to ask user.*Tollgate: .*a person has to decide/],
+      [...shell(ESCAPING), STOPPED],
     ],
     [['view', { path: path.join(root, 'src/billing/pay.ts') }, /pay/]],
     [['edit', { path: path.join(root, 'src/auth/login.ts'), old_str: 'two', new_str: 'TWO' }, /updated with changes/]],
     [[...shell('echo half > src/auth/half.txt; exit 3'), /completed with exit code 3/]],
     [[...save('src/auth/limits.ts', '// [[rate-limits]]\n'), /^Created file [^]*Five attempts a minute/]],
-    [[...shell('sh build.sh'), /files outside the scope of INT-001 changed .*`src\/billing\/made\.ts`/]],
+    [[...shell(WORKING), /ONE\ntwo/]],
+    [[...shell('sh build.sh'), STOPPED]],
     'All done.',
     [[...save('src/auth/late.ts', 'late\n'), /^Created file/]],
     'Done again.',
@@ -70,6 +71,10 @@ test('a session in Copilot, and its continuation', async (t) => {
     'src/billing/new.ts': null,
     'src/auth/ok.ts': null,
     '.orchestration/constraints.yaml': null,
+    // The kernel stopped these, and let the other be.
+    'src/billing/hidden.ts': null,
+    'src/billing/made.ts': null,
+    'src/auth/copy.ts': 'ONE\ntwo\n',
   });
   assertRecorded(played, {
     program: 'copilot',
@@ -86,7 +91,7 @@ test('a session in Copilot, and its continuation', async (t) => {
     // Copilot does not say that a command failed.
     'bash src/auth/half.txt true PASS',
     'create src/auth/limits.ts true PASS',
-    'bash src/billing/made.ts true FAIL',
+    'bash src/auth/copy.ts true PASS',
     'create src/auth/late.ts true PASS',
   ]);
   assert.equal(new Set(entries.map(({ session_id }) => session_id)).size, 1);
@@ -94,8 +99,8 @@ test('a session in Copilot, and its continuation', async (t) => {
   const { ok, hosts } = JSON.parse(tollgate('doctor', '--json'));
   assert.equal(ok, true);
   assert.deepEqual(
-    hosts.map(({ host, state, tools }) => [host, state, tools]),
-    [['copilot', 'live', 'every tool']],
+    hosts.map(({ host, state, tools, commands }) => [host, state, tools, commands]),
+    [['copilot', 'live', 'every tool', 'confined']],
   );
 });
 

@@ -5,7 +5,18 @@ import { test } from 'node:test';
 import { assertRecorded, record } from '../recorder.mjs';
 import { assertListed } from '../tools.mjs';
 import { assertTold, spoken } from '../turns.mjs';
-import { FILES, NOTE, assertFiles, brief, ledger, withoutCommand } from '../workspace.mjs';
+import {
+  ESCAPING,
+  FILES,
+  NOTE,
+  STOPPED,
+  WORKING,
+  assertFiles,
+  brief,
+  ledger,
+  unconfined,
+  withoutCommand,
+} from '../workspace.mjs';
 import { resultsIn, textsIn } from './contents.mjs';
 import { play } from './session.mjs';
 
@@ -33,7 +44,7 @@ function work(root) {
     [
       [...shell('echo x > src/billing/pay.ts'), OUT],
       [...shell('cd src && echo x | tee auth/ok.ts billing/pay.ts'), OUT],
-      [...shell('eval "$UNSEEN"'), /Tollgate: .*a person has to decide/],
+      [...shell(ESCAPING), STOPPED],
     ],
     [
       ['read_file', { file_path: at('src/billing/pay.ts') }, /^pay\n/],
@@ -42,7 +53,8 @@ function work(root) {
     [['replace', { file_path: at('src/auth/login.ts'), ...edit }, /^Successfully modified/]],
     [[...shell('echo half > src/auth/half.txt; exit 3'), /Exit Code: 3/]],
     [[...save(at('src/auth/limits.ts'), '// [[rate-limits]]\n'), /^Successfully created [^]*Five attempts a minute/]],
-    [[...shell('sh build.sh'), /files outside the scope of INT-001 changed .*`src\/billing\/made\.ts`/]],
+    [[...shell(WORKING), /ONE\ntwo/]],
+    [[...shell('sh build.sh'), STOPPED]],
     [['update_topic', { title: 'Login', summary: 'Hardening', strategic_intent: 'None' }, /^Current topic: "Login"/]],
     [
       [
@@ -104,6 +116,10 @@ test('a session in Gemini CLI, and its continuation', async (t) => {
     'src/billing/child.ts': null,
     'src/auth/ok.ts': null,
     '.orchestration/constraints.yaml': null,
+    // The kernel stopped these, and let the other be.
+    'src/billing/hidden.ts': null,
+    'src/billing/made.ts': null,
+    'src/auth/copy.ts': 'ONE\ntwo\n',
   });
   assertRecorded(played, {
     program: 'gemini',
@@ -120,7 +136,7 @@ test('a session in Gemini CLI, and its continuation', async (t) => {
     // Gemini CLI does not say that a command failed.
     'run_shell_command src/auth/half.txt true PASS',
     'write_file src/auth/limits.ts true PASS',
-    'run_shell_command src/billing/made.ts true FAIL',
+    'run_shell_command src/auth/copy.ts true PASS',
     'write_file src/auth/child.ts true PASS',
     'write_file src/auth/late.ts true PASS',
   ]);
@@ -130,9 +146,26 @@ test('a session in Gemini CLI, and its continuation', async (t) => {
   const { ok, hosts } = JSON.parse(tollgate('doctor', '--json'));
   assert.equal(ok, true);
   assert.deepEqual(
-    hosts.map(({ host, state, tools }) => [host, state, tools]),
-    [['gemini', 'live', 'every tool']],
+    hosts.map(({ host, state, tools, commands }) => [host, state, tools, commands]),
+    [['gemini', 'live', 'every tool', 'confined']],
   );
+});
+
+test('where commands run unconfined, Gemini CLI is told what the reader says', async (t) => {
+  const turns = [
+    [[SELECT, { intent_id: 'INT-001' }, /The active intent is INT-001/]],
+    [[...shell(ESCAPING), /Tollgate: .*a person has to decide/]],
+    [[...shell('sh build.sh'), /files outside the scope of INT-001 changed .*`src\/billing\/made\.ts`/]],
+    'All done.',
+  ];
+  const scripts = () => [{ when: 'Go', turns: spoken(turns) }];
+  const played = await play({ files: FILES, prompts: ['Go'], scripts, prepare: unconfined });
+  t.after(played.discard);
+  assertTold(resultsIn(played.requests.at(-1)), turns);
+  assertFiles(played.workspace, { 'src/billing/hidden.ts': null, 'src/billing/made.ts': 'made\n' });
+  assert.deepEqual(ledger(played).map(brief), ['run_shell_command src/billing/made.ts true FAIL']);
+  const { ok, hosts } = JSON.parse(played.tollgate('doctor', '--json'));
+  assert.deepEqual([ok, hosts[0].commands], [true, 'unconfined']);
 });
 
 test('where the command is missing, Gemini CLI runs nothing', async (t) => {

@@ -59,6 +59,9 @@ export function mcpServer(workspace) {
   return { type: 'local', command: [process.execPath, server, workspace], enabled: true };
 }
 
+/** A rule for a command, and the same for the command where it runs confined: OpenCode looks at what is run. */
+const RULES = { '*': 'allow', 'rm *': 'deny', "*tollgate confine* bash -c 'rm *": 'deny' };
+
 function configuration(model, port) {
   const limit = { context: 200_000, output: 8_000 };
   const models = Object.fromEntries(['plain', 'gpt-5-scripted'].map((name) => [name, { name, tool_call: true, limit }]));
@@ -79,6 +82,6 @@ function configuration(model, port) {
         models,
       },
     },
-    permission: { edit: 'allow', external_directory: 'allow', bash: { '*': 'allow', 'rm *': 'deny' } },
+    permission: { edit: 'allow', external_directory: 'allow', bash: RULES },
   };
 }

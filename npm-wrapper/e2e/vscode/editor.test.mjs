@@ -148,7 +148,7 @@ test('what is wrong with the intents is marked at its line, and the mark goes wh
   await bench.save();
   await bench.page.waitForSelector('.squiggly-error');
   await bench.command('Problems: Focus on Problems View');
-  const said = await bench.sees(PROBLEM, 'is no status');
+  const said = await bench.sees(PROBLEM, 'is not a status');
   assert.match(said, new RegExp(`\\[Ln ${faulty}, Col 5\\]`));
   // The last good version is in force.
   await bench.sees(STATUS, 'INT-001');
@@ -158,7 +158,7 @@ test('what is wrong with the intents is marked at its line, and the mark goes wh
   await bench.press('End');
   await bench.press('Backspace');
   await bench.save();
-  await bench.seesNo(PROBLEM, 'is no status');
+  await bench.seesNo(PROBLEM, 'is not a status');
 });
 
 test('the schema of hooks.json finds a time that is too short, and offers the triggers', async () => {

@@ -2,6 +2,7 @@ import { TollgateError } from './error.js';
 import { Guest } from '../component/guest.js';
 import { importsOf } from '../component/imports.js';
 import type { HooksOptions } from './hook_types.js';
+import { fromBytes, textBytes } from '../component/json.js';
 import { type LogSink, sink } from '../component/log.js';
 import type { LookupOptions } from './types.js';
 import { Roots } from '../files/roots.js';
@@ -39,6 +40,8 @@ export interface TollgateOptions {
   clock?: (() => number) | undefined;
   /** Returns this many random bytes, for repeatable ids. Default: the system's random bytes. */
   random?: ((length: number) => Uint8Array) | undefined;
+  /** The variables that settings of extensions may be read from, by name; those of this process where none are given. */
+  variables?: Readonly<Record<string, string | undefined>> | undefined;
   /** Options for hooks. */
   hooks?: HooksOptions | undefined;
   /** How concepts are looked up. */
@@ -51,14 +54,20 @@ export const version: string = TOLLGATE_VERSION;
 /** `sha256:` and the hex digest of the component. The same bytes run in every host. */
 export const digest: string = TOLLGATE_DIGEST;
 
+/** Asks which parts of the home folder the gate needs. */
+const READABLE_FILES = textBytes('{"op":"readable-files"}');
+
 /** Opens the gate of a workspace. */
 export function createTollgate(options: TollgateOptions): Tollgate {
-  const { workspace, home, state, clock = Date.now, random = systemRandom } = options ?? {};
+  const { workspace, home, state, clock = Date.now, random = systemRandom, variables = process.env } = options ?? {};
   if (typeof workspace !== 'string') {
     throw new TollgateError('invalid_input', 'no workspace is named; pass { workspace: "path/to/folder" }');
   }
   const roots = new Roots(workspace, home, state);
   const log: LogSink = sink(options.log);
-  const guest = new Guest(importsOf(roots, log, clock, random));
+  const guest = new Guest(importsOf(roots, log, clock, random, variables), ({ operations }) => {
+    const { home: readable } = fromBytes(operations.perform(READABLE_FILES)) as { home?: string[] };
+    roots.readableInHome = readable ?? [];
+  });
   return new Tollgate({ guest, roots, log, hooks: options.hooks, lookups: options.lookups });
 }

@@ -41,7 +41,7 @@ export class Locator {
 
   constructor(surroundings: Surroundings = {}) {
     this.#surroundings = surroundings;
-    this.#guest = new Guest(importsOf(new Anywhere(surroundings.home), () => {}, Date.now, systemRandom));
+    this.#guest = new Guest(importsOf(new Anywhere(surroundings.home), () => {}, Date.now, systemRandom, {}));
   }
 
   /** The agent programs that the gate can answer. */

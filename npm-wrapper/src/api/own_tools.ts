@@ -36,10 +36,30 @@ export function callOwnTool(gate: Tollgate, session: string, tool: string, args:
   return call(gate, session, tool, args).text;
 }
 
-/** Serves the tools to an MCP client on standard input and output until the input ends. */
+/** A skill, as an MCP client lists prompts. */
+export interface Skill {
+  name: string;
+  description: string;
+  parameters: { name: string; description?: string; required: boolean }[];
+}
+
+/** Serves the tools, and the skills as prompts, to an MCP client on standard input and output until the input ends. */
 export async function serveOwnTools(gate: Tollgate, session: string): Promise<void> {
   const { serve } = await import('../programs/mcp.js');
-  await serve(ownTools(gate), (tool, args) => call(gate, session, tool, args));
+  // Where the workspace is decides which of its extensions a person has approved, and hooks tell that.
+  gate.hooks.greet();
+  const skills = {
+    list: () => (performed(gate, { op: 'skills', do: 'list' }) as { skills: Skill[] }).skills,
+    invoke: (id: string, args: object) =>
+      performed(gate, { op: 'skills', do: 'invoke', id, args }) as { description: string; prompt: string },
+  };
+  await serve(ownTools(gate), (tool, args) => call(gate, session, tool, args), skills);
+}
+
+function performed(gate: Tollgate, line: object): unknown {
+  const answer = gate.perform(line);
+  if (answer.error !== undefined) throw new Error((answer.error as { message: string }).message);
+  return answer;
 }
 
 function ownTools(gate: Tollgate): OwnTools {

@@ -219,7 +219,7 @@ function isAboutHooks(line: string | Uint8Array | object, bytes: Uint8Array): bo
   let asked: unknown = line;
   if (typeof line === 'string' || line instanceof Uint8Array) {
     const glance = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-    if (!['event', 'hooks', 'wiring', '\\u'].some((word) => glance.includes(word))) return false;
+    if (!['event', 'hooks', 'wiring', 'extensions', 'skills', '\\u'].some((word) => glance.includes(word))) return false;
     try {
       asked = fromBytes(bytes);
     } catch {
@@ -227,7 +227,7 @@ function isAboutHooks(line: string | Uint8Array | object, bytes: Uint8Array): bo
     }
   }
   const op = typeof asked === 'object' && asked !== null && 'op' in asked ? asked.op : undefined;
-  return op === 'event' || op === 'hooks' || op === 'wiring';
+  return typeof op === 'string' && ['event', 'hooks', 'wiring', 'extensions', 'skills'].includes(op);
 }
 
 function unanswered(error: unknown): TollgateError {

@@ -26,7 +26,7 @@ export async function main(args: string[]): Promise<number> {
   try {
     const locator = new Locator();
     const names = locator.names();
-    if (!names.includes(program)) return blocked(`\`${program}\` is not a known agent program; use one of: ${names.join(', ')}`);
+    if (!names.includes(program)) return blocked(`\`${program}\` is not a program that Tollgate supports; use one of: ${names.join(', ')}`);
     const payload = readInput();
     const workspace = locator.locate(program, event, payload);
     if (workspace === undefined) return print(locator.silence(program), undefined);

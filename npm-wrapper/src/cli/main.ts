@@ -13,6 +13,9 @@ const USAGE = `Usage: tollgate COMMAND
                                 List, check and select the intents that agents work for
   trace [list]|verify|export|map
                                 List, verify and export what agents changed
+  extensions list|show NAME|check
+                                Show and check what brings hooks, MCP servers, settings and skills
+  skills list|show NAME         List skills, and print the prompt of one
 
 Exit codes: 0 success, 1 the answer is no, 2 failure.`;
 
@@ -24,6 +27,8 @@ const COMMANDS: Record<string, () => Promise<{ main(args: string[]): Promise<num
   'mcp-serve': () => import('./mcp_serve.js'),
   intents: () => import('./intents.js'),
   trace: () => import('./trace.js'),
+  extensions: () => import('./extensions.js'),
+  skills: () => import('./skills.js'),
 };
 
 async function run([name, ...args]: string[]): Promise<number> {

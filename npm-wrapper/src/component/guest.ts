@@ -20,13 +20,16 @@ const CODES: Record<Refused['tag'], ErrorCode> = {
  */
 export class Guest {
   readonly #imports: Imports;
+  readonly #onStart: (exports: Exports) => void;
   #instance: Exports | undefined;
   #busy = false;
   /** Called when an instance has failed, before the caller gets the error. Must not throw. */
   onLost: ((error: TollgateError) => void) | undefined;
 
-  constructor(imports: Imports) {
+  /** @param onStart is given every instance before anything else is asked of it */
+  constructor(imports: Imports, onStart: (exports: Exports) => void = () => {}) {
     this.#imports = imports;
+    this.#onStart = onStart;
   }
 
   /** Whether there is an instance, which may have work to do. */
@@ -41,7 +44,7 @@ export class Guest {
     }
     this.#busy = true;
     try {
-      this.#instance ??= newInstance(this.#imports);
+      this.#instance ??= this.#start();
       return use(this.#instance);
     } catch (error) {
       if (error instanceof TollgateError) throw error;
@@ -55,6 +58,12 @@ export class Guest {
     } finally {
       this.#busy = false;
     }
+  }
+
+  #start(): Exports {
+    const instance = newInstance(this.#imports);
+    this.#onStart(instance);
+    return instance;
   }
 }
 

@@ -8,9 +8,6 @@ import { below, slashed } from './path.js';
 import { makeState, PRIVATE_FOLDER, stateFolder, stateOf } from './state.js';
 import { type Folders, type Walk, Walker } from './walk.js';
 
-/** Readable parts of the home folder: the gate's own folders, and the settings in which agent programs store permissions. */
-const READABLE_IN_HOME = ['.tollgate', '.ollm', '.claude/settings.json', '.gemini/settings.json', '.codex/config.toml'];
-
 /** The gate's own folders, which it may write. */
 const WRITABLE_IN_PROJECT = ['.orchestration', '.tollgate'];
 const WRITABLE_IN_HOME = ['.tollgate'];
@@ -21,6 +18,8 @@ export class Roots {
   readonly home: Walker;
   /** The state of the workspace between calls. The folder is created when something is first stored in it. */
   readonly state: Walker;
+  /** Readable parts of the home folder, as the gate names them; none before it is asked. */
+  readableInHome: readonly string[] = [];
 
   /**
    * Opens the folders. The workspace must exist; a missing home folder is treated as empty. `state` is the folder for the state
@@ -50,7 +49,7 @@ export class Roots {
   /** Whether the content at an absolute path may be read for a question about this root. */
   isReadable(root: Root, real: string): boolean {
     if (root === 'state') return below(this.state.folder, real) !== undefined;
-    return root === 'project' ? this.inProject(real) : liesIn(this.home.folder, READABLE_IN_HOME, real);
+    return root === 'project' ? this.inProject(real) : liesIn(this.home.folder, this.readableInHome, real);
   }
 
   /** Whether an absolute path is in the writable folders of this root. A link in the workspace must not lead to user files. */

@@ -85,3 +85,47 @@ export interface HookList {
   hooks: HookDetails[];
   faults: HookFault[];
 }
+
+export interface ExtensionDetails {
+  name: string;
+  version?: string;
+  description?: string;
+  source: 'user' | 'workspace';
+  folder: string;
+  state: 'active' | 'disabled' | 'unapproved' | 'changed' | 'incomplete' | 'invalid';
+  why?: string;
+  hooks?: string[];
+  servers?: string[];
+  skills?: string[];
+  settings?: string[];
+}
+
+export interface ExtensionList {
+  extensions: ExtensionDetails[];
+  faults: HookFault[];
+}
+
+/** An extension with everything that a person sees before agreeing. */
+export interface ShownExtension extends Omit<ExtensionDetails, 'settings'> {
+  digest?: string;
+  problem?: string;
+  shows?: { brings: string[]; files?: [string, string][]; texts?: [string, string][]; not_shown?: string[] };
+  settings?: ExtensionSetting[];
+}
+
+export interface ExtensionSetting {
+  name: string;
+  description: string;
+  type: 'string' | 'number' | 'boolean';
+  required: boolean;
+  sensitive: boolean;
+  value?: unknown;
+  from?: string;
+}
+
+export interface SkillDetails {
+  name: string;
+  description: string;
+  file: string;
+  parameters: { name: string; description?: string; required: boolean; default?: string; enum?: string[] }[];
+}

@@ -1,9 +1,10 @@
 import * as vscode from 'vscode';
 import type { HookRecord } from '../api/hook_types.js';
-import type { HookDetails, IntentDetails, KeptRecord, Verification } from './answers.js';
+import type { ExtensionDetails, HookDetails, IntentDetails, KeptRecord, Verification } from './answers.js';
 import { APPROVALS } from './approvals.js';
 import { INTENTS } from './diagnostics.js';
 import type { Editor } from './editor.js';
+import { extensionsText } from './extensions.js';
 import type { Folder } from './folder.js';
 import { entriesText, historyText, hooksText, intentsText, verificationText } from './pages.js';
 
@@ -14,6 +15,7 @@ const MAX_ENTRIES = 500;
 interface OnIntent {
   folder?: Folder;
   intent?: IntentDetails;
+  extension?: ExtensionDetails;
 }
 
 /** All commands that the manifest declares, by their names after `tollgate.`. */
@@ -47,7 +49,62 @@ export function commands(editor: Editor): Record<string, (on?: OnIntent) => Prom
     });
   }
 
+  async function onExtension(
+    on: OnIntent | undefined,
+    what: string,
+    fits: (extension: ExtensionDetails) => boolean,
+    use: (folder: Folder, name: string) => Promise<unknown>,
+  ) {
+    return inFolder(on, async (folder) => {
+      await folder.refresh();
+      const extensions = folder.extensions.filter(fits);
+      let name = on?.extension?.name;
+      if (name === undefined) {
+        if (extensions.length === 0) return vscode.window.showInformationMessage(`Tollgate: there is no extension to ${what}.`);
+        const items = extensions.map((extension) => ({ label: extension.name, description: extension.state }));
+        name = (await vscode.window.showQuickPick(items, { title: `Tollgate: ${what} an extension` }))?.label;
+      }
+      if (name === undefined) return undefined;
+      await use(folder, name);
+      return editor.refresh(folder);
+    });
+  }
+
   return {
+    'extensions.list': (on) =>
+      inFolder(on, async (folder) => {
+        await editor.refresh(folder);
+        await pages.show(`Extensions of ${folder.name}`, extensionsText(folder.extensions));
+      }),
+    'extensions.enable': (on) =>
+      onExtension(
+        on,
+        'enable',
+        ({ state }) => state === 'disabled',
+        (folder, name) => editor.extensions.enable(folder, name, true),
+      ),
+    'extensions.disable': (on) =>
+      onExtension(
+        on,
+        'disable',
+        ({ state }) => state !== 'disabled' && state !== 'invalid',
+        (folder, name) => editor.extensions.enable(folder, name, false),
+      ),
+    'extensions.approve': (on) =>
+      onExtension(
+        on,
+        'approve',
+        ({ state }) => state === 'unapproved' || state === 'changed',
+        (folder, name) => editor.extensions.approve(folder, name),
+      ),
+    'extensions.set': (on) =>
+      onExtension(
+        on,
+        'set up',
+        ({ settings = [] }) => settings.length > 0,
+        (folder, name) => editor.extensions.set(folder, name),
+      ),
+    'skills.insert': (on) => inFolder(on, (folder) => editor.extensions.invoke(folder)),
     selectIntent: (on) =>
       inFolder(on, async (folder) => {
         const intent = on?.intent?.id ?? (await pickIntent(folder, 'Tollgate: select an intent'));

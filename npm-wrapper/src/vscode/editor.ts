@@ -4,6 +4,7 @@ import * as vscode from 'vscode';
 import { Approvals } from './approvals.js';
 import { commands } from './commands.js';
 import { Diagnostics, INTENTS } from './diagnostics.js';
+import { Extensions } from './extensions.js';
 import { Folder } from './folder.js';
 import type { Commit } from './git.js';
 import { listen, triggers } from './listeners.js';
@@ -19,7 +20,12 @@ import { IntentTree, VIEW } from './tree.js';
 const SETTLE_MS = 150;
 
 /** Files whose changes affect what is shown. */
-const WATCHED = [`{${INTENTS},.orchestration/agent_trace.jsonl}`, '.tollgate/{hooks,config}.json', '.akira/hooks.json'];
+const WATCHED = [
+  `{${INTENTS},.orchestration/agent_trace.jsonl}`,
+  '.tollgate/{hooks,config}.json',
+  '.akira/hooks.json',
+  '{.tollgate,.ollm}/extensions/**',
+];
 
 const SESSION = 'tollgate.session';
 
@@ -28,6 +34,7 @@ export class Editor implements vscode.Disposable {
   readonly output = new Output();
   readonly pages = new Pages();
   readonly approvals = new Approvals(this.pages);
+  readonly extensions = new Extensions(this.pages);
   /** The session of the window. It survives a restart of the editor. */
   readonly session: string;
   readonly #thread: GateThread;
@@ -38,7 +45,9 @@ export class Editor implements vscode.Disposable {
   readonly #pending = new Map<string, NodeJS.Timeout>();
   readonly #status = new Status();
   readonly #diagnostics = new Diagnostics();
-  readonly #tree = new IntentTree(() => this.folders().filter(({ intents }) => intents.governed));
+  readonly #tree = new IntentTree(() =>
+    this.folders().filter(({ intents, extensions }) => intents.governed || extensions.length > 0),
+  );
   readonly #prompts = new Prompts();
   readonly #changed = new vscode.EventEmitter<Folder>();
   readonly #parts: vscode.Disposable[] = [];
@@ -120,6 +129,7 @@ export class Editor implements vscode.Disposable {
     this.#tree.refresh();
     this.#showStatus();
     this.#changed.fire(folder);
+    void this.#said(this.extensions.tellWaiting(folder).then((changed) => (changed ? this.refresh(folder) : undefined)));
   }
 
   /** Ends everything and waits for that. */

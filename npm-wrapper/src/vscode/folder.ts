@@ -4,7 +4,7 @@ import * as vscode from 'vscode';
 import type { Intent, Ruling, ToolCall } from '../api/types.js';
 import { type ErrorCode, TollgateError } from '../api/error.js';
 import type { LedgerEntry } from '../api/ledger.js';
-import type { HookDetails, HookFault, HookList, IntentList, TracePage } from './answers.js';
+import type { ExtensionDetails, ExtensionList, HookDetails, HookFault, HookList, IntentList, TracePage } from './answers.js';
 import type { GateThread } from './thread.js';
 
 /** At most this many pages of the ledger are searched for one answer; each is a limited part of the file. */
@@ -18,6 +18,7 @@ export class Folder {
   #current: Intent | undefined;
   #hooks: HookDetails[] = [];
   #faults: HookFault[] = [];
+  #extensions: ExtensionDetails[] = [];
 
   constructor(
     readonly thread: GateThread,
@@ -48,6 +49,10 @@ export class Folder {
     return this.#faults;
   }
 
+  get extensions(): readonly ExtensionDetails[] {
+    return this.#extensions;
+  }
+
   call<T>(method: string, ...args: unknown[]): Promise<T> {
     return this.thread.call<T>(this.key, method, ...args);
   }
@@ -70,15 +75,17 @@ export class Folder {
 
   /** Updates everything that is shown. */
   async refresh(): Promise<void> {
-    const [intents, current, { hooks, faults }] = await Promise.all([
+    const [intents, current, { hooks, faults }, brought] = await Promise.all([
       this.perform<IntentList>({ op: 'list-intents' }),
       this.call<Intent | undefined>('currentIntent', this.session),
       this.perform<HookList>({ op: 'hooks', do: 'list' }),
+      this.perform<ExtensionList>({ op: 'extensions', do: 'list' }),
     ]);
     this.#intents = intents;
     this.#current = current;
     this.#hooks = hooks;
-    this.#faults = faults;
+    this.#faults = [...faults, ...brought.faults];
+    this.#extensions = brought.extensions;
   }
 
   /** The newest entries of the ledger, newest first. */

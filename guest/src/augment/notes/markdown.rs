@@ -1,4 +1,4 @@
-//! What a note's text says about itself: its names, its links, its first words.
+//! Parses a Markdown note: its names, its links, its first words.
 
 use crate::augment::concept::{LONGEST, links, target};
 

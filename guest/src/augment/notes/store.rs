@@ -1,4 +1,4 @@
-//! The indexes of the folders in use, kept up with their files.
+//! Stores the indexes of the note folders and keeps them up to date.
 //!
 //! A folder is listed again when it or one of its first subfolders has another stamp, and else every few seconds: the
 //! larger, the less often. Only notes with another stamp are read again, and no call reads for long: what is left waits for
@@ -17,10 +17,10 @@ const REST_MS: u64 = 2_000;
 /// No call reads notes for longer.
 const SLICE_MS: u64 = 400;
 
-/// The clock is looked at once in so many notes.
+/// The clock is read once per this many notes.
 const SLICE_NOTES: usize = 64;
 
-/// The index of fewer notes is made anew by every process, which takes no longer than reading it.
+/// The index of fewer notes is rebuilt by every process, which takes no longer than reading it.
 const KEPT_BYTES: usize = 4 << 10;
 
 /// A larger index is none of ours.
@@ -155,7 +155,7 @@ impl Folder {
             Err(fault) => return ports.warn(&format!("the notes in `{}` cannot be listed: {fault}", self.path)),
         };
         if listing.truncated {
-            ports.warn(&format!("`{}` holds more than {MAX_ENTRIES} files; the rest is not known", self.path));
+            ports.warn(&format!("`{}` holds more than {MAX_ENTRIES} files; the rest is not indexed", self.path));
         }
         let mut notes = Vec::new();
         for DirEntry { path, stamp, kind, .. } in &listing.entries {
@@ -180,7 +180,7 @@ impl Folder {
         if self.index.text().len() >= KEPT_BYTES
             && let Err(fault) = self.pack(changed, ports)
         {
-            ports.warn(&format!("the index of the notes in `{}` cannot be kept: {fault}", self.path));
+            ports.warn(&format!("the index of the notes in `{}` cannot be saved: {fault}", self.path));
         }
     }
 

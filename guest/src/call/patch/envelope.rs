@@ -4,7 +4,7 @@
 //! wants headers in the first column, trims the path, needs no blank before it, passes over lines it does not understand,
 //! and finds the envelope anywhere in the text, which also strips here-documents.
 
-use super::{PatchFault, PatchedFile, PatchedFiles, shown};
+use super::{PatchFault, PatchedFile, PatchedFiles, display_line};
 use crate::effects::Access;
 use crate::programs::PatchDialect;
 
@@ -23,11 +23,11 @@ enum Section {
 /// The files that a patch changes, in order.
 pub fn changes(text: &str, dialect: PatchDialect) -> Result<Vec<PatchedFile>, PatchFault> {
     let mut lines = text.split('\n').enumerate();
-    let begun = lines.find(|(_, line)| bare(line) == BEGIN).ok_or(PatchFault::NoBegin)?.0 + 1;
+    let begun = lines.find(|(_, line)| trim_blanks(line) == BEGIN).ok_or(PatchFault::NoBegin)?.0 + 1;
     let mut patch = Patch { dialect, section: Section::None, found: PatchedFiles::default(), current: Vec::new() };
     let mut ended = false;
     for (number, line) in lines {
-        let flat = bare(line);
+        let flat = trim_blanks(line);
         if !flat.starts_with("***") {
             continue;
         }
@@ -76,18 +76,18 @@ impl Patch {
                 self.section = section;
                 self.current = self.names(rest).into_iter().map(|path| PatchedFile { path, access }).collect();
                 if self.current.is_empty() {
-                    return Err(PatchFault::EmptyPath { line, header: shown(flat) });
+                    return Err(PatchFault::EmptyPath { line, header: display_line(flat) });
                 }
                 return Ok(());
             }
         }
         if let Some(rest) = flat.strip_prefix("*** Move to:") {
             if self.section != Section::Update {
-                return if may_be_text { Ok(()) } else { Err(PatchFault::StrayMove { line, header: shown(flat) }) };
+                return if may_be_text { Ok(()) } else { Err(PatchFault::StrayMove { line, header: display_line(flat) }) };
             }
             let targets = self.names(rest);
             if targets.is_empty() {
-                return Err(PatchFault::EmptyPath { line, header: shown(flat) });
+                return Err(PatchFault::EmptyPath { line, header: display_line(flat) });
             }
             self.current.iter_mut().for_each(|change| change.access = Access::Delete);
             self.finish_file()?;
@@ -97,7 +97,7 @@ impl Patch {
         if may_be_text || preamble || flat == BEGIN || flat == "*** End of File" {
             return Ok(());
         }
-        Err(PatchFault::UnknownHeader { line, header: shown(flat) })
+        Err(PatchFault::UnknownHeader { line, header: display_line(flat) })
     }
 
     fn finish_file(&mut self) -> Result<(), PatchFault> {
@@ -122,7 +122,7 @@ impl Patch {
 }
 
 /// The line without the blanks around it, as the most generous parser would have it.
-fn bare(line: &str) -> &str {
+fn trim_blanks(line: &str) -> &str {
     line.trim_matches(is_blank)
 }
 
@@ -218,8 +218,8 @@ mod tests {
             ("*** Begin Patch\n*** Add File:\n+x\n*** End Patch", "line 2"),
             ("*** Begin Patch\n*** Update File:   \n@@\n*** End Patch", "line 2"),
             ("*** Begin Patch\n*** Add File: a\n*** Rename File: b\n*** End Patch", "line 3 of the patch, `*** Rename File: b`"),
-            ("*** Begin Patch\n*** Add File: a\n*** Move to: b\n*** End Patch", "follows no `*** Update File: `"),
-            ("*** Begin Patch\n*** update file: a\n*** End Patch", "is no header"),
+            ("*** Begin Patch\n*** Add File: a\n*** Move to: b\n*** End Patch", "does not follow an `*** Update File: `"),
+            ("*** Begin Patch\n*** update file: a\n*** End Patch", "is not a header"),
         ] {
             let fault = changes(text, PatchDialect::Any).unwrap_err().to_string();
             assert!(fault.contains(said), "{text}: {fault}");

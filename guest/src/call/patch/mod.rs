@@ -8,7 +8,7 @@
 //! | `<<<<<<< SEARCH` … `>>>>>>> REPLACE` | [`unified`], which passes over them, since they name no file |
 //!
 //! Tools differ in what they accept. Where two would read different paths out of one text, all of them count: a path too
-//! many costs a refusal that says so, a path too few is a way around the gate. That is why no library reads patches here:
+//! many costs a refusal that says so, a missing path is a way around the gate. That is why no library reads patches here:
 //! libraries accept what is well formed, and `patch` and the tools of agents apply much that is not.
 
 pub mod envelope;
@@ -50,7 +50,7 @@ pub enum PatchFault {
     #[error("the patch names no file; name one with `*** Update File: `, `*** Add File: ` or `*** Delete File: `")]
     NoFile,
     /// A header without its path.
-    #[error("line {line} of the patch, `{header}`, names no file; write the path behind the colon")]
+    #[error("line {line} of the patch, `{header}`, names no file; write the path after the colon")]
     EmptyPath {
         /// Where.
         line: usize,
@@ -59,7 +59,7 @@ pub enum PatchFault {
     },
     /// A header that no tool knows.
     #[error(
-        "line {line} of the patch, `{header}`, is no header; use `*** Add File: `, `*** Update File: `, `*** Delete File: ` or `*** Move to: `, and begin added text with `+`"
+        "line {line} of the patch, `{header}`, is not a header; use `*** Add File: `, `*** Update File: `, `*** Delete File: ` or `*** Move to: `, and begin added text with `+`"
     )]
     UnknownHeader {
         /// Where.
@@ -68,7 +68,7 @@ pub enum PatchFault {
         header: String,
     },
     /// A new name for no file.
-    #[error("line {line} of the patch, `{header}`, follows no `*** Update File: `; put it right below one")]
+    #[error("line {line} of the patch, `{header}`, does not follow an `*** Update File: ` line; put it directly below one")]
     StrayMove {
         /// Where.
         line: usize,
@@ -95,7 +95,7 @@ pub enum PatchFault {
         header: String,
     },
     /// A context diff.
-    #[error("line {line} of the diff begins a context diff, which is not read; send a unified diff (`diff -u`)")]
+    #[error("line {line} of the diff begins a context diff, which is not supported; send a unified diff (`diff -u`)")]
     ContextDiff {
         /// Where.
         line: usize,
@@ -107,7 +107,7 @@ pub enum PatchFault {
         line: usize,
     },
     /// A form that is not read.
-    #[error("line {line} of the diff, `{header}`, belongs to a form that is not read; send a unified diff (`diff -u`) of files")]
+    #[error("line {line} of the diff, `{header}`, has a format that is not supported; send a unified diff (`diff -u`) of files")]
     OtherForm {
         /// Where.
         line: usize,
@@ -155,7 +155,7 @@ impl PatchedFiles {
 }
 
 /// A line for a message: short, and harmless to print.
-fn shown(line: &str) -> String {
+fn display_line(line: &str) -> String {
     let short: String = line.trim().chars().take(80).collect();
     short.escape_debug().to_string()
 }

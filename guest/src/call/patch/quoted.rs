@@ -1,4 +1,4 @@
-//! Names in diffs: plain, or quoted as git quotes them.
+//! Parses file names in diffs: plain, or quoted as git quotes them.
 
 /// What a name at the head of a text is, and what follows it.
 pub(super) struct ParsedName<'a> {

@@ -5,7 +5,7 @@
 //! belong to the call's own path, or, as some tools write them, to the file named on the line before.
 
 use super::quoted::{header_name, unquote};
-use super::{PatchFault, PatchedFile, PatchedFiles, shown};
+use super::{PatchFault, PatchedFile, PatchedFiles, display_line};
 use crate::effects::Access;
 
 /// What a diff says.
@@ -149,20 +149,20 @@ struct DiffFile {
 
 impl DiffReader {
     fn line(&mut self, number: usize, line: &str, next: &str) -> Result<(), PatchFault> {
-        let bad = || PatchFault::BadName { line: number, header: shown(line) };
+        let bad = || PatchFault::BadName { line: number, header: display_line(line) };
         let name = |rest: &str| header_name(rest).ok_or_else(bad);
         if let Some(rest) = line.strip_prefix("diff --git ") {
             self.finish_file()?;
             match git_names(rest) {
                 Some(names) => self.file.git = Some(names),
-                None => self.file.unclear = Some((number, shown(line))),
+                None => self.file.unclear = Some((number, display_line(line))),
             }
-        } else if let Some(rest) = behind(line, "---") {
+        } else if let Some(rest) = after_marker(line, "---") {
             if self.file.old.is_some() || self.file.hunks {
                 self.finish_file()?;
             }
             self.file.old = Some(name(rest)?);
-        } else if let Some(rest) = behind(line, "+++") {
+        } else if let Some(rest) = after_marker(line, "+++") {
             if self.file.new.is_some() {
                 self.finish_file()?;
             }
@@ -187,7 +187,7 @@ impl DiffReader {
             self.file.hunks = true;
             self.hunk = RemainingHunk::counted(line).unwrap_or_default();
         } else if line.trim() == super::envelope::BEGIN {
-            return Err(PatchFault::OtherForm { line: number, header: shown(line) });
+            return Err(PatchFault::OtherForm { line: number, header: display_line(line) });
         } else if line.starts_with("*** ") && next.starts_with("--- ") {
             return Err(PatchFault::ContextDiff { line: number });
         } else {
@@ -229,8 +229,8 @@ impl DiffReader {
     }
 }
 
-/// What stands behind a header's marker and a blank.
-fn behind<'a>(line: &'a str, marker: &str) -> Option<&'a str> {
+/// What stands after a header's marker and a blank.
+fn after_marker<'a>(line: &'a str, marker: &str) -> Option<&'a str> {
     line.strip_prefix(marker)?.strip_prefix([' ', '\t']).map(str::trim_start)
 }
 
@@ -249,7 +249,7 @@ pub(super) fn headers(text: &str) -> Result<Vec<PatchedFile>, PatchFault> {
         if line.starts_with("***************") {
             return Err(PatchFault::ContextDiff { line: number + 1 });
         }
-        let pair = behind(line, "---").is_some() && behind(next, "+++").is_some();
+        let pair = after_marker(line, "---").is_some() && after_marker(next, "+++").is_some();
         let git = ["diff --git ", "rename from ", "rename to ", "copy from ", "copy to ", "deleted file mode ", "Index:"];
         if pair || paired || git.iter().any(|head| line.starts_with(head)) {
             reading.line(number + 1, line, "")?;

@@ -1,4 +1,4 @@
-//! From what a call's arguments say to what it does, now that the host has looked.
+//! Turns a footprint and the host's facts into effects.
 //!
 //! | file | what |
 //! | --- | --- |
@@ -112,7 +112,7 @@ impl Resolving<'_> {
                 }
             }
             Access::Delete | Access::DeleteTree => {
-                if let (Some(Location::Inside(folder)), true) = removed(touch, facts) {
+                if let (Some(Location::Inside(folder)), true) = removal_target(touch, facts) {
                     self.trees.expect(folder.as_str(), MAX_JUDGED);
                 }
             }
@@ -170,7 +170,7 @@ impl Resolving<'_> {
             }
             Access::MakeFolder if exists => {}
             Access::MakeFolder => self.add(real()?, Operation::Create, Extent::Folder, facts),
-            Access::Delete | Access::DeleteTree => match removed(touch, facts) {
+            Access::Delete | Access::DeleteTree => match removal_target(touch, facts) {
                 (Some(at), true) => self.delete_folder(at, facts),
                 (Some(at), false) => self.add(at, Operation::Delete, Extent::Itself, facts),
                 (None, _) => return Err(nowhere()),
@@ -197,7 +197,7 @@ impl Resolving<'_> {
         }
     }
 
-    /// The folder that is to be searched, where one stands at the path and is owned as a whole.
+    /// The folder that is to be searched, where one is at the path and is owned as a whole.
     fn searchable(&self, facts: &Facts) -> Option<WorkspacePath> {
         match facts.real_path.as_deref().map(Location::reported) {
             Some(Location::Inside(tree))
@@ -249,8 +249,8 @@ impl Resolving<'_> {
     }
 }
 
-/// What a removal takes away, and whether that is a folder: a link to a folder is taken away by itself.
-fn removed(touch: &PathAccess, facts: &Facts) -> (Option<Location>, bool) {
+/// What a removal removes, and whether that is a folder: a link to a folder is removed by itself.
+fn removal_target(touch: &PathAccess, facts: &Facts) -> (Option<Location>, bool) {
     let through = touch.path.ends_with('/');
     let at = if through { &facts.real_path } else { &facts.entry_path };
     let is_folder = facts.kind == FileKind::Directory && (through || facts.real_path == facts.entry_path);

@@ -1,5 +1,5 @@
-//! What is linked, moved, or copied with its links is judged by where it leads from its new place, and a call does not
-//! write through what it has just put there.
+//! Judges what is linked, moved, or copied with its links by where it leads from its new location; a call may not write through
+//! what it has just put there.
 
 use std::collections::{HashMap, HashSet};
 

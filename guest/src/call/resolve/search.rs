@@ -1,5 +1,4 @@
-//! Before something recursive is done to a tree, or through it: the links and the further names in it that lead out of what
-//! the intent owns.
+//! Searches a tree, before anything recursive is done to it, for links and hard links that lead out of the intent's scope.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -100,7 +99,7 @@ impl Resolving<'_> {
         match at {
             Location::Inside(path) if (self.owns)(&path, extent) => {
                 if facts.kind == FileKind::Unreadable {
-                    self.doubt(format!("`{link}` leads to `{path}`, which cannot be looked at"));
+                    self.doubt(format!("`{link}` leads to `{path}`, which cannot be inspected"));
                 }
                 (extent == Extent::Tree).then_some(path)
             }
@@ -138,7 +137,7 @@ impl Resolving<'_> {
             for name in names {
                 let at = Location::reported(&name);
                 if !matches!(&at, Location::Inside(path) if (self.owns)(path, Extent::Itself)) {
-                    self.add_way_out(at, Extent::Itself, &there(), &file.path);
+                    self.add_way_out(at, Extent::Itself, &listed_facts(), &file.path);
                 }
             }
         }
@@ -159,7 +158,7 @@ fn is_remarkable(entry: &DirEntry) -> bool {
 }
 
 /// What is known of a file that was only listed.
-fn there() -> Facts {
+fn listed_facts() -> Facts {
     Facts {
         kind: FileKind::File,
         real_path: None,

@@ -1,4 +1,4 @@
-//! Footprints as any reader of calls may bring them, in a world in memory.
+//! Footprints of any kind, resolved against an in-memory host.
 
 use super::*;
 use crate::effects::Origin;
@@ -68,7 +68,7 @@ fn what_cannot_be_seen_is_a_doubt_only_where_something_may_be_written_through_it
     world.write("own/a", "x");
     let closed = Closed(&world);
     for (access, expected) in [
-        (Access::WriteTree, Some("`own/closed/` cannot be looked at, and a link in it may lead anywhere")),
+        (Access::WriteTree, Some("`own/closed/` cannot be inspected, and a link in it may lead anywhere")),
         (Access::DeleteTree, None),
         (Access::Attributes, None),
         (Access::MakeFolder, None),

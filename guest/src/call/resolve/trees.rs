@@ -1,4 +1,4 @@
-//! The listings that a ruling needs. A folder is listed at most once, and one listing serves the folders in it.
+//! The folder listings that a ruling needs. A folder is listed at most once, and one listing serves the folders in it.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -77,7 +77,7 @@ impl<'a> Trees<'a> {
         let deep = || entries.iter().any(|entry| depth(&entry.path) >= depth(&top) + MAX_DEPTH as usize);
         let missing = match &listing.unseen {
             _ if listing.truncated => Some(format!("there is more in `{top}` than can be searched")),
-            Some(unseen) => Some(format!("`{unseen}` cannot be looked at")),
+            Some(unseen) => Some(format!("`{unseen}` cannot be inspected")),
             None if deep() => Some(format!("the folders in `{top}` are nested too deeply to be searched")),
             None => None,
         };

@@ -23,11 +23,14 @@ mod commands;
 mod comments;
 mod outline;
 mod programs;
+mod quote;
 mod reader;
 mod syntax;
 
 #[cfg(test)]
 mod tests;
+
+pub use quote::quote;
 
 use crate::effects::Footprint;
 use crate::ports::Workspace;

@@ -1,4 +1,4 @@
-//! Where the paths are in a tool's arguments.
+//! Finds the paths in a tool's arguments.
 
 use serde_json::{Map, Value};
 
@@ -95,7 +95,7 @@ const OTHER_WORDS: &[&str] = &[
     "min",
 ];
 
-/// A path, and the argument it stood in.
+/// A path, and the argument it was in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct NamedPath {
     pub(super) argument: String,
@@ -154,7 +154,7 @@ fn collect(args: &Map<String, Value>, keys: Keys<'_>, depth: usize, found: &mut 
                 }
                 Value::Object(object) => collect(object, keys, depth - 1, found)?,
                 Value::String(text) => {
-                    found.extend(tagged(text).map(|path| NamedPath { argument: argument.clone(), path: path.to_owned() }))
+                    found.extend(tagged_paths(text).map(|path| NamedPath { argument: argument.clone(), path: path.to_owned() }))
                 }
                 _ => {}
             }
@@ -191,7 +191,7 @@ fn take(argument: &str, value: &Value, keys: Keys<'_>, depth: usize, found: &mut
 }
 
 /// Roo once sent several files as tags: `<file><path>…</path></file>`.
-fn tagged(text: &str) -> impl Iterator<Item = &str> {
+fn tagged_paths(text: &str) -> impl Iterator<Item = &str> {
     text.split("<path>").skip(1).filter_map(|rest| rest.split("</path>").next()).map(str::trim)
 }
 

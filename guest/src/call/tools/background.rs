@@ -1,4 +1,4 @@
-//! What goes on after its call has ended, as the tool's arguments and its own answer say.
+//! Detects calls that leave something running, from the tool's arguments and its answer.
 
 use serde_json::{Map, Value};
 

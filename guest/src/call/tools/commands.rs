@@ -69,7 +69,7 @@ impl FootprintBuilder<'_> {
         let mut commands = 0;
         for (argument, value) in self.args {
             let kind = match tool.kind(argument) {
-                // Judged all the same: what is out of scope is denied, not only doubted.
+                // Still judged: what is out of scope is denied, not only doubted.
                 None if self.is_stray_command(tool, argument, value) && value.is_string() => ArgumentMeaning::Command,
                 Some(kind @ (ArgumentMeaning::Command | ArgumentMeaning::Words)) => kind,
                 _ => continue,
@@ -95,8 +95,9 @@ impl FootprintBuilder<'_> {
         cwd: &str,
     ) -> Result<Footprint, CallFault> {
         let invalid = || CallFault::Argument { name: argument.to_owned(), expected: "a string or a list of strings" };
-        let mixed =
-            |expected: &str| format!("`{argument}` of `{}` is not {expected}, so how it would be read is not known", self.tool);
+        let mixed = |expected: &str| {
+            format!("`{argument}` of `{}` is not {expected}, so how it would be interpreted is not known", self.tool)
+        };
         match (kind, value) {
             (ArgumentMeaning::Command, Value::String(command)) => self.of_text(tool, command, cwd),
             (_, Value::String(command)) => {

@@ -97,7 +97,7 @@ pub(super) fn server_tool(call: &ToolCall, args: &Map<String, Value>) -> Option<
     ServerTool::new(text(ArgumentMeaning::Server)?, text(ArgumentMeaning::ServerTool)?)
 }
 
-/// A call while its footprint is being put together.
+/// A call while its footprint is being built.
 struct FootprintBuilder<'a> {
     tool: &'a str,
     /// Those that the name may mean.
@@ -193,7 +193,7 @@ impl<'a> FootprintBuilder<'a> {
             Act::Types => self.type_into(tool),
             Act::Executes => self.execute(),
             Act::CallsServer => {
-                let found = self.passed_on(tool, config)?;
+                let found = self.call_through(tool, config)?;
                 self.found.merge(found);
                 Ok(())
             }
@@ -220,7 +220,7 @@ impl<'a> FootprintBuilder<'a> {
             Some("create" | "str_replace" | "insert" | "undo_edit") => self.some(Access::Write, keys),
             None if function.is_null() => self.some(Access::Write, keys),
             _ => {
-                self.unknown(format!("`{}` is not known to do what it is told", self.tool))?;
+                self.unknown(format!("`{}` is given a command that is not known", self.tool))?;
                 self.some(Access::Write, keys)
             }
         }
@@ -240,7 +240,7 @@ impl<'a> FootprintBuilder<'a> {
     }
 
     /// A tool of an MCP server, called by way of the program's own tool.
-    fn passed_on(&self, tool: &Tool, config: &Config) -> Result<Footprint, CallFault> {
+    fn call_through(&self, tool: &Tool, config: &Config) -> Result<Footprint, CallFault> {
         let text = |kind| -> Result<Option<&str>, CallFault> {
             match tool.arguments(kind).find_map(|name| self.args.get(name).map(|value| (name, value))) {
                 None | Some((_, Value::Null)) => Ok(None),
@@ -359,7 +359,7 @@ impl<'a> FootprintBuilder<'a> {
             }
         }
         if sources == 0 || targets == 0 {
-            return self.unknown(format!("`{}` does not say from where to where", self.tool));
+            return self.unknown(format!("`{}` does not say what is moved where", self.tool));
         }
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! Who reads a call's text, and so whether more text does any harm.
+//! Which program reads the text of a call, and so whether adding text to it is harmless.
 
 use serde_json::Value;
 

@@ -1,5 +1,5 @@
-//! Tools that no record knows, MCP tools above all. The name is a hint at what the tool does, never proof: it counts as
-//! reading only if every argument is known to be harmless under its name and with its value.
+//! Tools without a record, mostly MCP tools. The name only hints at what the tool does: a call counts as reading only if every
+//! argument is known to be harmless under its name and with its value.
 
 use serde_json::{Map, Value};
 
@@ -120,7 +120,7 @@ impl FootprintBuilder<'_> {
         self.unfamiliar(format!("what `{}` does with `{argument}` is not known; {}", self.tool, self.remedy()))
     }
 
-    /// Something about a call is not known because nobody knows the tool, unless somebody's word stands for it.
+    /// Something about a call is not known because the tool has no record, unless a person has vouched for it.
     pub(super) fn unfamiliar(&mut self, why: String) -> Result<(), CallFault> {
         match self.standing {
             Standing::Unknown => {
@@ -154,7 +154,7 @@ impl FootprintBuilder<'_> {
         Ok(places)
     }
 
-    /// How a person says what a tool does: the very line, where its name can stand in one.
+    /// How a person says what a tool does: the very line, where its name can be in one.
     fn remedy(&self) -> String {
         let is_plain = self.tool.chars().all(|c| c.is_ascii_alphanumeric() || "_-.:/".contains(c));
         if is_plain && !self.tool.starts_with('-') {
@@ -282,7 +282,7 @@ impl FootprintBuilder<'_> {
         // Whether the one is taken from the other nobody knows.
         if folders > 0 && files > 0 {
             return self.unfamiliar(format!(
-                "`{}` names a folder besides its files, and whether they are taken from there is not known",
+                "`{}` names a folder as well as files, and whether they are relative to it is not known",
                 self.tool
             ));
         }

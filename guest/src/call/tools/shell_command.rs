@@ -1,4 +1,4 @@
-//! The command of a call that does nothing but run one, for a shell or for the system.
+//! Extracts the command of a call that only runs one, for a shell or for the system.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! Arguments that a call gives to a tool that does not have them, and values of another kind than the tool takes.
+//! Arguments that a tool does not have, and values of a type that the tool does not take.
 
 use serde_json::Value;
 
@@ -27,7 +27,7 @@ impl FootprintBuilder<'_> {
                     folders.push(value);
                 } else if changes && tools.iter().filter_map(|tool| tool.kind(argument)).all(|kind| is_misfit(kind, value)) {
                     let why = format!(
-                        "`{argument}` of `{}` is of another kind than the tool takes, so how it would be read is not known",
+                        "`{argument}` of `{}` is not of the type that the tool takes, so how it would be interpreted is not known",
                         self.tool
                     );
                     self.unknown(why)?;
@@ -39,7 +39,7 @@ impl FootprintBuilder<'_> {
                         MAX_DEPTH,
                     )
                 {
-                    self.unknown(format!("`{argument}` of `{}` holds more than the tool is known to take", self.tool))?;
+                    self.unknown(format!("`{argument}` of `{}` contains more than the tool is known to take", self.tool))?;
                 }
                 continue;
             }
@@ -51,7 +51,7 @@ impl FootprintBuilder<'_> {
                 folders.push(value);
                 continue;
             }
-            if unfamiliar::matters(argument, value, changes) || rivals(argument, value, tools) {
+            if unfamiliar::matters(argument, value, changes) || is_rival(argument, value, tools) {
                 let why = format!("`{}` is not known to take `{argument}`, which may change what the call does", self.tool);
                 self.unknown(why)?;
             }
@@ -66,7 +66,7 @@ impl FootprintBuilder<'_> {
 }
 
 /// Whether an argument is another spelling of one that decides what the call does.
-fn rivals(argument: &str, value: &Value, tools: &[&Tool]) -> bool {
+fn is_rival(argument: &str, value: &Value, tools: &[&Tool]) -> bool {
     let decides =
         |kind| !matches!(kind, ArgumentMeaning::Text | ArgumentMeaning::Number | ArgumentMeaning::Flag | ArgumentMeaning::List);
     let same = |(name, kind): &(&str, ArgumentMeaning)| decides(*kind) && arguments::is_same(name, argument);
@@ -78,7 +78,7 @@ fn rivals(argument: &str, value: &Value, tools: &[&Tool]) -> bool {
 fn is_misfit(kind: ArgumentMeaning, value: &Value) -> bool {
     let is_list = matches!(value, Value::Array(_) | Value::Object(_));
     match kind {
-        // A list of one is that one, also to whoever makes a text of it.
+        // A list of one is that one, also when it is converted to text.
         ArgumentMeaning::Path | ArgumentMeaning::ReadPath | ArgumentMeaning::WrittenPath => {
             is_list && value.as_array().is_none_or(|list| list.len() > 1 || list.iter().any(|path| !path.is_string()))
         }

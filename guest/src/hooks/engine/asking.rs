@@ -335,7 +335,8 @@ fn is_as_approved(registered: &Registered, approval: &Value, file: &Facts, ports
 }
 
 fn is_called(registered: &Registered, function: Function, tool: &str) -> bool {
-    registered.disabled.is_none() && registered.hook.is_called_for(function, tool)
+    // What comes with an extension is approved with it, and components are approved one by one.
+    registered.disabled.is_none() && registered.hook.owner.is_none() && registered.hook.is_called_for(function, tool)
 }
 
 fn resting(why: &str) -> String {

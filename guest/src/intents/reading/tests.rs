@@ -23,7 +23,7 @@ type Told<'t> = (&'t str, &'t [&'t str]);
 
 const GOOD: &str = "- {id: G, name: Good, status: PLANNED, owned_scope: [a]}\n";
 
-/// Each text and, in order, where and with which words it is spoken of.
+/// Each text and, in order, where and with which words it is reported.
 #[test]
 fn everything_is_told_with_its_place() {
     let rows: &[(&str, &[Told<'_>])] = &[

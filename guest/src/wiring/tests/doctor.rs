@@ -49,8 +49,8 @@ fn not_trusted_is_not_live() {
     let asks = r#"{"security": {"folderTrust": {"enabled": true}}}"#;
     for (host, machine, said) in [
         ("codex", wired("codex"), "before you trust it: open `/hooks` in Codex"),
-        ("codex", codex.clone().with("/h/.codex/config.toml", &format!("{config}enabled = false\n")), "that is switched off"),
-        ("codex", codex.clone().with("/h/.codex/hooks.json", &hooks), "that has changed since you trusted it"),
+        ("codex", codex.clone().with("/h/.codex/config.toml", &format!("{config}enabled = false\n")), "it is switched off"),
+        ("codex", codex.clone().with("/h/.codex/hooks.json", &hooks), "it has changed since you trusted it"),
         ("gemini", wired("gemini"), "before you trust the folder"),
         (
             "gemini",
@@ -106,7 +106,7 @@ fn a_hook_that_works_in_part_is_told() {
         machine.with("/w/.claude/settings.json", &text.replace(from, to)).doctor("claude-code", denied())
     };
     for (from, to, state, said) in [
-        ("\"*\"", "\"Write|Edit\"", "live in part", "leaves out tools"),
+        ("\"*\"", "\"Write|Edit\"", "live in part", "omits tools"),
         ("\"PostToolUse\"", "\"Other\"", "live in part", "PostToolUse, so the ledger stays incomplete"),
         (
             "{\n  \"hooks\"",
@@ -135,7 +135,7 @@ fn an_answer_is_judged_by_its_reason() {
         ),
         (json!({"code": null}), "installed, but silent", "ended by a signal"),
         (json!({"code": 0}), "installed, but silent", "was let through"),
-        (json!({"code": 0, "stdout": "{}"}), "installed, but silent", "is no denial: {}"),
+        (json!({"code": 0, "stdout": "{}"}), "installed, but silent", "is not a denial: {}"),
         (
             json!({"code": 0, "stdout": DENIED.replace("}, \"d", ", \"r\": \"(gate_fault)\"}, \"d")}),
             "installed, but silent",

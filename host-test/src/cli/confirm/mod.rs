@@ -85,6 +85,15 @@ impl Person {
         }
     }
 
+    /// Asks for something that nobody may see, and does not show what is typed.
+    pub(crate) fn ask_secret(&self, question: &str) -> Result<String, CommandError> {
+        if self.terminal.is_none() {
+            return Err(CommandError::Failed("nothing was changed: there is no terminal to ask for a secret on".to_owned()));
+        }
+        let said = rpassword::prompt_password(format!("{question}: "));
+        said.map_err(|why| CommandError::Failed(format!("nothing was changed: the terminal cannot be read: {why}")))
+    }
+
     /// Records the command and what it changed in the ledger.
     pub(crate) fn record(&self, gate: &mut dyn Gate, changed: &[String]) -> Result<(), CommandError> {
         self.record_with(gate, changed, &Value::Null)

@@ -87,7 +87,7 @@ pub(super) fn run_revoke(
     Ok(outcome)
 }
 
-fn approve(
+pub(super) fn approve(
     gate: &mut dyn Gate,
     id: &str,
     ask_person: impl FnOnce(&str) -> Confirmation,

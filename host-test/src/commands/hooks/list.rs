@@ -113,8 +113,7 @@ mod tests {
                 &json!({"kind": "prompt", "prompt": "x".repeat(60), "enabled": false, "disabled_reason": "it was switched off"}),
             ),
         ];
-        let fault =
-            json!({"file": ".tollgate/hooks.json", "path": "$.hooks[2].id", "line": 7, "column": 3, "message": "must be a text"});
+        let fault = json!({"file": ".tollgate/hooks.json", "path": "$.hooks[2].id", "line": 7, "column": 3, "message": "must be a string"});
         for (faults, code) in [(vec![], Outcome::Done), (vec![fault], Outcome::No)] {
             let answer = json!({"hooks": hooks, "faults": faults});
             let mut gate = Script::new([(json!({"op": "hooks", "do": "list"}), answer)]);
@@ -134,7 +133,7 @@ mod tests {
             );
             assert!(out.starts_with(&expected), "{out}\n{expected}");
             let rest = out.strip_prefix(&expected).unwrap();
-            let said = ".tollgate/hooks.json:7:3: error: `$.hooks[2].id` must be a text\n";
+            let said = ".tollgate/hooks.json:7:3: error: `$.hooks[2].id` must be a string\n";
             assert_eq!(rest, if faults.is_empty() { "" } else { said });
         }
     }

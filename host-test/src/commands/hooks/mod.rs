@@ -2,6 +2,7 @@
 
 mod approve;
 mod history;
+mod import;
 mod list;
 mod preview;
 pub(super) mod record;
@@ -33,6 +34,8 @@ enum Command {
     Approve(approve::Options),
     /// Revoke an approval
     Revoke(approve::Options),
+    /// Take over the hooks that you have for Claude Code, once you have seen them and agreed
+    Import(import::Options),
     /// Run a hook now, whatever its trigger; exits with 1 if it does not succeed
     Run(run::Options),
     /// List recent runs, newest last
@@ -57,6 +60,7 @@ pub(crate) fn run(options: &Options) -> ExitCode {
             Command::Show(one) => approve::show(&mut hooks, &one.id, json, output),
             Command::Approve(options) => approve::run(&mut hooks, (&root, home.as_deref()), options, json, output),
             Command::Revoke(options) => approve::run_revoke(&mut hooks, &root, options, json, output),
+            Command::Import(options) => import::run(&mut hooks, &root, options, json, output),
             Command::Run(options) => {
                 run::shut_down_on_interrupt(hooks.remote());
                 run::run(&mut hooks, options, json, output)

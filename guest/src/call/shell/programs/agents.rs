@@ -1,4 +1,4 @@
-//! Agent programs. To run one is to run a program; to change its tools, hooks or settings is to change what asks the gate.
+//! Agent programs. Running one is running a program; changing its tools, hooks or settings changes what asks the gate.
 
 use super::super::reader::ShellReader;
 use super::super::reader::arg::Arg;

@@ -1,6 +1,6 @@
-//! Programs that pack many files into one and take them out again: `tar`, `zip`, `unzip`, `7z`.
+//! Programs that pack and unpack archives: `tar`, `zip`, `unzip`, `7z`.
 //!
-//! What is taken out may be anything, links among it, but stands below the folder where it is put: none of these programs
+//! What is unpacked may be anything, including links, but is below the folder where it is put: none of these programs
 //! follows a name of the archive out of it without an option that is not listed.
 
 use super::place::{replace, suffixed};
@@ -22,7 +22,7 @@ pub(super) const ROWS: &[Program] = &[
         ..Program::new(&["unzip"])
     },
     Program { flags: "1hltmvz", operands: FILES, ..Program::new(&["zipinfo"]) },
-    Program::raw(&["7z", "7za", "7zr", "7zz"], seven),
+    Program::raw(&["7z", "7za", "7zr", "7zz"], seven_zip),
     Program::raw(&["ar"], library),
     Program { flags: "itv", long: &["list", "verbose"], rule: Some(only_lists), ..Program::new(&["cpio"]) },
     Program::unreadable(&["pax", "unrar", "rar", "unar"]),
@@ -86,7 +86,7 @@ fn parse<'a>(reader: &mut ShellReader<'_>, call: &Invocation<'_>, row: &Program,
     }
 }
 
-/// What is unpacked stands below a folder, and may be a link.
+/// What is unpacked is below a folder, and may be a link.
 fn unpack(reader: &mut ShellReader<'_>, call: &Invocation<'_>, folder: Option<&Arg>) {
     let here = Arg::known(".");
     let folder = folder.unwrap_or(&here);
@@ -129,7 +129,7 @@ fn tape(reader: &mut ShellReader<'_>, call: &Invocation<'_>, _: &Parsed<'_>) {
         [true, false, false] if is_stream => {}
         [true, false, false] => reader.touch(call.state, call.name, archive, Access::Write),
         [false, true, false] if !parsed.is_ordered() => {
-            reader.unknown(format!("`{}` has options behind the names that it unpacks", call.name));
+            reader.unknown(format!("`{}` has options after the names that it unpacks", call.name));
         }
         [false, true, false] if parsed.has(&["O", "to-stdout"]) => {}
         [false, true, false] => unpack(reader, call, folder),
@@ -149,7 +149,7 @@ fn zip(reader: &mut ShellReader<'_>, call: &Invocation<'_>, _: &Parsed<'_>) {
     let is_filter = |arg: &Arg| arg.is("-x") || arg.is("-i");
     let (args, filters) = call.args.split_at(call.args.iter().position(is_filter).unwrap_or(call.args.len()));
     if let Some(filter) = filters.iter().find(|arg| !is_filter(arg) && arg.may_be_option()) {
-        return reader.unknown(format!("`{}` has the argument `{}` behind its patterns", call.name, filter.display()));
+        return reader.unknown(format!("`{}` has the argument `{}` after its patterns", call.name, filter.display()));
     }
     let Some(parsed) = parse(reader, call, &ZIP, args) else { return };
     let Some((archive, files)) = parsed.operands.split_first() else {
@@ -170,7 +170,7 @@ fn zip(reader: &mut ShellReader<'_>, call: &Invocation<'_>, _: &Parsed<'_>) {
 }
 
 fn unzip(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
-    // `-d` stands alone, and only it and `-x` are options behind the archive.
+    // `-d` stands alone, and only it and `-x` are options after the archive.
     let is_joined = |arg: &Arg| arg.text().is_some_and(|text| text.len() > 2 && text.starts_with('-') && text.contains('d'));
     let late = parsed.options.iter().filter(|(name, _)| !matches!(name.as_str(), "d" | "x")).count();
     let early =
@@ -188,7 +188,7 @@ fn unzip(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_
 }
 
 /// `7z COMMAND [-SWITCH…] ARCHIVE FILE…`
-fn seven(reader: &mut ShellReader<'_>, call: &Invocation<'_>, _: &Parsed<'_>) {
+fn seven_zip(reader: &mut ShellReader<'_>, call: &Invocation<'_>, _: &Parsed<'_>) {
     const PLAIN: &[&str] = &["-y", "-bd", "-ba", "-slt", "-bb0", "-bb1", "-aoa", "-aos"];
     let mut folder = None;
     let mut operands = Vec::new();

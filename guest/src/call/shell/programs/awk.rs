@@ -33,7 +33,7 @@ fn scan(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>
         None => reader.unknown(format!("the program of `{}` is only known when it runs", call.name)),
         Some(text) if !only_prints(text) => {
             reader.unknown(format!("the `{}` program `{}` may write a file or run a command", call.name, display(text)));
-            // What stands in plain sight can be refused with a good reason.
+            // What is named explicitly can be refused with a good reason.
             let quoted =
                 |start: &str| text.split_once(start).and_then(|(_, rest)| rest.split_once('"')).map(|(quoted, _)| quoted);
             if let Some(file) = quoted("> \"") {
@@ -53,7 +53,7 @@ fn scan(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>
 /// What the last token was, as far as it decides what a slash and the end of a line mean.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Last {
-    /// Nothing, or a mark behind which a value begins.
+    /// Nothing, or a mark after which a value begins.
     Mark,
     /// A value: a slash divides.
     Value,
@@ -63,7 +63,7 @@ enum Last {
     Keyword,
 }
 
-/// Words behind which a slash may open a pattern.
+/// Words after which a slash may open a pattern.
 const KEYWORDS: &[&str] = &[
     "print",
     "printf",
@@ -117,7 +117,7 @@ fn scan_tokens(text: &str) -> Option<()> {
                 continue;
             }
             '\n' => {
-                // Behind a comma or an operator the statement goes on.
+                // After a comma or an operator the statement goes on.
                 printing &= matches!(last, Last::Mark | Last::Keyword);
                 Last::Mark
             }

@@ -1,4 +1,4 @@
-//! Programs that leave something running when the command has ended, and those that read what is typed into them later.
+//! Programs that leave something running when the command has ended, and programs that read text typed into them later.
 
 use super::super::reader::ShellReader;
 use super::super::reader::input::Input;
@@ -49,12 +49,12 @@ pub(super) fn note(reader: &mut ShellReader<'_>, call: &Invocation<'_>) {
     }
 }
 
-/// `-d`, also put together with `-i` and `-t`.
+/// `-d`, also combined with `-i` and `-t`.
 fn is_detach(word: &str) -> bool {
     word.strip_prefix('-').is_some_and(|letters| letters.contains('d') && letters.chars().all(|letter| "dit".contains(letter)))
 }
 
-/// Says that a program runs text that it reads while it runs, and notes that somebody may type it later.
+/// Says that a program runs text that it reads while it runs, and notes that someone may type it later.
 pub(super) fn read_as_it_runs(reader: &mut ShellReader<'_>, call: &Invocation<'_>) {
     if *call.input == Input::Inherited {
         reader.outlast(Persistence::Interactive);

@@ -1,5 +1,5 @@
-//! Compilers, build tools, test runners: they do more than their arguments say, and are entered as run. Options and operands
-//! that name what they write are judged all the same.
+//! Compilers, build tools, test runners: they do more than their arguments say, and are recorded as run. Options and operands
+//! that name what they write are still judged.
 
 use super::super::reader::ShellReader;
 use super::super::reader::arg::Arg;
@@ -145,7 +145,7 @@ pub(super) const ROWS: &[Program] = &[
         ..Program::opaque(&["make", "gmake"])
     },
     Program {
-        // Its build folder is its own affair, like any build tool's.
+        // Its build folder is not judged, like any build tool's.
         valued: &[("B", Role::Text), ("install", Role::Text), ("prefix", TREE)],
         answers: &["--version"],
         rule: Some(cmake),
@@ -329,7 +329,7 @@ pub(super) const ROWS: &[Program] = &[
         rule: Some(valgrind),
         ..Program::opaque(&["valgrind"])
     },
-    // The index stands in the working directory, unless an option says otherwise.
+    // The index is in the working directory, unless an option says otherwise.
     Program { valued: &[("f", WRITE), ("o", WRITE)], rule: Some(index), ..Program::opaque(&["ctags", "etags"]) },
     // Media.
     Program {

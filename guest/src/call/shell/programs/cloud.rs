@@ -1,4 +1,5 @@
-//! Containers, clouds, forges and the system's package managers: entered as run; what they write here by name is judged as well.
+//! Containers, clouds, forges and system package managers: recorded as run; files that they write here by name are judged as
+//! well.
 
 use super::super::reader::ShellReader;
 use super::super::reader::arg::Arg;
@@ -214,7 +215,7 @@ fn image_output(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Pa
     }
 }
 
-/// Without a folder the names are only known when it runs.
+/// Without a folder the names are known only at run time.
 fn download(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
     if !parsed.has(&["D", "dir", "O", "output"]) {
         reader.unknown(format!(

@@ -1,6 +1,6 @@
 //! Programs that replace a file by its packed or unpacked form: `gzip`, `bzip2`, `xz`, `zstd`.
 
-use super::place::{replace, stripped, suffixed};
+use super::place::{remove_suffix, replace, suffixed};
 use super::{Invocation, Operands, Parsed, Program, Role};
 use crate::call::shell::reader::ShellReader;
 use crate::call::shell::reader::arg::Arg;
@@ -78,7 +78,7 @@ pub(super) const ROWS: &[Program] = &[
 ];
 
 fn pack(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
-    // The value of `-o` is always the next argument, and letters behind a number are options.
+    // The value of `-o` is always the next argument, and letters after a number are options.
     let is_split = |arg: &Arg| match arg.text().and_then(|text| text.strip_prefix('-')) {
         Some(letters) if letters.starts_with('-') || matches!(letters, "o" | "D") => false,
         Some(letters) => {
@@ -98,7 +98,7 @@ fn pack(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>
     if !parsed.is_ordered()
         && parsed.has(&["c", "stdout", "to-stdout", "t", "test", "l", "list", "d", "decompress", "z", "k", "keep"])
     {
-        return reader.unknown(format!("`{}` has options behind its files, which it may take for files", call.name));
+        return reader.unknown(format!("`{}` has options after its files, which it may take for files", call.name));
     }
     if u8::from(packs) + u8::from(unpacks) + u8::from(looks) > 1
         || (removes && (prints || looks))
@@ -115,8 +115,8 @@ fn pack(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>
         if !parsed.has(&["o"]) {
             let (packed, bundle) = suffixes(call.name);
             let end = if unpacks {
-                let bundle = stripped(file, bundle).map(|stem| suffixed(&stem, ".tar"));
-                stripped(file, packed).or(bundle)
+                let bundle = remove_suffix(file, bundle).map(|stem| suffixed(&stem, ".tar"));
+                remove_suffix(file, packed).or(bundle)
             } else {
                 Some(suffixed(file, packed))
             };

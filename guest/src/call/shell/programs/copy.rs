@@ -128,7 +128,7 @@ pub(super) const ROWS: &[Program] = &[
 struct Transfer<'p> {
     sources: &'p [&'p Arg],
     target: Arg,
-    /// Whether the sources go below the target: for certain, certainly not, or depending on what stands there.
+    /// Whether the sources go below the target: for certain, certainly not, or depending on what is there.
     into: Option<bool>,
 }
 
@@ -309,7 +309,7 @@ fn install(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<
     }
 }
 
-/// `rsync` writes below its last operand, whatever stands there.
+/// `rsync` writes below its last operand, whatever is there.
 fn synchronize(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
     let Some((target, sources)) = parsed.operands.split_last() else { return };
     let is_remote = |arg: &Arg| arg.text().is_some_and(|text| text.split('/').next().is_some_and(|first| first.contains(':')));

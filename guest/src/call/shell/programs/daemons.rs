@@ -1,5 +1,5 @@
-//! Programs that have their work done by somebody else: a daemon, a server, another terminal, a later time. The kernel holds
-//! a command and everything that it starts to a scope, and none of these is started by the command.
+//! Programs that hand their work to something else: a daemon, a server, another terminal, a later time. The kernel confines a
+//! command and everything that it starts, and none of these is started by the command.
 //!
 //! They are known by name, and by the sockets at which daemons listen. A program that reaches a daemon by a path which it puts
 //! together when it runs is not seen here.
@@ -151,7 +151,7 @@ const SOCKETS: &[&str] = &[
     "SSH_AUTH_SOCK",
 ];
 
-/// Enters that a program has its work done by somebody else, where it does.
+/// Enters that a program hands its work to someone else, where it does.
 pub(super) fn note(reader: &mut ShellReader<'_>, call: &Invocation<'_>) {
     let name = call.name;
     let begins = |words: &&&[&str]| words.iter().zip(call.args).filter(|(word, arg)| arg.is(word)).count() == words.len();
@@ -159,24 +159,23 @@ pub(super) fn note(reader: &mut ShellReader<'_>, call: &Invocation<'_>) {
         return;
     }
     if let Some((who, _)) = ELSEWHERE.iter().find(|(_, names)| names.contains(&name)) {
-        return reader.unconfinable(Elsewhere(format!("`{name}` has its work done by {who} out of the kernel's reach")));
+        return reader.unconfinable(Elsewhere(format!("`{name}` hands its work to {who} out of the kernel's reach")));
     }
     if let Some((_, without)) = BUILD_DAEMONS.iter().find(|(daemon, _)| *daemon == name) {
         let is_without = !without.is_empty() && call.args.iter().any(|arg| arg.is(without));
         if !is_without {
             let remedy = if without.is_empty() { String::new() } else { format!("; `{name} {without}` does not") };
-            return reader
-                .unconfinable(Elsewhere(format!("`{name}` has its work done by a daemon that may run already{remedy}")));
+            return reader.unconfinable(Elsewhere(format!("`{name}` hands its work to a daemon that may run already{remedy}")));
         }
     }
     if name == "rsync" && call.args.iter().filter_map(Arg::text).any(|text| !text.starts_with('-') && text.contains(':')) {
-        reader.unconfinable(Elsewhere("`rsync` has its work done by another machine, which may be this one".to_owned()));
+        reader.unconfinable(Elsewhere("`rsync` hands its work to another machine, which may be this one".to_owned()));
     }
 }
 
 /// Enters that a text names the socket of a daemon, where it does.
 pub(in crate::call::shell) fn note_sockets(reader: &mut ShellReader<'_>, text: &str) {
     if let Some(socket) = SOCKETS.iter().find(|socket| text.contains(**socket)) {
-        reader.unconfinable(Elsewhere(format!("the command names `{socket}`, by which a daemon can be told to do something")));
+        reader.unconfinable(Elsewhere(format!("the command names `{socket}`, through which a daemon can be given work")));
     }
 }

@@ -1,4 +1,4 @@
-//! Databases: a file that is opened is entered as written, and text that leads to other files is *unknown*.
+//! Database clients: a file that is opened is recorded as written, and text that may reach other files is *unknown*.
 
 use super::super::reader::ShellReader;
 use super::super::reader::arg::Arg;

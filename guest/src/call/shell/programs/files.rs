@@ -1,4 +1,4 @@
-//! Programs that make, change and remove files: `rm`, `mkdir`, `touch`, `chmod`, `dd` and their like.
+//! Programs that create, change and remove files: `rm`, `mkdir`, `touch`, `chmod`, `dd` and similar.
 
 use super::place::{below, may_hold_working_directory, parent};
 use super::{Invocation, Mode, Operands, Parsed, Program, Role};

@@ -1,6 +1,6 @@
-//! `find`: tests that are known only to look, and what is done to what they find.
+//! `find`: the tests that are known only to read, and the actions on what they find.
 //!
-//! What is found is only known when it runs, but not where: below the folders at which the search begins.
+//! What is found is known only at run time, but not where: below the folders at which the search begins.
 
 use super::{Invocation, Parsed, Program};
 use crate::call::shell::reader::arg::Arg;
@@ -84,7 +84,7 @@ const PLAIN: &[&str] = &[
     "-quit",
 ];
 
-/// Programs whose effect on a path is the same for whatever stands there, so that it can be judged for a whole folder.
+/// Programs whose effect on a path is the same for whatever is there, so that it can be judged for a whole folder.
 const UNIFORM: &[&str] = &["rm", "rmdir", "unlink", "chmod", "chown", "chgrp", "touch", "truncate", "shred", "sed", "dos2unix"];
 
 /// Folders with more in them are judged as a whole.

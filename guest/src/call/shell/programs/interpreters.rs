@@ -1,4 +1,4 @@
-//! Languages: a script that is a file is entered as run; text that is given to one is *unknown*.
+//! Language interpreters: a script in a file is recorded as run; a script given as text is *unknown*.
 
 use super::super::reader::ShellReader;
 use super::super::reader::arg::Arg;
@@ -252,7 +252,7 @@ fn console(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<
 
 /// `python3 -m MODULE`: a program like any other, found in the working directory first.
 fn python(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
-    // Behind the script or the module, it goes on with what is typed.
+    // After the script or the module, it goes on with what is typed.
     if parsed.has(&["i"]) {
         read_as_it_runs(reader, call);
     }
@@ -304,7 +304,7 @@ const ENVIRONMENT: Program = Program {
     ..Program::opaque(&["venv", "virtualenv"])
 };
 
-/// The folder of an environment is made and filled. By its usual names it is a build folder, and its program's own affair.
+/// The folder of an environment is made and filled. Under its usual names it is a build folder, which is not judged.
 fn environment(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
     for folder in parsed.operands.iter().filter(|folder| !(folder.is(".venv") || folder.is("venv"))) {
         reader.touch(call.state, call.name, folder, Access::WriteTree);

@@ -1,4 +1,4 @@
-//! Programs that make keys and certificates: what their options name is written, the rest is their own affair.
+//! Programs that make keys and certificates: the files that their options name are written.
 
 use super::super::reader::ShellReader;
 use super::place::suffixed;

@@ -1,4 +1,4 @@
-//! Programs that look at the machine, its processes and its network, or send a signal: none changes a file.
+//! Programs that inspect the machine, its processes and its network, or send a signal: none changes a file.
 
 use super::tollgate::control;
 use super::{Invocation, Operands, Parsed, Program, Role};

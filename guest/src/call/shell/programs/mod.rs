@@ -121,7 +121,7 @@ pub(super) fn run(reader: &mut ShellReader<'_>, argv: &[Arg], state: &ShellState
         reader.touch(state, written, name, Access::Execute);
         match row {
             Some(row) if !row.opaque => apply(reader, row, &call),
-            // What it does is its own affair, but not what governs the gate.
+            // What it does is not judged, except for what governs the gate.
             Some(row) => reader.look_for_controls(|trial| apply(trial, row, &call)),
             None => look_for_programs(reader, &call),
         }
@@ -203,7 +203,7 @@ fn apply(reader: &mut ShellReader<'_>, row: &Program, call: &Invocation<'_>) {
         Err(Unlisted::NoValue(_)) if row.opaque => return,
         Err(unlisted) => {
             reader.unknown(unlisted.reason(call.name));
-            // What is named in plain sight is judged all the same, so that it can be refused with a good reason.
+            // What is named explicitly is still judged, so that it can be refused with a good reason.
             if let Operands::All(role @ Role::Path(_)) = row.operands {
                 call.args
                     .iter()
@@ -284,7 +284,7 @@ fn rewrite(reader: &mut ShellReader<'_>, call: &Invocation<'_>, arg: &Arg) {
     reader.touch(call.state, call.name, at, if is_folder { Access::WriteTree } else { Access::Write });
 }
 
-/// Whether a file that a program obeys stands in its folder or above it, or may stand there.
+/// Whether a file that a program obeys is in its folder or above it, or may be there.
 fn obeys_a_file(reader: &ShellReader<'_>, row: &Program, state: &ShellState) -> bool {
     if row.obeys.is_empty() {
         return false;
@@ -367,7 +367,7 @@ const OUTPUT_OPTIONS: &[&str] = &[
     "--status-file",
 ];
 
-/// Enters the files that a program is told in plain sight to write. `-o json` is a format: only what is plainly a path counts.
+/// Enters the files that a program is explicitly told to write. `-o json` is a format: only what is plainly a path counts.
 fn enter_outputs(reader: &mut ShellReader<'_>, call: &Invocation<'_>) {
     for (nth, arg) in call.args.iter().enumerate() {
         let Some(text) = arg.text() else { continue };
@@ -419,7 +419,7 @@ fn base_name(path: &str) -> Option<&str> {
     path.rsplit('/').next().filter(|name| !name.is_empty() && *name != "." && *name != "..")
 }
 
-/// Whether a program stands in a folder that agents cannot write to.
+/// Whether a program is in a folder that agents cannot write to.
 fn is_trusted(path: &str) -> bool {
     let mut names: Vec<&str> = Vec::new();
     for name in path.split('/') {

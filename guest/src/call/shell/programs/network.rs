@@ -1,4 +1,4 @@
-//! Programs that fetch and send.
+//! Programs that download and upload.
 
 use super::super::reader::ShellReader;
 use super::super::reader::arg::Arg;
@@ -252,7 +252,7 @@ fn curl(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>
     }
     for address in parsed.operands.iter().copied().chain(parsed.values(&["url"])) {
         if !is_web_address(address) {
-            reader.unknown(format!("`{}` is given `{}`, which is not an address of the web", call.name, address.display()));
+            reader.unknown(format!("`{}` is given `{}`, which is not a web address", call.name, address.display()));
         }
     }
 }
@@ -292,7 +292,7 @@ fn wget(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>
     }
     for address in &parsed.operands {
         if !is_web_address(address) {
-            reader.unknown(format!("`{}` is given `{}`, which is not an address of the web", call.name, address.display()));
+            reader.unknown(format!("`{}` is given `{}`, which is not a web address", call.name, address.display()));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Programs that read, but for the file that an option or a last operand names, or that have an option which runs something.
+//! Programs that only read, except for a file that an option or the last operand names, or an option that runs something.
 
 use super::place::{parent, suffixed};
 use super::{Invocation, Operands, Parsed, Program, Role};
@@ -80,7 +80,7 @@ pub(super) const ROWS: &[Program] = &[
         operands: FILES,
         ..Program::new(&["shuf"])
     },
-    // The value of a letter is always the next argument, so that letters put together are listed one by one. Not listed: `-R`,
+    // The value of a letter is always the next argument, so that combined letters are listed one by one. Not listed: `-R`,
     // which writes a file into every folder in some versions.
     Program {
         flags: "adlfxiqNQpugshDFvtcUrASnCXJ",
@@ -130,7 +130,7 @@ pub(super) const ROWS: &[Program] = &[
         operands: FILES,
         ..Program::new(&["base64"])
     },
-    // Letters cannot be put together; any option is known by its first letter, so that only whole words are listed.
+    // Letters cannot be combined; any option is known by its first letter, so that only whole words are listed.
     Program {
         flags: "abeEipruCv",
         long: &["ps", "plain", "bits", "revert", "include", "autoskip", "upper"],
@@ -275,10 +275,10 @@ pub(super) const ROWS: &[Program] = &[
     },
 ];
 
-/// Behind its input, what looks like an option may be its output.
+/// After its input, what looks like an option may be its output.
 fn no_late_options(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
     if !parsed.is_ordered() {
-        reader.unknown(format!("`{}` may take an option behind its input for its output", call.name));
+        reader.unknown(format!("`{}` may take an option after its input for its output", call.name));
     }
 }
 
@@ -297,7 +297,7 @@ fn no_cache(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed
     }
 }
 
-/// `yq -i` writes its files. The first operand is an expression, unless a file of that name stands there.
+/// `yq -i` writes its files. The first operand is an expression, unless a file of that name is there.
 fn edit_documents(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
     if !parsed.has(&["i", "inplace", "in-place"]) {
         return;

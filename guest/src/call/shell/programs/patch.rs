@@ -1,4 +1,4 @@
-//! Patches given to a program: every file that any reading of them could change.
+//! Programs that apply patches: every file that any interpretation of the patch could change.
 
 use super::{Invocation, Operands, Parsed, Program, Role};
 use crate::call::patch::{self, PatchDialect, Strip, targets};

@@ -1,4 +1,4 @@
-//! Paths made from arguments: the folder of one, a name below one, and what stands there.
+//! Paths derived from arguments: the folder of a path, a name below a path, and what is there.
 
 use super::Invocation;
 use crate::call::shell::reader::arg::Arg;
@@ -20,7 +20,7 @@ pub(super) enum Nature {
     Unknown,
 }
 
-/// What stands at a path, the last link not followed, as far as the command itself has not changed it.
+/// What is at a path, the last link not followed, as far as the command itself has not changed it.
 pub(super) fn nature(reader: &ShellReader<'_>, state: &ShellState, arg: &Arg) -> Nature {
     let Some(facts) = state.locate(arg).filter(|path| !reader.is_touched(path)).and_then(|_| reader.facts(state, arg)) else {
         return Nature::Unknown;
@@ -36,7 +36,7 @@ pub(super) fn nature(reader: &ShellReader<'_>, state: &ShellState, arg: &Arg) ->
     }
 }
 
-/// Whether a folder stands at a path, links followed; none where that is not certain.
+/// Whether a folder is at a path, links followed; none where that is not certain.
 pub(super) fn is_folder(reader: &ShellReader<'_>, state: &ShellState, arg: &Arg) -> Option<bool> {
     match nature(reader, state, arg) {
         Nature::Plain => Some(false),
@@ -46,7 +46,7 @@ pub(super) fn is_folder(reader: &ShellReader<'_>, state: &ShellState, arg: &Arg)
     }
 }
 
-/// Enters that a file is put in place of what stands at a path. A link there is not written through but replaced, or either.
+/// Enters that a file is put in place of what is at a path. A link there is not written through but replaced, or either.
 pub(super) fn replace(reader: &mut ShellReader<'_>, call: &Invocation<'_>, arg: &Arg) {
     if nature(reader, call.state, arg) == Nature::Link {
         reader.touch(call.state, call.name, arg, Access::Delete);
@@ -96,7 +96,7 @@ pub(super) fn parent(arg: &Arg) -> Arg {
     }
 }
 
-/// A path with text behind its last name.
+/// A path with text after its last name.
 pub(super) fn suffixed(arg: &Arg, suffix: &str) -> Arg {
     match arg {
         Arg::Known(path) => Arg::Known(format!("{path}{suffix}")),
@@ -106,7 +106,7 @@ pub(super) fn suffixed(arg: &Arg, suffix: &str) -> Arg {
 }
 
 /// A path without text at its end; none where it does not end so.
-pub(super) fn stripped(arg: &Arg, suffix: &str) -> Option<Arg> {
+pub(super) fn remove_suffix(arg: &Arg, suffix: &str) -> Option<Arg> {
     let strip = |path: &str| path.strip_suffix(suffix).filter(|stem| !stem.is_empty() && !stem.ends_with('/')).map(str::to_owned);
     match arg {
         Arg::Known(path) => strip(path).map(Arg::Known),

@@ -1,4 +1,4 @@
-//! Programs that run the command behind them, and those that run one in a way that is not followed.
+//! Programs that run the command given in their arguments, and programs that run one in a way that is not followed.
 
 use std::rc::Rc;
 
@@ -88,7 +88,7 @@ pub(super) const ROWS: &[Program] = &[
     },
     // Another root, another user, another machine's view: what a path means there is not known here.
     Program::unreadable(&["arch-chroot", "capsh", "ltrace", "prlimit", "xvfb-run"]),
-    // They type for somebody, or run something later.
+    // They type for someone, or run something later.
     Program::unreadable(&["script"]),
 ];
 
@@ -151,7 +151,7 @@ fn run_with_environment(reader: &mut ShellReader<'_>, call: &Invocation<'_>, par
     run(reader, &Invocation { state: &state, ..*call }, command);
 }
 
-/// `watch` gives its operands to a shell, put together with blanks.
+/// `watch` gives its operands to a shell, joined with blanks.
 fn run_again(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
     if parsed.has(&["x", "exec"]) {
         return run(reader, call, &parsed.operands);

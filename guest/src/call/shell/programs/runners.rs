@@ -1,4 +1,4 @@
-//! Package managers and other programs that run programs by name: entered as run, and what they run is read as well.
+//! Package managers and other programs that run programs by name: recorded as run, and what they run is read as well.
 
 use super::super::reader::ShellReader;
 use super::super::reader::arg::Arg;
@@ -123,7 +123,7 @@ pub(super) const ROWS: &[Program] = &[
     Program { rule: Some(behind_assignments), ..Program::opaque(&["cross-env", "dotenv"]) },
 ];
 
-/// Commands behind which the name of a program stands.
+/// Commands that are followed by the name of a program.
 const RUN_COMMANDS: &[&str] = &["dlx", "exec", "run", "x"];
 
 /// Commands that take packages away, or put other versions in their place.
@@ -271,7 +271,7 @@ fn package_program(reader: &mut ShellReader<'_>, call: &Invocation<'_>, _: &Pars
     }
 }
 
-/// `npx -c TEXT`, `npm exec --call=TEXT`: what a shell is given to run; false where there is no such text. Behind the name of a
+/// `npx -c TEXT`, `npm exec --call=TEXT`: what a shell is given to run; false where there is no such text. After the name of a
 /// program, options are that program's.
 fn run_text(reader: &mut ShellReader<'_>, call: &Invocation<'_>, args: &[Arg]) -> bool {
     let mut found = false;
@@ -293,7 +293,7 @@ fn run_text(reader: &mut ShellReader<'_>, call: &Invocation<'_>, args: &[Arg]) -
     found
 }
 
-/// Reads the program that is run, without the version behind its name.
+/// Reads the program that is run, without the version after its name.
 fn follow(reader: &mut ShellReader<'_>, call: &Invocation<'_>, args: &[Arg]) {
     let Some((name, rest)) = args.split_first() else { return };
     if is_tollgate(name) {

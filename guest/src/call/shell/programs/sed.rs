@@ -67,7 +67,7 @@ fn edit(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>
         None => reader.unknown(format!("the script of `{}` is only known when it runs", call.name)),
         Some(text) if read_script(&text).is_err() => {
             reader.unknown(format!("the `{}` script `{}` may write a file or run a command", call.name, display(&text)));
-            // The most likely one stands in plain sight, and can be refused with a good reason.
+            // The most likely one is named explicitly, and can be refused with a good reason.
             if let Some((_, file)) = text.rsplit_once("w ") {
                 reader.touch(call.state, call.name, &Arg::known(file), Access::Write);
             }
@@ -128,7 +128,7 @@ fn skip_digits(rest: &mut &str) {
     *rest = rest.trim_start_matches(|c: char| c.is_ascii_digit());
 }
 
-/// A number, `$`, `/…/`, and a second one of these, `+N` or `~N` behind a comma.
+/// A number, `$`, `/…/`, and a second one of these, `+N` or `~N` after a comma.
 fn read_addresses(rest: &mut &str) -> Result<(), ScriptDoubt> {
     let mut is_second = false;
     loop {
@@ -249,7 +249,7 @@ fn check_escapes(text: &str) -> Result<(), ScriptDoubt> {
     Ok(())
 }
 
-/// The rest of a line; of text, also the lines behind a backslash.
+/// The rest of a line; of text, also the lines after a backslash.
 fn take_line(rest: &mut &str, continues: bool) -> Result<(), ScriptDoubt> {
     let mut escaped = false;
     for (at, c) in rest.char_indices() {

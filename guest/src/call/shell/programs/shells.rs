@@ -20,11 +20,11 @@ pub(super) const ROWS: &[Program] = &[
     },
     Program::refused(
         &["fish", "csh", "tcsh", "nu", "xonsh", "elvish", "pwsh", "powershell", "powershell.exe", "cmd", "cmd.exe"],
-        "is a shell whose language is not read here",
+        "is a shell whose language is not supported",
     ),
 ];
 
-/// Options of shells that do not change what is read: each letter on its own, put together in any order.
+/// Options of shells that do not change what is read: each letter on its own, combined in any order.
 const SHELL_LETTERS: &str = "celsuvx";
 
 /// Long options of Bash that do not change what is read.

@@ -1,11 +1,11 @@
-//! Programs that reach beyond the command: other users, schedulers, services, devices; and those that only show something.
+//! Programs that reach beyond the command: other users, schedulers, services, devices; and programs that only display something.
 
 use super::super::reader::ShellReader;
 use super::super::reader::arg::Arg;
 use super::spec::{Invocation, Operands, Parsed, Program, Role};
 
 pub(super) const ROWS: &[Program] = &[
-    // Other users: who they are decides what is changed, but what they run is read all the same.
+    // Other users: who they are decides what is changed, but what they run is still read.
     Program {
         flags: "AbEHikKnPS",
         valued: &[
@@ -92,7 +92,7 @@ pub(super) const ROWS: &[Program] = &[
             "fakeroot",
             "fakechroot",
         ],
-        "runs a program in a world of its own, whose paths are not those of the workspace",
+        "runs a program in an environment of its own, whose paths are not those of the workspace",
     ),
     Program::refused(&["gdb", "lldb"], "runs programs and commands of its own"),
     // What a person looks at or hears.
@@ -117,7 +117,7 @@ pub(super) const ROWS: &[Program] = &[
     ]),
 ];
 
-const LATER: &str = "runs a program later, when nobody compares what it changes";
+const LATER: &str = "runs a program later, when nothing compares what it changes";
 const TERMINAL: &str = "runs programs in another terminal";
 const DEVICES: &str = "changes what paths lead to";
 

@@ -1,5 +1,5 @@
-//! Tollgate's own command. What asks it something is free; whatever else it does changes the gate, its approvals, its wiring
-//! or its ledger, and only a person may tell it to.
+//! Tollgate's own command. Asking it something is allowed; anything else changes the gate, its approvals, its wiring or its
+//! ledger, and only a person may do that.
 //!
 //! The program is known by its name, by a script of its package, by the digest of the file that is run, and, whatever it is
 //! called, by arguments that only Tollgate takes.
@@ -67,6 +67,7 @@ const LOOK: &[&[&str]] = &[
     &["doctor"],
     &["extensions", "check"],
     &["extensions", "list"],
+    &["extensions", "show"],
     &["help"],
     &["hooks", "history"],
     &["hooks", "list"],
@@ -185,7 +186,7 @@ fn look(args: &[Arg]) -> Option<Vec<Arg>> {
     looks.then_some(outputs)
 }
 
-/// Whether a program is called like Tollgate's, whatever stands behind the name: `tollgate.exe`, `tollgate-0.1-linux`.
+/// Whether a program is called like Tollgate's, whatever follows the name: `tollgate.exe`, `tollgate-0.1-linux`.
 pub(super) fn is_program(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     name.strip_prefix("tollgate").is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_alphabetic()))
@@ -228,7 +229,7 @@ pub(super) fn control_among(args: &[Arg]) -> Option<String> {
 
 /// The same for a text in any language: words that follow one another, whatever stands between them.
 pub(in crate::call::shell) fn control_in(text: &str) -> Option<String> {
-    /// Behind the name of the program.
+    /// After the name of the program.
     const MAX_WORDS: usize = 4;
     let is_part = |c: char| c.is_alphanumeric() || "_-./\\@:=".contains(c);
     let words: Vec<&str> = text.split(|c: char| !is_part(c)).filter(|word| !word.is_empty()).collect();
@@ -255,7 +256,9 @@ const GROUP_CONTROLS: &[&[&str]] = &[
     &["extensions", "disable"],
     &["extensions", "enable"],
     &["extensions", "install"],
+    &["extensions", "new"],
     &["extensions", "remove"],
+    &["extensions", "revoke"],
     &["extensions", "set"],
     &["hooks", "approve"],
     &["hooks", "disable"],

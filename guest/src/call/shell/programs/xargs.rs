@@ -1,4 +1,4 @@
-//! `xargs`: a command whose last arguments are only known when it runs.
+//! `xargs`: a command whose last arguments are known only at run time.
 
 use super::{Invocation, Operands, Parsed, Program, Role};
 use crate::call::shell::reader::ShellReader;

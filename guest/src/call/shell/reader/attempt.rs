@@ -1,4 +1,4 @@
-//! Following a program on trial: what it would do is found out first, and entered afterwards or not at all.
+//! Interprets a program on trial: its effects are collected first, and recorded afterwards or discarded.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;

@@ -1,4 +1,4 @@
-//! What the shell does itself. Builtins that are not listed make the command unknown.
+//! Shell builtins. Builtins that are not listed make the command unknown.
 
 use super::arg::{Arg, Base, display};
 use super::input::Input;
@@ -142,7 +142,7 @@ impl ShellReader<'_> {
         }))
     }
 
-    /// What an unlisted builtin holds in plain sight, so that a change out of scope can be refused with a good reason.
+    /// What an unlisted builtin names explicitly, so that a change out of scope can be refused with a good reason.
     fn plain_sight(&mut self, name: &str, call: &Builtin<'_>) {
         let texts: Option<Vec<&str>> = call.args.iter().map(Arg::text).collect();
         match (name, texts.as_deref()) {
@@ -216,7 +216,7 @@ impl ShellReader<'_> {
     }
 
     /// Where a shell is after `cd`. The kernel walks relative paths from where the folder really is; `cd ..` goes by the text
-    /// of the path, so behind a link the two differ and the place is not certain.
+    /// of the path, so after a link the two differ and the place is not certain.
     fn change_directory(&mut self, state: &mut ShellState, target: &Arg) {
         let located = state.locate(target);
         let climbs = |path: &str| path.split('/').any(|name| name == "..");

@@ -1,4 +1,4 @@
-//! Words and what they become.
+//! Expands words into arguments.
 
 use super::super::syntax::tree::{Form, Piece, Word};
 use super::ShellReader;
@@ -11,7 +11,7 @@ const MAX_PIECES: usize = 4_096;
 /// Longer values are not kept.
 const MAX_VALUE: usize = 64 * 1024;
 
-/// A word while it is put together.
+/// A word while it is being built.
 #[derive(Debug, Clone, Default)]
 struct Draft {
     /// What is certain from the beginning on.
@@ -51,7 +51,7 @@ impl Draft {
         }
     }
 
-    /// Nothing behind this is certain; it is one word still, unless `many`.
+    /// Nothing after this is certain; it is one word still, unless `many`.
     fn end(&mut self, many: bool) {
         self.ended = true;
         self.many |= many;
@@ -138,7 +138,7 @@ impl ShellReader<'_> {
         }
     }
 
-    /// Whether a word is nothing but digits that are only known when it runs.
+    /// Whether a word is nothing but digits that are known only at run time.
     pub(super) fn is_digits(&self, word: &Word, state: &ShellState) -> bool {
         match word.0.as_slice() {
             [Piece::Digits | Piece::Arithmetic(_)] => true,
@@ -304,7 +304,7 @@ impl ShellReader<'_> {
     }
 }
 
-/// Text behind a base is a path below it only where it begins a new name.
+/// Text after a base is a path below it only where it begins a new name.
 fn below(base: Base, rest: String) -> Option<(Base, String)> {
     (rest.is_empty() || rest.starts_with('/')).then_some((base, rest))
 }

@@ -1,4 +1,4 @@
-//! Follows a command along every way that it can take, and enters what it touches.
+//! Interprets a command along every path that it can take, and records the files that it touches.
 //!
 //! The reader knows a fixed list of constructs, builtins and programs exactly. Whatever is not on that list is entered as
 //! *unknown*, with the reason; nothing is guessed. Whether a command succeeds is never assumed: what follows is judged for
@@ -48,7 +48,7 @@ const MAX_COMMANDS: usize = 1_000;
 /// Shells within shells.
 const MAX_SHELLS: usize = 8;
 
-/// What has been found so far.
+/// The reader and what it has found so far.
 pub(super) struct ShellReader<'w> {
     workspace: &'w dyn Workspace,
     touches: Vec<PathAccess>,
@@ -263,7 +263,7 @@ impl<'w> ShellReader<'w> {
         }
         if path.chars().any(char::is_control) {
             if access != Access::Read {
-                self.unknown(format!("the path `{}` holds a control character", display(&path)));
+                self.unknown(format!("the path `{}` contains a control character", display(&path)));
             }
             return;
         }
@@ -295,7 +295,7 @@ impl<'w> ShellReader<'w> {
         self.placements.push(Placement { at, origin });
     }
 
-    /// Remembers that a link may stand at a path from now on, or that what stood there is elsewhere.
+    /// Remembers that a link may be at a path from now on, or that what was there is elsewhere.
     pub(super) fn move_or_link(&mut self, state: &ShellState, arg: &Arg) {
         self.moved.insert(state.locate(arg).map_or_else(|| ".".to_owned(), |path| lexical(&path)));
     }
@@ -329,7 +329,7 @@ impl<'w> ShellReader<'w> {
         })
     }
 
-    /// Whether the command itself may have changed what stands at a path, programs that it ran included.
+    /// Whether the command itself may have changed what is at a path, programs that it ran included.
     pub(super) fn is_touched(&self, path: &str) -> bool {
         self.touches.iter().any(|touch| touch.access == Access::Execute) || self.may_have_written(path)
     }
@@ -361,7 +361,7 @@ impl<'w> ShellReader<'w> {
         Some(folders)
     }
 
-    /// What stands at a path that is spelled as in a [`PathAccess`].
+    /// What is at a path that is spelled as in a [`PathAccess`].
     pub(super) fn kind_at(&self, path: &str) -> Option<FileKind> {
         self.kind(&ShellState::new(""), &Arg::known(path))
     }
@@ -394,7 +394,7 @@ impl<'w> ShellReader<'w> {
         (!listing.truncated).then_some(listing)
     }
 
-    /// What stands at a path; none where that cannot be told.
+    /// What is at a path; none where that cannot be told.
     pub(super) fn kind(&self, state: &ShellState, arg: &Arg) -> Option<FileKind> {
         self.facts(state, arg).map(|facts| facts.kind)
     }

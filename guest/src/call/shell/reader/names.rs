@@ -1,4 +1,4 @@
-//! Wildcards in file names, matched against what stands in the workspace.
+//! Matches wildcards in file names against the files of the workspace.
 
 use super::ShellReader;
 use super::arg::Arg;
@@ -44,7 +44,7 @@ impl ShellReader<'_> {
                 }
                 let at = if at.is_empty() { "." } else { at.trim_end_matches('/') };
                 let Some(listing) = self.list_names(at, 1) else {
-                    // Behind a link the host does not list, but the shell does.
+                    // After a link the host does not list, but the shell does.
                     if self.kind_at(at) == Some(FileKind::Missing) {
                         continue;
                     }
@@ -65,7 +65,7 @@ impl ShellReader<'_> {
             }
             found = next;
         }
-        // A fixed name behind a wildcard has to stand there to be matched.
+        // A fixed name after a wildcard has to be there to be matched.
         let mut names = Vec::new();
         for name in found {
             let name = name.trim_end_matches('/').to_owned();

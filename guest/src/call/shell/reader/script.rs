@@ -1,5 +1,5 @@
-//! Scripts of the workspace that a command runs. What they do is seen afterwards, but a command in one that only a person may
-//! give is found beforehand, as far as the script can be read.
+//! Scripts of the workspace that a command runs. Their effects are detected afterwards, but a command in a script that only a
+//! person may run is found beforehand, as far as the script can be read.
 
 use super::super::programs;
 use super::ShellReader;

@@ -1,4 +1,4 @@
-//! Lists, pipelines and compound commands, followed along every way they can take.
+//! Interprets lists, pipelines and compound commands along every path that they can take.
 //!
 //! A command leaves two sets of states: those in which it succeeded and those in which it failed. Only `cd` has different
 //! ones; for everything else either may be the case, so both are followed.
@@ -280,7 +280,7 @@ impl ShellReader<'_> {
             let args: Vec<Arg> = words.iter().flat_map(|word| self.expand(word, &state)).collect();
             let certain = args.len() <= MAX_WORDS && args.iter().all(Arg::is_certain);
             if !certain {
-                // The words are only known when it runs: any of them, and any number of rounds.
+                // The words are known only at run time: any of them, and any number of rounds.
                 let mut known: Vec<Value> = args.iter().map(Value::from).collect();
                 known.truncate(MAX_WORDS);
                 known.dedup();

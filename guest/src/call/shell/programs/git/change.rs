@@ -1,4 +1,4 @@
-//! The commands of git that change something: the repository, or files that are named.
+//! Git commands that change the repository or the files they name.
 
 use super::super::spec::{Mode, Operands, Program, Role};
 use super::rules;

@@ -1,4 +1,4 @@
-//! The commands of git that only look.
+//! Git commands that only read.
 
 use super::super::spec::{Operands, Program, Role};
 use super::rules;

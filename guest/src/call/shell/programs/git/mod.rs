@@ -120,7 +120,7 @@ fn run(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>)
     reader.unknown(format!("`git {}` is not a command whose effects are known", display(word)));
 }
 
-/// The reason for a command that changes files which are only known when it runs.
+/// The reason for a command that changes files which are known only at run time.
 fn change_anything(reader: &mut ShellReader<'_>, command: &str) {
     reader.unknown(format!("`{command}` may change any file of the workspace"));
     reader.unconfinable(Unconfinable::HalfWay(format!(

@@ -1,4 +1,4 @@
-//! What a row of git's commands cannot say.
+//! Rules for git commands that a row of the table cannot express.
 
 use super::super::super::reader::ShellReader;
 use super::super::super::reader::arg::Arg;
