@@ -1,5 +1,6 @@
 //! The project's own commands. `cargo xtask` lists them.
 
+mod bench;
 mod build;
 mod check;
 mod contract;
@@ -22,7 +23,7 @@ cargo xtask build   target/release/tollgate, target/tollgate.wasm and npm-wrappe
 cargo xtask demo    build, then show calls allowed, blocked, traced and augmented
 cargo xtask test    check, then every test there is, natively, in wasmtime, in Node 20, 22 and 24, in Bun, and in the real programs
 cargo xtask fuzz    attack the gate with 20,000 generated commands, run for real in a namespace; --seed N, --count N
-cargo xtask bench   how long rulings, the ledger, hooks and augmentation take, as ratios in one run
+cargo xtask bench   how long things take beside a baseline in the same run, with budgets; also as target/bench.json
 cargo xtask e2e     sessions in the real programs alone, with what is built: opencode, claude-code, codex, gemini, copilot, vscode
 cargo xtask check   format, links, order of modules, licences, contract, lints, docs, fuzz targets, types, imports and size
 ";
@@ -44,7 +45,7 @@ fn run() -> Result<()> {
         ["demo"] => demo::demo(),
         ["test"] => test::test(),
         ["fuzz", words @ ..] => fuzz::fuzz(words),
-        ["bench"] => bench(),
+        ["bench"] => bench::bench(),
         ["check"] => check::check(),
         ["e2e", names @ ..] => e2e::test(names),
         [] | ["help" | "--help" | "-h"] => {
@@ -53,12 +54,4 @@ fn run() -> Result<()> {
         }
         other => bail!("`{}` is no command of this project; it has:\n{HELP}", other.join(" ")),
     }
-}
-
-/// Rulings, the ledger and hooks natively and in wasmtime, then augmentation in Node against plain JavaScript.
-fn bench() -> Result<()> {
-    build::build()?;
-    let mut rust = house::cargo(&["bench", "--locked", "--package", "tollgate", "--features", "native"]);
-    house::run(rust.args(["--bench", "effects", "--bench", "governance", "--bench", "hooks"]))?;
-    house::run(house::command("node", &["bench/augment.mjs"]).current_dir(house::house().join("npm-wrapper")))
 }

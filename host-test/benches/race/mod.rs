@@ -2,7 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-/// The median time of each, taken in turns so that whatever else the machine does falls on both.
+use serde_json::json;
+
+/// What each takes, taken in turns so that whatever else the machine does falls on both: the tenth percentile, which is what they
+/// take where little gets in their way.
 pub(crate) fn race(rounds: usize, one: &mut dyn FnMut(), other: &mut dyn FnMut()) -> (Duration, Duration) {
     let timed = |work: &mut dyn FnMut()| {
         let start = Instant::now();
@@ -10,26 +13,36 @@ pub(crate) fn race(rounds: usize, one: &mut dyn FnMut(), other: &mut dyn FnMut()
         start.elapsed()
     };
     let (mut ones, mut others) = (Vec::new(), Vec::new());
-    for round in 0..rounds + rounds / 10 {
+    for round in 0..rounds + rounds.div_ceil(10) {
         let (first, second) = (timed(one), timed(other));
-        if round >= rounds / 10 {
+        if round >= rounds.div_ceil(10) {
             ones.push(first);
             others.push(second);
         }
     }
-    ones.sort();
-    others.sort();
-    (ones.swap_remove(ones.len() / 2), others.swap_remove(others.len() / 2))
+    (tenth(ones), tenth(others))
 }
 
-/// A row of a table whose last column is the second time over the first.
-pub(crate) fn row(what: &str, one: Duration, other: Duration) {
-    println!("{what:<52} {one:>12.1?} {other:>12.1?} {:>6.2}x", other.as_secs_f64() / one.as_secs_f64());
+fn tenth(mut times: Vec<Duration>) -> Duration {
+    times.sort();
+    times.swap_remove(times.len() / 10)
 }
 
-/// Fails where a median is beyond what was promised. The limits are far from what is measured, so that only a change of kind comes
+/// Prints a row for `cargo xtask bench`: what this project takes, `ours`, and what it is compared with.
+pub(crate) fn row(what: &str, baseline: Duration, ours: Duration) {
+    let micros = |time: Duration| time.as_secs_f64() * 1e6;
+    print(what, micros(ours), micros(baseline), "µs");
+}
+
+/// The same in another unit.
+#[allow(dead_code)]
+pub(crate) fn print(what: &str, ours: f64, baseline: f64, unit: &str) {
+    println!("{}", json!({"row": what, "ours": ours, "baseline": baseline, "unit": unit}));
+}
+
+/// Fails where a row is beyond what was promised. The limits are far from what is measured, so that only a change of kind comes
 /// near them, not a busy machine.
 #[allow(dead_code)]
-pub(crate) fn limit(what: &str, measured: Duration, most: Duration) {
-    assert!(measured <= most, "{what}: {measured:.1?}, and at most {most:.1?} is promised");
+pub(crate) fn limit(what: &str, measured: Duration, max: Duration) {
+    assert!(measured <= max, "{what}: {measured:.1?}, and at most {max:.1?} is promised");
 }
