@@ -65,6 +65,22 @@ function keepingMarks(glue) {
   return patched;
 }
 
+/** Leaves sources that match out of the bundle, which imports the bundle at `file` beside it instead. */
+function beside(filter, file) {
+  const resolved = { path: file, external: true };
+  return { name: `beside ${file}`, setup: (build) => build.onResolve({ filter }, () => resolved) };
+}
+
+/** The client for MCP servers, which is loaded when it is first needed. */
+function mcpBeside() {
+  return beside(/^\.\.?\/(programs\/)?mcp\.js$/, './mcp.js');
+}
+
+/** The package's main entry, so that whoever loads both has its code once. */
+function indexBeside(file) {
+  return beside(/\/api\/index\.js$/, file);
+}
+
 /** The glue encodes every string into an array of its own first, which takes a tenth of a call: most strings are short and ASCII. */
 function encodingInPlace(glue) {
   const plain =
@@ -96,8 +112,9 @@ function common() {
     bundle: true,
     platform: 'node',
     target: 'node20',
-    // The editor gives its extensions the one; the other is a file of its own, loaded when it is first needed.
-    external: ['vscode', './mcp.js'],
+    // The editor gives it to its extensions.
+    external: ['vscode'],
+    plugins: [mcpBeside()],
     define: { TOLLGATE_VERSION: JSON.stringify(version), TOLLGATE_DIGEST: JSON.stringify(digest) },
     logLevel: 'warning',
   };
@@ -117,37 +134,37 @@ function commonJs(entry, outfile) {
 }
 
 async function bundle() {
-  const esm = (entry, outfile, external = []) => ({
-    ...common(),
-    entryPoints: [entry],
-    format: 'esm',
-    outfile,
-    external: [...common().external, ...external],
-  });
-  await esbuild.build(esm('src/index.ts', 'dist/index.js'));
+  const esm = (entry, outfile) => ({ ...common(), entryPoints: [entry], format: 'esm', outfile });
+  await esbuild.build(esm('src/api/index.ts', 'dist/index.js'));
   await bundleMcp();
-  const commands = { ...common(), entryPoints: ['src/eval.ts', 'src/cli.ts'], format: 'esm', outdir: 'dist', splitting: true };
-  await esbuild.build({ ...commands, chunkNames: 'cli-[name]-[hash]', plugins: [besides('./index.js')] });
-  await esbuild.build(esm('src/vscode.ts', 'dist/vscode.js'));
-  await esbuild.build(commonJs('src/index.ts', 'dist/index.cjs'));
-  await esbuild.build(commonJs('src/vscode.ts', 'dist/vscode.cjs'));
+  const entryPoints = { eval: 'src/cli/eval_main.ts', cli: 'src/cli/main.ts' };
+  const commands = { ...common(), entryPoints, format: 'esm', outdir: 'dist', splitting: true };
+  await esbuild.build({ ...commands, chunkNames: 'cli-[name]-[hash]', plugins: [mcpBeside(), indexBeside('./index.js')] });
+  await esbuild.build(esm('src/vscode/index.ts', 'dist/vscode.js'));
+  await esbuild.build(commonJs('src/api/index.ts', 'dist/index.cjs'));
+  await esbuild.build(commonJs('src/vscode/index.ts', 'dist/vscode.cjs'));
   await esbuild.build(commonJs('src/vscode/worker.ts', 'dist/gate-worker.cjs'));
-  const opencode = { ...common(), entryPoints: ['src/opencode.ts'], format: 'esm' };
-  await esbuild.build({ ...opencode, outfile: 'dist/opencode.js', plugins: [besides('./index.js')] });
-  await esbuild.build({ ...opencode, format: 'cjs', outfile: 'dist/opencode.cjs', plugins: [besides('./index.cjs')] });
+  const opencode = { ...common(), entryPoints: ['src/opencode/index.ts'], format: 'esm' };
+  await esbuild.build({ ...opencode, outfile: 'dist/opencode.js', plugins: [mcpBeside(), indexBeside('./index.js')] });
+  await esbuild.build({
+    ...opencode,
+    format: 'cjs',
+    outfile: 'dist/opencode.cjs',
+    plugins: [mcpBeside(), indexBeside('./index.cjs')],
+  });
   const define = { ...opencode.define, TOLLGATE_MODULES: JSON.stringify(packed()) };
-  await esbuild.build({ ...opencode, define, outfile: 'dist/opencode.bundle.js', plugins: [inline()], minifyWhitespace: true });
-}
-
-/** Leaves the package's main entry a file of its own, so that whoever loads both has its code once. */
-function besides(file) {
-  const resolved = { path: file, external: true };
-  return { name: 'besides', setup: (build) => build.onResolve({ filter: /\/index\.js$/ }, () => resolved) };
+  await esbuild.build({
+    ...opencode,
+    define,
+    outfile: 'dist/opencode.bundle.js',
+    plugins: [mcpBeside(), inline()],
+    minifyWhitespace: true,
+  });
 }
 
 /** Takes the core modules from inside the bundle. */
 function inline() {
-  const resolved = { path: at('src', 'core_inline.ts') };
+  const resolved = { path: at('src', 'component', 'core_inline.ts') };
   return { name: 'inline', setup: (build) => build.onResolve({ filter: /\/core_files\.js$/ }, () => resolved) };
 }
 
@@ -162,7 +179,8 @@ function packed() {
 async function bundleMcp() {
   const { metafile } = await esbuild.build({
     ...common(),
-    entryPoints: ['src/mcp.ts'],
+    plugins: [],
+    entryPoints: ['src/programs/mcp.ts'],
     format: 'esm',
     outfile: 'dist/mcp.js',
     minify: true,
@@ -193,17 +211,31 @@ async function bundleExtension() {
   fs.writeFileSync(at('vscode', 'dist', 'package.json'), '{ "type": "module" }\n');
 }
 
-/** Writes the declarations that the entry points need, once for each module system. */
+/** Writes the declarations that the entry points need, once for each module system, all in one folder. */
 function writeTypes() {
   const tsc = at('node_modules', 'typescript', 'bin', 'tsc');
   const emit = ['--noEmit', 'false', '--declaration', '--emitDeclarationOnly', '--stripInternal', '--outDir', 'generated/types'];
   execFileSync(process.execPath, [tsc, '--project', here, ...emit], { cwd: here, stdio: 'inherit' });
-  const queue = ['index', 'opencode', 'vscode'];
-  for (const name of queue) {
-    const text = fs.readFileSync(at('generated', 'types', 'src', `${name}.d.ts`), 'utf8');
-    if (text.includes('generated/')) throw new Error(`the public types in src/${name}.ts depend on generated ones`);
-    for (const [, other] of text.matchAll(/from '\.\/(\w+)\.js'/g)) if (!queue.includes(other)) queue.push(other);
-    fs.writeFileSync(at('dist', `${name}.d.ts`), text);
-    fs.writeFileSync(at('dist', `${name}.d.cts`), text.replaceAll(/from '(\.\/\w+)\.js'/g, "from '$1.cjs'"));
+  const names = new Map([
+    ['api/index', 'index'],
+    ['opencode/index', 'opencode'],
+    ['vscode/index', 'vscode'],
+  ]);
+  // Grows while it is walked.
+  for (const [source, name] of names) {
+    const text = fs.readFileSync(at('generated', 'types', 'src', `${source}.d.ts`), 'utf8');
+    if (text.includes('generated/')) throw new Error(`the public types in src/${source}.ts depend on generated ones`);
+    const declarations = (ending) =>
+      text.replaceAll(/from '(\.\.?\/[\w/]+)\.js'/g, (_, to) => {
+        const other = path.posix.join(path.posix.dirname(source), to);
+        if (!names.has(other)) {
+          const short = path.posix.basename(other);
+          if ([...names.values()].includes(short)) throw new Error(`two files of public types are called ${short}`);
+          names.set(other, short);
+        }
+        return `from './${names.get(other)}.${ending}'`;
+      });
+    fs.writeFileSync(at('dist', `${name}.d.ts`), declarations('js'));
+    fs.writeFileSync(at('dist', `${name}.d.cts`), declarations('cjs'));
   }
 }

@@ -45,7 +45,7 @@ use crate::augment::settings::Settings;
 use crate::glob::Glob;
 use crate::hooks::settings::{self, HookSettings};
 use crate::json::document;
-use crate::ports::{Facts, FileFault, Kind, Ports, Root};
+use crate::ports::{Facts, FileFault, FileKind, Ports, Root};
 use crate::redact::Pattern;
 use crate::state;
 
@@ -85,7 +85,8 @@ pub enum Select {
 }
 
 /// What a tool does, as the workspace says.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum ToolEffect {
     /// Looks at its paths.
     Read,
@@ -104,7 +105,7 @@ pub enum ToolEffect {
 }
 
 /// One tool of the workspace's table.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct ToolRule {
     /// What it does.
     pub effect: ToolEffect,
@@ -215,35 +216,12 @@ pub const EFFECTS: &[&str] = &["read", "write", "delete", "move", "execute", "sh
 const ENTRY: &str =
     "say one of `read`, `write`, `delete`, `move`, `execute`, `shell`, `unknown`, or {\"effect\": …, \"paths\": […]}";
 
-/// A tool's entry: an effect, or an object with one. Read by hand, because trying one form after the other takes serde ten
-/// kilobytes.
-fn rule(written: &Value) -> Option<ToolRule> {
-    let (effect, paths) = match written {
-        Value::Object(rule) => (rule.get("effect")?, rule.get("paths")),
-        effect => (effect, None),
-    };
-    let effect = match effect.as_str()? {
-        "read" => ToolEffect::Read,
-        "write" => ToolEffect::Write,
-        "delete" => ToolEffect::Delete,
-        "move" => ToolEffect::Move,
-        "execute" => ToolEffect::Execute,
-        "shell" => ToolEffect::Shell,
-        "unknown" => ToolEffect::Unknown,
-        _ => return None,
-    };
-    let mut names = Vec::new();
-    let paths = match paths {
-        None | Some(Value::Null) => None,
-        Some(Value::Array(paths)) => {
-            for path in paths {
-                names.push(path.as_str()?.to_owned());
-            }
-            Some(names)
-        }
-        Some(_) => return None,
-    };
-    Some(ToolRule { effect, paths })
+/// A tool's entry: an effect, or an object with one.
+fn rule(written: &Value) -> Result<ToolRule, serde_json::Error> {
+    match written {
+        Value::Object(_) => ToolRule::deserialize(written),
+        effect => Ok(ToolRule { effect: ToolEffect::deserialize(effect)?, paths: None }),
+    }
 }
 
 impl Config {
@@ -276,8 +254,8 @@ impl Config {
                 return Err(ConfigFault::Tool { tool, why });
             }
             match rule(&written) {
-                Some(rule) => config.tools.push((tool, glob, rule)),
-                None => return Err(ConfigFault::Tool { tool, why: ENTRY.to_owned() }),
+                Ok(rule) => config.tools.push((tool, glob, rule)),
+                Err(_) => return Err(ConfigFault::Tool { tool, why: ENTRY.to_owned() }),
             }
         }
         Ok(config)
@@ -305,7 +283,7 @@ impl Cache {
 
     /// Takes in what the host saw of the file, and says whether the settings were read anew.
     pub fn refresh(&mut self, file: &Facts, ports: &Ports) -> bool {
-        let stamp = if file.kind == Kind::Missing { 0 } else { file.stamp };
+        let stamp = if file.kind == FileKind::Missing { 0 } else { file.stamp };
         if self.stamp == stamp {
             return false;
         }

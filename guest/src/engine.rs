@@ -3,6 +3,7 @@
 //! The same as `engine.wit`, for everything below `component.rs`. Operations and tests write it as JSON: an input by its `type`
 //! (`machine`, `event`, `ended`, `found`, `listening`, `cancel`, `reload`, `shutdown`), a command by the `type` of its order.
 
+use serde::Deserialize;
 use serde_json::Value;
 
 use crate::augment::{Answer, Lookup};
@@ -25,7 +26,7 @@ pub struct Machine {
 
 /// What came of a program or a prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Ending {
+pub enum RunEnding {
     /// It ran.
     Exited {
         /// None where a signal ended it.
@@ -66,7 +67,7 @@ pub enum Input {
         /// The command that began it.
         command: u64,
         /// How it ended.
-        ending: Ending,
+        ending: RunEnding,
     },
     /// A lookup has ended.
     Found {
@@ -105,7 +106,7 @@ pub struct Copy {
 
 /// What a program is run with.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Surroundings {
+pub struct RunEnvironment {
     /// The hook it runs for.
     pub hook: String,
     /// The id of the run's record.
@@ -132,7 +133,7 @@ pub enum Order {
         /// The copy it runs from.
         copy: Option<Copy>,
         /// What else it is run with.
-        surroundings: Surroundings,
+        surroundings: RunEnvironment,
     },
     /// Have a prompt answered.
     Prompt {
@@ -141,7 +142,7 @@ pub enum Order {
         /// Who answers it where the host does not.
         argv: Vec<String>,
         /// What that is run with.
-        surroundings: Surroundings,
+        surroundings: RunEnvironment,
     },
     /// Look something up.
     LookUp(Lookup),
@@ -222,7 +223,7 @@ impl Input {
             "ended" => Self::Ended { command: number("command"), ending: ending(input) },
             "found" => Self::Found {
                 command: number("command"),
-                answer: input.get("answer").and_then(Answer::from_json).unwrap_or(Answer::Unavailable),
+                answer: input.get("answer").and_then(|answer| Answer::deserialize(answer).ok()).unwrap_or(Answer::Unavailable),
             },
             "listening" => Self::Listening { trigger: text("trigger").unwrap_or_default(), failed: text("failed") },
             "cancel" => Self::Cancel(text("run").unwrap_or_default()),
@@ -233,19 +234,19 @@ impl Input {
     }
 }
 
-fn ending(input: &Value) -> Ending {
+fn ending(input: &Value) -> RunEnding {
     let text = |key: &str| json::text(input, key).unwrap_or_default().to_owned();
     match input.get("exit") {
-        Some(exit) => Ending::Exited {
+        Some(exit) => RunEnding::Exited {
             code: exit.as_i64().and_then(|code| i32::try_from(code).ok()),
             stdout: text("stdout"),
             stderr: text("stderr"),
             truncated: input.get("truncated") == Some(&Value::Bool(true)),
         },
-        None if input.get("changed").is_some() => Ending::Changed(text("changed")),
-        None if input.get("missing").is_some() => Ending::Missing,
-        None if input.get("canceled").is_some() => Ending::Canceled,
-        None => Ending::Failed(text("failed")),
+        None if input.get("changed").is_some() => RunEnding::Changed(text("changed")),
+        None if input.get("missing").is_some() => RunEnding::Missing,
+        None if input.get("canceled").is_some() => RunEnding::Canceled,
+        None => RunEnding::Failed(text("failed")),
     }
 }
 
@@ -316,7 +317,7 @@ impl Copy {
     }
 }
 
-impl Surroundings {
+impl RunEnvironment {
     fn fields(&self) -> [(&'static str, Value); 6] {
         let set = self.set.iter().map(|(name, value)| (name.clone(), Value::from(value.as_str()))).collect();
         [

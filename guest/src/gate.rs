@@ -5,14 +5,15 @@ mod aftermath;
 mod check;
 pub mod condition;
 mod confined;
-mod entering;
 mod events;
 mod guard;
 mod late;
 mod left_behind;
+mod notices;
 pub mod on_fault;
 mod prompt;
 mod reconcile;
+mod recorder;
 mod scratch;
 mod settle;
 mod unrecorded;
@@ -30,7 +31,7 @@ use crate::hooks::Hooks;
 use crate::hooks::event::Event;
 use crate::inflight::late as watch;
 use crate::inflight::lease;
-use crate::inflight::pending::{Over, Pending};
+use crate::inflight::pending::{self, Over};
 use crate::inflight::rulings;
 use crate::intents::context::{self, MAX_RECENT};
 use crate::intents::diagnosis::Diagnosis;
@@ -42,11 +43,13 @@ use crate::ledger::LedgerJobs;
 use crate::ledger::entry::Entry;
 use crate::ledger::reading::{self, Filter};
 use crate::ledger::{self, checkpoint};
-use crate::ports::{Facts, FileFault, Kind, Ports, Question};
+use crate::ports::{Facts, FileFault, Ports, Question};
 use crate::state;
-use late::Moment;
+use late::ComparisonTime;
+use notices::Notices;
 use on_fault::OnFault;
-pub use settle::{Outcome, Settlement};
+use recorder::Recorder;
+pub use settle::{CallOutcome, Settlement};
 
 /// So far back the changes for the prompt are looked for.
 const RECENT_BYTES: u64 = 1 << 20;
@@ -60,24 +63,14 @@ pub struct Gate {
     /// Whether the workspace was governed at the last look. Then a call's files are asked for together with the gate's
     /// own, in one crossing; else they are not looked at, because nobody will judge them.
     governed: bool,
-    /// Entries that could not be entered yet.
-    waiting: Vec<entering::Waiting>,
-    /// Why the ledger could not be written when it was last tried.
-    ledger_fault: Option<FileFault>,
-    /// The stamps of the checkpoint and of the ledger when they were last compared.
-    compared: Option<(u64, u64)>,
+    recorder: Recorder,
     /// What is the user's own and no agent's to change.
     guarded: Guarded,
     /// What the user says about confinement.
     user: UserSettings,
     /// The program that runs commands confined, where this host can.
     confiner: Confiner,
-    /// Calls under way that could not be kept in the state.
-    unsaved_calls: Vec<(String, Pending)>,
-    /// What is to be said with the answer that is being made.
-    remarks: Vec<String>,
-    /// What the gate itself has to say about events that hooks have not answered yet.
-    pending_notices: Vec<events::PendingNotice>,
+    notices: Notices,
     /// The agent program above whoever asks, where the host has told of one.
     pub(crate) agent_above: Option<String>,
     /// Work that takes longer than one answer.
@@ -136,15 +129,11 @@ impl Gate {
             config: config::Cache::default(),
             selections: selection::Cache::default(),
             governed: false,
-            waiting: Vec::new(),
-            ledger_fault: None,
-            compared: None,
+            recorder: Recorder::default(),
             guarded: Guarded::default(),
             user: UserSettings::default(),
             confiner: Confiner::default(),
-            unsaved_calls: Vec::new(),
-            remarks: Vec::new(),
-            pending_notices: Vec::new(),
+            notices: Notices::default(),
             agent_above: None,
             ledger_jobs: LedgerJobs::default(),
             knowledge: Knowledge::default(),
@@ -169,7 +158,7 @@ impl Gate {
         // A session begins here, and there is a moment to clear away what others left.
         self.settle_left_behind(Over::Nothing, now);
         if self.look(&[watch::question()]).first().is_some_and(watch::is_open) {
-            self.compare_late(Moment::Call);
+            self.compare_late(ComparisonTime::Call);
         }
         lease::sweep(now, &self.ports);
         evidence::sweep(now, &self.ports);
@@ -268,6 +257,21 @@ impl Gate {
         self.knowledge.listed(words, limit, &config.augment, &self.ports)
     }
 
+    /// Retries entries that could not be appended to the ledger, once their delay is over.
+    pub fn retry_ledger(&mut self) {
+        self.recorder.retry(&self.ports);
+    }
+
+    /// How many milliseconds from now the next retry is due.
+    pub fn retry_due_in(&self) -> Option<u64> {
+        self.recorder.due_in(&self.ports)
+    }
+
+    /// Whether a call that may change something was allowed, and nothing has reported how it ended.
+    pub(crate) fn is_under_way(&self, session: &str, call: &str) -> bool {
+        self.recorder.recall(&pending::key(session, call), &self.ports).is_some()
+    }
+
     /// The hooks as they are declared now, and the world that they look onto.
     pub(crate) fn hooks(&mut self) -> (&mut Hooks, &Ports) {
         let limits = self.settings().hooks;
@@ -337,22 +341,6 @@ impl Gate {
         };
         self.governed = !matches!(governance, Governance::None);
         governance
-    }
-
-    /// Notices a ledger that is not the one this machine last wrote to, given what the host saw of [`ledger_questions`].
-    /// Returns what to say.
-    fn watch_ledger(&mut self, governed: bool, facts: &[Facts]) -> Option<String> {
-        let [kept, ledger] = facts else { return None };
-        if !governed {
-            self.compared = None;
-            return if kept.kind == Kind::Missing { None } else { checkpoint::forget(&self.ports) };
-        }
-        let stamps = (kept.stamp, ledger.stamp);
-        if kept.kind != Kind::Missing && self.compared == Some(stamps) {
-            return None;
-        }
-        self.compared = Some(stamps);
-        checkpoint::check(&self.ports)
     }
 
     fn look(&self, questions: &[Question]) -> Vec<Facts> {

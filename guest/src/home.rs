@@ -1,7 +1,7 @@
 //! What is the user's own: files below the home folder that no repository can ship.
 
 use crate::effects::path::Location;
-use crate::ports::{Kind, Ports, Question, Root};
+use crate::ports::{FileKind, Ports, Question, Root};
 
 /// The user's own settings of Tollgate.
 pub const SETTINGS: &str = ".tollgate/config.json";
@@ -13,7 +13,7 @@ pub const MAX_BYTES: u64 = 1 << 20;
 /// folder may lie in it, be it, or lead into it by a link.
 pub fn read(path: &str, ports: &Ports) -> Option<Vec<u8>> {
     let question = Question { root: Root::Home, path: path.to_owned(), digest: false };
-    let facts = ports.workspace.inspect(&[question]).pop().filter(|facts| facts.kind == Kind::File)?;
+    let facts = ports.workspace.inspect(&[question]).pop().filter(|facts| facts.kind == FileKind::File)?;
     match Location::reported(&facts.real_path?) {
         Location::Outside(_) => ports.workspace.read(Root::Home, path, MAX_BYTES).ok(),
         Location::Inside(_) => None,

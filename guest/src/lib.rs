@@ -36,6 +36,7 @@
 //! | [`effects`] | paths and what is done to them |
 //! | [`redact`] | removes secrets from text |
 //! | [`json`] | JSON with positions and comments |
+//! | [`yaml`] | YAML with positions |
 //! | [`glob`] | path patterns |
 //! | [`digest`] | SHA-256 digests |
 //!
@@ -89,3 +90,4 @@ pub mod servers;
 pub mod state;
 pub mod tool_call;
 pub mod wiring;
+pub mod yaml;

@@ -40,7 +40,7 @@ pub struct Process {
 
 /// What a host can tell about who asks.
 #[derive(Debug, Clone, Default)]
-pub struct Surroundings {
+pub struct Caller {
     /// The processes above, and those at the other end of the terminal.
     pub above: Vec<Process>,
     /// The names of the variables that are set, here or above.
@@ -77,7 +77,7 @@ pub enum NoPerson {
     },
 }
 
-impl Surroundings {
+impl Caller {
     /// The agent program that stands above, for a message.
     pub fn agent(&self) -> Option<String> {
         let found = |process: &Process| Some((process.id, process::of_process(&process.name, &process.words)?));
@@ -140,7 +140,7 @@ mod tests {
             (vec![], "OPENCODE", true, false, Some("OpenCode")),
             (vec![], "CODEX_THREAD_ID", true, false, Some("Codex")),
         ] {
-            let surroundings = Surroundings { above, variables: words(variables), terminal, unattended };
+            let surroundings = Caller { above, variables: words(variables), terminal, unattended };
             let refused = surroundings.check(&words("hooks approve x --yes")).err().map(|why| why.to_string());
             match (expected, &refused) {
                 (None, None) => {}

@@ -26,7 +26,7 @@ mod own_program;
 
 use crate::digest::Digest;
 use crate::effects::path::Location;
-use crate::ports::{Expectation, FileFault, Listing, Ports, Question, Reach, Root};
+use crate::ports::{Expectation, FileFault, Listing, ListingLimits, Ports, Question, Root};
 
 pub use own_program::OwnProgram;
 
@@ -73,7 +73,7 @@ pub fn remove(path: &str, ports: &Ports) -> Result<(), FileFault> {
 
 /// The files of one folder.
 pub fn list(folder: &str, limit: u32, ports: &Ports) -> Result<Listing, FileFault> {
-    ports.workspace.list(Root::State, folder, &Reach { depth: 1, limit, skip: Vec::new() })
+    ports.workspace.list(Root::State, folder, &ListingLimits { depth: 1, limit, skip: Vec::new() })
 }
 
 /// The state folder as a path of the workspace; none where it lies elsewhere, as it should. A home folder may lie in the

@@ -27,7 +27,7 @@ pub struct ToolCall {
 
 /// Who reads a call's text, and so where more of it does no harm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Reader {
+pub struct TextReader {
     /// A POSIX shell reads `command`, and comments behind it change nothing.
     pub is_shell: bool,
     /// Another model reads it.

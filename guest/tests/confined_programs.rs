@@ -7,7 +7,7 @@ use std::rc::Rc;
 use serde_json::{Value, json};
 use tollgate_guest::confine::Run;
 use tollgate_guest::confine::evidence;
-use tollgate_guest::engine::{Ending, Input, Machine, Order};
+use tollgate_guest::engine::{Input, Machine, Order, RunEnding};
 use tollgate_guest::exchange::{Exchanges, Progress, Reply};
 use tollgate_guest::gate::Gate;
 use tollgate_guest::operations::perform;
@@ -171,7 +171,7 @@ fn changes_beside_the_scope_are_taken_back() {
     }
     assert_eq!(plan(&argv[3])["path"], "docs/other.md");
     assert_eq!(plan(&argv[3])["error"]["code"], "needs_person");
-    let ending = Ending::Exited { code: Some(2), stdout: String::new(), stderr: "it is gone\n".to_owned(), truncated: false };
+    let ending = RunEnding::Exited { code: Some(2), stdout: String::new(), stderr: "it is gone\n".to_owned(), truncated: false };
     let commands = place.step(Input::Ended { command: command.id, ending });
     let reply = commands.iter().find_map(|command| match &command.order {
         Order::Reply { number: of, answer, .. } if *of == number => Some(String::from_utf8_lossy(answer).into_owned()),

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use tollgate_guest::gate::Gate;
 use tollgate_guest::operations::perform;
 use tollgate_guest::ports::memory::Memory;
-use tollgate_guest::ports::{Facts, FileFault, Listing, Question, Reach, Root, Tail, Workspace};
+use tollgate_guest::ports::{Facts, FileFault, Listing, ListingLimits, Question, Root, Tail, Workspace};
 
 /// A workspace that counts what it is asked.
 struct Counted {
@@ -49,7 +49,7 @@ impl Workspace for Counted {
         self.world.read_tail(root, path, limit_bytes)
     }
 
-    fn list(&self, root: Root, directory: &str, reach: &Reach) -> Result<Listing, FileFault> {
+    fn list(&self, root: Root, directory: &str, reach: &ListingLimits) -> Result<Listing, FileFault> {
         self.count("list");
         self.listed.borrow_mut().push(directory.to_owned());
         self.world.list(root, directory, reach)

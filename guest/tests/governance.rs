@@ -12,7 +12,7 @@ use tollgate_guest::engine::Input;
 use tollgate_guest::gate::Gate;
 use tollgate_guest::operations::perform;
 use tollgate_guest::ports::memory::{Memory, STATE};
-use tollgate_guest::ports::{Facts, FileFault, Level, Listing, Question, Reach, Root, Tail, Workspace};
+use tollgate_guest::ports::{Facts, FileFault, Listing, ListingLimits, LogLevel, Question, Root, Tail, Workspace};
 
 const INTENTS: &str = "
 - {id: LOGIN, name: Login, status: IN_PROGRESS, owned_scope: ['src/auth/**', docs/auth.md]}
@@ -53,7 +53,7 @@ impl House {
     }
 
     fn warned(&self, text: &str) -> bool {
-        self.world.logged().iter().any(|(level, line)| *level != Level::Debug && line.contains(text))
+        self.world.logged().iter().any(|(level, line)| *level != LogLevel::Debug && line.contains(text))
     }
 }
 
@@ -448,20 +448,20 @@ fn a_ledger_that_cannot_be_written_is_tried_again_and_never_blocks() {
     let settled = house.call("post-tool", "s", "1", "write", write("src/auth/a.ts"));
     assert_eq!(settled["entries"], json!([]));
     assert!(settled["notice"].as_str().unwrap().contains("the disk is full"), "{settled}");
-    assert!(house.gate.due_in().is_some());
+    assert!(house.gate.retry_due_in().is_some());
     house.world.refuse_writes(None);
-    house.gate.enter_again();
-    assert_eq!(house.gate.due_in(), None);
+    house.gate.retry_ledger();
+    assert_eq!(house.gate.retry_due_in(), None);
     assert_eq!(String::from_utf8(house.world.content(LEDGER).unwrap()).unwrap().lines().count(), 1);
     // A second time it does not come back soon.
     house.call("pre-tool", "s", "2", "write", write("src/auth/b.ts"));
     house.world.write("src/auth/b.ts", "new");
     house.world.refuse_writes(Some(FileFault::Busy));
     house.call("post-tool", "s", "2", "write", write("src/auth/b.ts"));
-    house.gate.enter_again();
-    assert_eq!(house.gate.due_in(), None);
+    house.gate.retry_ledger();
+    assert_eq!(house.gate.retry_due_in(), None);
     assert!(
-        house.world.logged().iter().any(|(level, line)| *level == Level::Error && line.contains("`write` on `src/auth/b.ts`"))
+        house.world.logged().iter().any(|(level, line)| *level == LogLevel::Error && line.contains("`write` on `src/auth/b.ts`"))
     );
     house.world.refuse_writes(None);
     expect(&house.call("pre-tool", "s", "3", "write", write("src/auth/b.ts")), "allow", "in_scope");
@@ -543,7 +543,7 @@ fn strict_settings_turn_faults_into_a_question() {
     // The person let it run; it is entered as soon as the ledger can be written, and then nobody is asked any more.
     house.world.write("src/auth/b.ts", "new");
     house.call("post-tool", "s", "2", "write", write("src/auth/b.ts"));
-    house.gate.enter_again();
+    house.gate.retry_ledger();
     expect(&house.call("pre-tool", "s", "4", "write", write("src/auth/a.ts")), "ask", "gate_fault");
     house.world.refuse_writes(None);
     house.world.write("src/auth/a.ts", "new");
@@ -638,7 +638,7 @@ impl Workspace for Trapping {
         self.world.read_tail(root, path, limit_bytes)
     }
 
-    fn list(&self, root: Root, directory: &str, reach: &Reach) -> Result<Listing, FileFault> {
+    fn list(&self, root: Root, directory: &str, reach: &ListingLimits) -> Result<Listing, FileFault> {
         self.world.list(root, directory, reach)
     }
 }

@@ -10,7 +10,7 @@ use house::{House, LEDGER};
 use serde_json::{Value, json};
 use tollgate_guest::call::{ToolCall, says_it_goes_on};
 use tollgate_guest::engine::Input;
-use tollgate_guest::gate::{Gate, Outcome};
+use tollgate_guest::gate::{CallOutcome, Gate};
 use tollgate_guest::ports::memory::{Memory, STATE};
 use tollgate_guest::ports::{Clock, Expectation, FileFault, Records, Root};
 
@@ -350,7 +350,7 @@ fn a_call_that_is_refused_is_not_watched() {
         cwd: None,
     };
     house.gate.check(&call);
-    house.gate.settle(&call, &Outcome::Refused("a hook said no".to_owned()));
+    house.gate.settle(&call, &CallOutcome::Refused("a hook said no".to_owned()));
     house.world.write("README.md", "a person's\n");
     house.read("t");
     assert_eq!(house.ledger(), NONE);
@@ -379,7 +379,7 @@ fn a_tool_may_say_that_its_command_goes_on() {
         };
         house.gate.check(&call);
         house.world.write("src/auth/b.ts", "so far\n");
-        let settled = house.gate.settle(&call, &Outcome::Running);
+        let settled = house.gate.settle(&call, &CallOutcome::Running);
         let so_far = if command == "npm test" { 1 } else { 0 };
         assert_eq!(settled.lines.len(), so_far, "{settled:?}");
         house.world.write("README.md", "later\n");

@@ -48,7 +48,7 @@ fn alone() {
     (0..50).for_each(|number| world.write(&format!("src/a{number}.ts"), "export const a = 1;\n"));
     let (line, text) = (shell_line(), patch());
     let mut commands = || drop(std::hint::black_box(shell::footprint(&line, "", &*world)));
-    let mut files = || drop(std::hint::black_box(patch::changes(&text, patch::Dialect::Any)));
+    let mut files = || drop(std::hint::black_box(patch::changes(&text, patch::PatchDialect::Any)));
     let (commands, files) = race(200, &mut commands, &mut files);
     row("natively: effects of 50 commands, without looking at files", Duration::ZERO, commands);
     row("natively: effects of a patch of 1,000 lines, without looking at files", Duration::ZERO, files);

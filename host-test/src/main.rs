@@ -2,6 +2,7 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing))]
 
+mod cli;
 mod commands;
 
 use std::process::ExitCode;
@@ -37,7 +38,7 @@ enum Command {
     /// Offer intents and ledger to an agent as tools of an MCP server, on standard input and output
     McpServe(commands::mcp_serve::Options),
     /// Answer one event of a host's hooks: its JSON on standard input, the answer on standard output
-    Hook(commands::hook::Options),
+    Hook(commands::agent_event::Options),
     /// Run a command that the kernel holds to what its session's intent owns
     Confine(commands::confine::Options),
     /// Wire the hosts in use to the gate, or take that back
@@ -51,8 +52,8 @@ enum Command {
 fn main() -> ExitCode {
     // A host waits for its hook at every call, so the plain form is not parsed at length.
     let words: Vec<_> = std::env::args_os().take(6).collect();
-    if let Some(options) = commands::hook::Options::plain(&words) {
-        return commands::hook::run(&options);
+    if let Some(options) = commands::agent_event::Options::plain(&words) {
+        return commands::agent_event::run(&options);
     }
     if let Some(options) = commands::confine::Options::plain(std::env::args_os()) {
         return commands::confine::run(&options);
@@ -68,7 +69,7 @@ fn main() -> ExitCode {
         Command::Hooks(options) => commands::hooks::run(&options),
         Command::Watch(options) => commands::watch::run(&options),
         Command::Confine(options) => commands::confine::run(&options),
-        Command::Hook(options) => commands::hook::run(&options),
+        Command::Hook(options) => commands::agent_event::run(&options),
         Command::Init(options) => commands::init::run(&options),
         Command::Doctor(options) => commands::doctor::run(&options),
         Command::Intents(options) => commands::intents::run(&options),

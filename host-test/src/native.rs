@@ -9,7 +9,7 @@ use std::time::SystemTime;
 
 use tollgate_guest::gate::Gate;
 use tollgate_guest::ports::{
-    Clock, Entry, Expectation, Facts, FileFault, Kind, Level, Listing, Log, Ports, Question, Random, Reach, Records, Root, Tail,
+    Clock, DirEntry, Expectation, Facts, FileFault, FileKind, LogLevel, Listing, Log, Ports, Question, Random, ListingLimits, Records, Root, Tail,
     Timestamp, Workspace, marks,
 };
 
@@ -83,10 +83,10 @@ impl Workspace for Native {
         Ok(Tail { offset: tail.offset, bytes: tail.bytes })
     }
 
-    fn list(&self, at: Root, directory: &str, reach: &Reach) -> Result<Listing, FileFault> {
+    fn list(&self, at: Root, directory: &str, reach: &ListingLimits) -> Result<Listing, FileFault> {
         let reach = workspace::Reach { depth: reach.depth, limit: reach.limit, skip: reach.skip.clone() };
         let listing = self.0.list(root(at), directory, &reach).map_err(fault)?;
-        let entry = |entry: workspace::Entry| Entry {
+        let entry = |entry: workspace::Entry| DirEntry {
             path: entry.path,
             kind: kind(entry.kind),
             link: entry.link,
@@ -123,7 +123,7 @@ impl Records for Native {
 }
 
 impl Log for Native {
-    fn write(&self, _level: Level, _message: &str, _details: &serde_json::Value) {}
+    fn write(&self, _level: LogLevel, _message: &str, _details: &serde_json::Value) {}
 }
 
 impl Clock for Native {
@@ -157,13 +157,13 @@ fn root(root: Root) -> workspace::Root {
     }
 }
 
-fn kind(kind: workspace::Kind) -> Kind {
+fn kind(kind: workspace::Kind) -> FileKind {
     match kind {
-        workspace::Kind::Missing => Kind::Missing,
-        workspace::Kind::File => Kind::File,
-        workspace::Kind::Directory => Kind::Directory,
-        workspace::Kind::Other => Kind::Other,
-        workspace::Kind::Unreadable => Kind::Unreadable,
+        workspace::Kind::Missing => FileKind::Missing,
+        workspace::Kind::File => FileKind::File,
+        workspace::Kind::Directory => FileKind::Directory,
+        workspace::Kind::Other => FileKind::Other,
+        workspace::Kind::Unreadable => FileKind::Unreadable,
     }
 }
 

@@ -9,7 +9,7 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-use tollgate_guest::exchange::place::{self, Surroundings};
+use tollgate_guest::exchange::place::{self, HostEnvironment};
 use tollgate_guest::exchange::{self, speaking_programs};
 use tollgate_guest::gate::on_fault::{self, OnFault};
 
@@ -40,7 +40,7 @@ pub fn silence_of(program: &str) -> &'static str {
 pub fn locate(program: &str, event: Option<&str>, payload: &[u8]) -> Option<PathBuf> {
     let variable = |name: &&str| Some(((*name).to_owned(), std::env::var(name).ok()?));
     let text = |path: PathBuf| path.into_os_string().into_string().ok();
-    let surroundings = Surroundings {
+    let surroundings = HostEnvironment {
         cwd: std::env::current_dir().ok().and_then(text).unwrap_or_default(),
         state: state_folder(None, None).ok().and_then(text),
         variables: place::variables(program).iter().filter_map(variable).collect(),

@@ -27,12 +27,12 @@ async function libraryWith(component) {
   const outfile = path.join(folder, 'generated', 'library.mjs');
   await esbuild.build({
     absWorkingDir: path.join(here, '..'),
-    entryPoints: ['src/index.ts'],
+    entryPoints: ['src/api/index.ts'],
     bundle: true,
     platform: 'node',
     format: 'esm',
     outfile,
-    external: ['./mcp.js'],
+    external: ['*/mcp.js'],
     define: { TOLLGATE_VERSION: '"0"', TOLLGATE_DIGEST: '"sha256:0"' },
     plugins: [swap],
     logLevel: 'error',

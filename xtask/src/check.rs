@@ -16,10 +16,11 @@ use crate::licences;
 use crate::module_order;
 use crate::npm;
 
-/// The component's size as it is: what Node compiles once per process (about 1 ms per 100 KB) and every instance's code maps.
-const MAX_BYTES: usize = 3_000_000;
+/// The component's size as it is: what every host maps and Node reads once per process. Speed decides what it is built for (see
+/// the profile `component` in `Cargo.toml`); the limit is there so that growth is noticed and gets a reason.
+const MAX_BYTES: usize = 4_000_000;
 /// Its size compressed: what the npm package adds to a download.
-const MAX_BYTES_COMPRESSED: usize = 1_100_000;
+const MAX_BYTES_COMPRESSED: usize = 1_500_000;
 
 /// Everything that the component may import, whatever the patch release of WASI. The names below `wasi:cli` and `wasi:io`
 /// come with Rust's standard library; no host gives them anything to do.

@@ -10,8 +10,8 @@ use super::programs;
 use super::settings::{Kind, Settings, Source};
 use super::{Answer, Directions, Finding, Listed, Listing, Lookup, Plan, Program};
 use crate::json::object;
-use crate::ports::{Level, Ports};
-use crate::tool_call::{Reader, ToolCall};
+use crate::ports::{LogLevel, Ports};
+use crate::tool_call::{TextReader, ToolCall};
 
 /// More is not looked up for one call.
 const MAX_LOOKUPS: usize = 32;
@@ -62,7 +62,7 @@ impl Knowledge {
             (true, false) if !again() => {
                 if self.planned(call).is_none() {
                     let said = format!("names {}", listed(&found.concepts));
-                    say(Level::Info, call, &said, "concepts", found.concepts.clone().into(), ports);
+                    say(LogLevel::Info, call, &said, "concepts", found.concepts.clone().into(), ports);
                 }
                 return Ok(Named { concepts: found.concepts, inexact: found.inexact });
             }
@@ -133,7 +133,7 @@ impl Knowledge {
         &mut self,
         call: &ToolCall,
         named: Named,
-        reader: Reader,
+        reader: TextReader,
         found: &[Finding],
         settings: &Settings,
         ports: &Ports,
@@ -162,7 +162,7 @@ impl Knowledge {
         let args = if named.inexact { None } else { placed(call, reader, &text, first, settings.literal) };
         let elapsed = ports.clock.now().0.saturating_sub(planned.unwrap_or(now));
         let said = format!("was given what is known about {} in {elapsed} ms", listed(&concepts));
-        say(Level::Info, call, &said, "elapsed_ms", elapsed.into(), ports);
+        say(LogLevel::Info, call, &said, "elapsed_ms", elapsed.into(), ports);
         let (added, text) = if args.is_some() { (Some(text), None) } else { (None, Some(text)) };
         Directions { args, added, text, concepts, sources, skipped: None }
     }
@@ -256,7 +256,7 @@ impl Knowledge {
             Some(Answer::Unavailable) => {
                 absent("");
                 let said = format!("the source `{}` is not there", source.name);
-                ports.log.write(Level::Debug, &said, &Value::Null);
+                ports.log.write(LogLevel::Debug, &said, &Value::Null);
                 return None;
             }
             None if self.absence(source, concept, now) != Some(Answer::Unknown) => return None,
@@ -300,10 +300,10 @@ fn listed(concepts: &[String]) -> String {
 }
 
 fn tell_skipped(call: &ToolCall, reason: &str, ports: &Ports) {
-    say(Level::Debug, call, &format!("was given nothing: {reason}"), "reason", reason.into(), ports);
+    say(LogLevel::Debug, call, &format!("was given nothing: {reason}"), "reason", reason.into(), ports);
 }
 
-fn say(level: Level, call: &ToolCall, said: &str, key: &str, value: Value, ports: &Ports) {
+fn say(level: LogLevel, call: &ToolCall, said: &str, key: &str, value: Value, ports: &Ports) {
     let details = object(&mut [("tool", call.tool.as_str().into()), ("session", call.session.as_str().into()), (key, value)]);
     ports.log.write(level, &format!("`{}` {said}", call.tool), &details);
 }

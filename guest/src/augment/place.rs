@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::block::behind;
-use crate::tool_call::{Reader, ToolCall};
+use crate::tool_call::{TextReader, ToolCall};
 
 /// Arguments that hold text, in the order in which they are tried.
 const FIELDS: [&str; 7] = ["command", "content", "prompt", "query", "message", "text", "input"];
@@ -16,7 +16,7 @@ const FOR_MODELS: [&str; 4] = ["content", "prompt", "message", "input"];
 const MAX_COMMAND: usize = 96 << 10;
 
 /// The arguments with the text in them; none where it would change what the tool does.
-pub(super) fn placed(call: &ToolCall, reader: Reader, text: &str, source: &str, literal: bool) -> Option<Value> {
+pub(super) fn placed(call: &ToolCall, reader: TextReader, text: &str, source: &str, literal: bool) -> Option<Value> {
     let args = call.args.as_object()?;
     let holds = |field: &&str| args.get(*field).is_some_and(Value::is_string);
     let Some(field) = FIELDS.iter().find(|field| holds(field)) else {

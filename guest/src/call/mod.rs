@@ -13,7 +13,7 @@ use crate::effects::path::PathFault;
 use crate::ports::Workspace;
 use crate::programs::permissions::ServerTool;
 use crate::servers::Standing;
-pub use crate::tool_call::{Reader, ToolCall};
+pub use crate::tool_call::{TextReader, ToolCall};
 use patch::PatchFault;
 pub use tools::ShellCommand;
 
@@ -72,7 +72,7 @@ pub fn server_tool(call: &ToolCall) -> Option<ServerTool> {
 }
 
 /// Who reads the call's text.
-pub fn reader(call: &ToolCall, config: &Config) -> Reader {
+pub fn reader(call: &ToolCall, config: &Config) -> TextReader {
     tools::reader(call, config)
 }
 

@@ -29,12 +29,12 @@ fn input(input: Input) -> engine::Input {
             command,
             ending: match ending {
                 Ending::Exited(Exited { code, stdout, stderr, truncated }) => {
-                    engine::Ending::Exited { code, stdout, stderr, truncated }
+                    engine::RunEnding::Exited { code, stdout, stderr, truncated }
                 }
-                Ending::Missing => engine::Ending::Missing,
-                Ending::Changed(path) => engine::Ending::Changed(path),
-                Ending::Canceled => engine::Ending::Canceled,
-                Ending::Failed(why) => engine::Ending::Failed(why),
+                Ending::Missing => engine::RunEnding::Missing,
+                Ending::Changed(path) => engine::RunEnding::Changed(path),
+                Ending::Canceled => engine::RunEnding::Canceled,
+                Ending::Failed(why) => engine::RunEnding::Failed(why),
             },
         },
         Input::Found(Found { command, answer: found }) => engine::Input::Found { command, answer: answer(found) },
@@ -67,8 +67,8 @@ fn order(order: engine::Order) -> Order {
     }
 }
 
-fn surroundings(with: engine::Surroundings) -> Surroundings {
-    let engine::Surroundings { hook, run, cwd, inherit, set, output_bytes } = with;
+fn surroundings(with: engine::RunEnvironment) -> Surroundings {
+    let engine::RunEnvironment { hook, run, cwd, inherit, set, output_bytes } = with;
     Surroundings { hook, run, cwd, inherit, set, output_bytes }
 }
 

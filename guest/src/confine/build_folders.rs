@@ -7,7 +7,7 @@
 use super::Context;
 use super::opening::Opening;
 use crate::inflight::snapshot::Ignored;
-use crate::ports::{Kind, Question};
+use crate::ports::{FileKind, Question};
 
 const WHY: &str = "git ignores it, so it holds what tools build";
 
@@ -48,8 +48,8 @@ pub(super) fn open(opening: &mut Opening<'_>, context: &Context<'_>) {
             continue;
         }
         match facts.kind {
-            Kind::Directory => opening.open_tree(folder, WHY, false, false),
-            Kind::Missing if is_filled(folder, context) => opening.open_tree(folder, WHY, true, false),
+            FileKind::Directory => opening.open_tree(folder, WHY, false, false),
+            FileKind::Missing if is_filled(folder, context) => opening.open_tree(folder, WHY, true, false),
             _ => {}
         }
     }

@@ -9,7 +9,7 @@ use std::cell::OnceCell;
 use crate::effects::path::Location;
 use crate::engine;
 use crate::hooks::machine::Machine;
-use crate::ports::{Facts, Kind, Ports, Question};
+use crate::ports::{Facts, FileKind, Ports, Question};
 
 /// What it is called; the second on Windows.
 const NAMES: [&str; 2] = ["tollgate", "tollgate.exe"];
@@ -58,7 +58,7 @@ pub fn is_confiner_name(path: &str) -> bool {
 /// Whether a file is the native program, and none of the workspace's.
 fn is_native(facts: &Facts) -> bool {
     let is_outside = |real: &String| matches!(Location::reported(real), Location::Outside(_));
-    facts.kind == Kind::File && facts.size >= MIN_BYTES && facts.real_path.as_ref().is_some_and(is_outside)
+    facts.kind == FileKind::File && facts.size >= MIN_BYTES && facts.real_path.as_ref().is_some_and(is_outside)
 }
 
 fn find(folders: &[String], ports: &Ports) -> Option<String> {

@@ -22,7 +22,7 @@ use crate::effects::path::{Location, below_home, temporary_entry};
 use crate::effects::{Access, Footprint};
 use crate::glob::Glob;
 use crate::intents::scope::Reach;
-use crate::ports::{self, Entry, Facts, Kind as Node, Ports, Question, Root};
+use crate::ports::{self, DirEntry, Facts, FileKind as Node, Ports, Question, Root};
 
 /// A kernel takes more rules, but nobody reads them, and each takes time.
 const MAX_GRANTS: usize = 1_000;
@@ -209,14 +209,14 @@ impl<'a> Opening<'a> {
         }
     }
 
-    fn list(&mut self, folder: &str, depth: u32) -> Vec<Entry> {
+    fn list(&mut self, folder: &str, depth: u32) -> Vec<DirEntry> {
         if self.listings == MAX_LISTINGS {
             self.note(format!("only {MAX_LISTINGS} folders are looked into for what a scope means; `{folder}` is not"));
             return Vec::new();
         }
         self.listings += 1;
         let skip = if depth == 1 { Vec::new() } else { SKIPPED.map(str::to_owned).to_vec() };
-        let reach = ports::Reach { depth: depth.min(64), limit: MAX_ENTRIES, skip };
+        let reach = ports::ListingLimits { depth: depth.min(64), limit: MAX_ENTRIES, skip };
         let Ok(listing) = self.ports.workspace.list(Root::Project, folder, &reach) else { return Vec::new() };
         if listing.truncated {
             self.note(format!("`{folder}` has more than {MAX_ENTRIES} names, and what lies behind them is not granted"));

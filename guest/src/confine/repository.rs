@@ -11,7 +11,7 @@ use super::opening::Opening;
 use crate::config::confine::Capability;
 use crate::effects::Footprint;
 use crate::effects::path::Location;
-use crate::ports::{Kind as Node, Question, Root};
+use crate::ports::{FileKind as Node, Question, Root};
 
 const GIT: &str = ".git";
 const WHY: &str = "git commits";

@@ -7,7 +7,7 @@ use super::Context;
 use super::grant::{Grant, Kind};
 use super::opening::{Opening, temporary_questions};
 use crate::digest::Digest;
-use crate::ports::{Kind as Node, Question};
+use crate::ports::{FileKind as Node, Question};
 
 /// Where systems keep temporary files; the first that stands there counts.
 pub(super) const FOLDERS: [&str; 2] = ["/tmp", "/var/tmp"];

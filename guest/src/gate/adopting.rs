@@ -7,7 +7,7 @@ use crate::config::{Config, Select};
 use crate::intents::file::Intents;
 use crate::intents::intent::{Intent, IntentId};
 use crate::intents::selection::{self, By, Selection};
-use crate::ports::{Facts, FileFault, Kind};
+use crate::ports::{Facts, FileFault, FileKind};
 
 impl Gate {
     /// The intent that a session works for, given what the host saw of its selection. A session that has none takes one, if there is
@@ -45,7 +45,7 @@ impl Gate {
 
     /// Whether the workspace has a default, which need not be one that can be used.
     fn has_default(&self) -> bool {
-        self.look(&[selection::default_question()]).first().is_some_and(|facts| facts.kind != Kind::Missing)
+        self.look(&[selection::default_question()]).first().is_some_and(|facts| facts.kind != FileKind::Missing)
     }
 
     /// Sets the intent that new sessions work for; none takes it away.

@@ -2,7 +2,7 @@
 
 use super::Gate;
 use super::confined::evidence_key;
-use super::settle::{Outcome, Work};
+use super::settle::{CallOutcome, Work};
 use super::unrecorded::Ground;
 use crate::call::{self, ToolCall};
 use crate::confine::evidence::{self, Evidence};
@@ -47,7 +47,10 @@ impl Gate {
         let wiring = work.call.host.as_deref().and_then(programs::named).and_then(|program| program.wiring.as_ref());
         let is_told = !wiring.is_some_and(|wiring| wiring.sandboxes);
         let is_meant = work.pending.confined && work.pending.open_ended.is_some() && is_told;
-        if !is_meant || matches!(work.outcome, Outcome::Refused(_) | Outcome::Unknown) || self.evidence(work.call).is_some() {
+        if !is_meant
+            || matches!(work.outcome, CallOutcome::Refused(_) | CallOutcome::Unknown)
+            || self.evidence(work.call).is_some()
+        {
             return None;
         }
         let why = format!(
@@ -62,15 +65,15 @@ impl Gate {
     pub(super) fn kernel_refusal(
         &mut self,
         call: &ToolCall,
-        outcome: &Outcome,
+        outcome: &CallOutcome,
         output: Option<&str>,
         pending: Option<&Pending>,
         ground: &Ground,
     ) -> Option<String> {
         let said = match outcome {
-            Outcome::Failed(error) => tells_of_refusal(error) || output.is_some_and(tells_of_refusal),
-            Outcome::Done => output.is_some_and(tells_of_refusal),
-            Outcome::Running | Outcome::Refused(_) | Outcome::Unknown => false,
+            CallOutcome::Failed(error) => tells_of_refusal(error) || output.is_some_and(tells_of_refusal),
+            CallOutcome::Done => output.is_some_and(tells_of_refusal),
+            CallOutcome::Running | CallOutcome::Refused(_) | CallOutcome::Unknown => false,
         };
         if !said || !self.evidence(call)?.held {
             return None;

@@ -2,7 +2,7 @@
 
 use super::confined::Hold;
 use super::guard::is_open_ended;
-use super::late::Moment;
+use super::late::ComparisonTime;
 use super::on_fault::OnFault;
 use super::scratch::Scratch;
 use super::settle::{Remembered, join};
@@ -36,7 +36,7 @@ impl Gate {
 
     /// The same where a host can hold a command to its scope.
     pub fn check_on(&mut self, call: &ToolCall, capability: Capability) -> Ruling {
-        self.enter_again();
+        self.retry_ledger();
         let mut questions: Vec<Question> = governance_questions().into();
         questions.extend(ledger_questions());
         questions.extend([late::question(), selection::question(&call.session)]);
@@ -48,7 +48,7 @@ impl Gate {
         let mut facts = self.look(&questions);
         let governance = self.governance_by(&facts);
         let is_governed = !matches!(governance, Governance::None);
-        let notice = self.watch_ledger(is_governed, facts.get(3..5).unwrap_or_default());
+        let notice = self.recorder.watch(is_governed, facts.get(3..5).unwrap_or_default(), &self.ports);
         if !is_governed {
             return with_notice(Ruling::allow(Code::Ungoverned, Vec::new()), notice);
         }
@@ -63,7 +63,7 @@ impl Gate {
             }
         }
         if facts.get(5).is_some_and(late::is_open) {
-            self.compare_late(Moment::Call);
+            self.compare_late(ComparisonTime::Call);
         }
         let selected = match (&governance, facts.get(6)) {
             (Governance::By(intents), Some(selection)) => self.intent_of(&call.session, selection, intents, &config),
@@ -126,7 +126,7 @@ impl Gate {
             rulings::note(named(call), Past::Passed, self.ports.clock.now(), &self.ports);
         }
         ruling.effects.truncate(MAX_REPORTED);
-        with_notice(ruling, notice.into_iter().chain(std::mem::take(&mut self.remarks)).reduce(join))
+        with_notice(ruling, notice.into_iter().chain(self.notices.take()).reduce(join))
     }
 
     /// What a call does. A tool of an MCP server that nobody knows is looked up in the user's own settings: few calls are of such a
@@ -167,7 +167,7 @@ impl Gate {
         };
         scratch.keep(&call.session, &self.ports);
         let now = self.ports.clock.now();
-        let mut fault = self.own_fault(config);
+        let mut fault = self.recorder.strict_fault(config);
         // A person may take longer to decide than a lease lasts.
         if ruling.verdict == Verdict::Allow
             && fault.is_none()

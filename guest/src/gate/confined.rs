@@ -18,8 +18,8 @@ use crate::intents::intent::Intent;
 use crate::intents::scope::Scope;
 use crate::json::document::Document;
 use crate::ports::{Expectation, Ports, Root};
-use crate::programs::wiring::{Holds, Place};
-use crate::programs::{self, Program};
+use crate::programs::wiring::{Holds, SettingsPlace};
+use crate::programs::{self, AgentProgram};
 use crate::ruling::{Code, Ruling};
 use crate::state;
 use serde_json::Value;
@@ -170,16 +170,16 @@ impl Gate {
     }
 
     /// Whether a program's settings have it give its commands to the program that runs them confined. A file that says otherwise counts.
-    pub(crate) fn has_shell_prefix(&self, program: &Program) -> bool {
+    pub(crate) fn has_shell_prefix(&self, program: &AgentProgram) -> bool {
         const MAX_BYTES: u64 = 1 << 20;
         let Some(wiring) = &program.wiring else { return false };
         let Some(prefix) = &wiring.shell_prefix else { return false };
         let pointer = format!("/env/{}", prefix.variable);
         let named = wiring.settings.iter().filter(|settings| settings.holds == Holds::Hooks).filter_map(|settings| {
             let (root, path) = match settings.place {
-                Place::Workspace(path) => (Root::Project, path),
-                Place::Home(path) => (Root::Home, path),
-                Place::Own { .. } => return None,
+                SettingsPlace::Workspace(path) => (Root::Project, path),
+                SettingsPlace::Home(path) => (Root::Home, path),
+                SettingsPlace::Own { .. } => return None,
             };
             let text = self.ports.workspace.read(root, path, MAX_BYTES).ok()?;
             // What cannot be read may say otherwise.
@@ -244,7 +244,7 @@ impl Gate {
             return plain(None, None);
         }
         // The intent that the call was ruled under, whatever has been selected since.
-        let pending = call.and_then(|call| self.recall(&pending::key(session, call)));
+        let pending = call.and_then(|call| self.recorder.recall(&pending::key(session, call), &self.ports));
         let is_held = pending.as_ref().is_some_and(|pending| pending.confined && pending.open_ended.is_some());
         let intent = match (&intents, pending) {
             (Some(intents), Some(pending)) => intents.find(&pending.intent).cloned(),

@@ -8,32 +8,19 @@
 //! | `session_start` | the same as after a turn; what programs kept running for sessions that are over is compared one last time |
 //! | each of them | compares what calls changed that go on |
 
-use serde_json::Value;
-
-use super::late::Moment;
-use super::settle::join;
+use super::late::ComparisonTime;
 use super::{Gate, governance_questions};
 use crate::confine::Confiner;
 use crate::effects::Persistence;
-use crate::engine::{Input, Order, Turn};
+use crate::engine::{Input, Turn};
 use crate::inflight::late;
 use crate::inflight::pending::{self, Over};
 use crate::intents::file::Governance;
 
-/// What the gate itself has to say about an event, until the answer to it goes out.
-pub(super) struct PendingNotice {
-    /// The number of the question, as the answer bears it.
-    number: u64,
-    notice: String,
-}
-
-/// No more is owed at once: whoever does not fetch an answer does not miss it either.
-const MAX_PENDING_NOTICES: usize = 64;
-
 impl Gate {
     /// Takes in what happened and says what to do, and when to step again though nothing happens.
     pub fn step(&mut self, now_ms: u64, inputs: &[Input]) -> Turn {
-        self.enter_again();
+        self.retry_ledger();
         for input in inputs {
             if let Input::Machine(machine) = input {
                 self.confiner = Confiner::new(machine);
@@ -50,8 +37,8 @@ impl Gate {
             self.hooks();
         }
         let mut turn = self.hooks.step(now_ms, inputs, &self.ports);
-        turn.commands.iter_mut().for_each(|command| self.pay(&mut command.order));
-        let again = self.due_in().map(|due| now_ms.saturating_add(due));
+        turn.commands.iter_mut().for_each(|command| self.notices.add_to(&mut command.order));
+        let again = self.retry_due_in().map(|due| now_ms.saturating_add(due));
         turn.next_deadline_ms = [turn.next_deadline_ms, again].into_iter().flatten().min();
         turn
     }
@@ -60,8 +47,8 @@ impl Gate {
     pub fn hear(&mut self, event: &str, session: Option<&str>) -> Option<String> {
         let session = session?;
         let moment = match event {
-            "before_agent" => Moment::Call,
-            "after_agent" | "session_start" | "session_end" => Moment::Turn,
+            "before_agent" => ComparisonTime::Call,
+            "after_agent" | "session_start" | "session_end" => ComparisonTime::Turn,
             _ => return None,
         };
         let mut questions = governance_questions().to_vec();
@@ -69,7 +56,7 @@ impl Gate {
         let facts = self.look(&questions);
         let is_watching = facts.get(3).is_some_and(late::is_open);
         let is_governed = !matches!(self.governance_by(&facts), Governance::None);
-        let is_any_under_way = pending::is_any_under_way(&self.ports) || !self.unsaved_calls.is_empty();
+        let is_any_under_way = pending::is_any_under_way(&self.ports) || self.recorder.unsaved_calls().next().is_some();
         if !is_governed || !is_watching && !is_any_under_way {
             return None;
         }
@@ -83,7 +70,7 @@ impl Gate {
             self.compare_late(moment);
             self.end_watches(event, session);
         }
-        std::mem::take(&mut self.remarks).into_iter().reduce(join)
+        self.notices.take()
     }
 
     /// What an agent program kept running for a session ends with it, and has been compared once more when the next one begins.
@@ -101,23 +88,6 @@ impl Gate {
 
     /// Keeps what the gate has to say about an event until hooks have answered it.
     pub(crate) fn keep_notice(&mut self, number: u64, notice: Option<String>) {
-        let Some(notice) = notice else { return };
-        if self.pending_notices.len() == MAX_PENDING_NOTICES {
-            self.pending_notices.remove(0);
-        }
-        self.pending_notices.push(PendingNotice { number, notice });
-    }
-
-    /// Puts what is owed into an answer, before what hooks say.
-    fn pay(&mut self, order: &mut Order) {
-        let Order::Reply { number, answer, .. } = order else { return };
-        let Some(at) = self.pending_notices.iter().position(|notice| notice.number == *number) else { return };
-        let notice = self.pending_notices.remove(at).notice;
-        let Ok(mut said) = serde_json::from_slice::<Value>(answer) else { return };
-        if let Some(message) = said.get_mut("system_message") {
-            let before = message.as_str().map(str::to_owned);
-            *message = before.into_iter().fold(notice, join).into();
-            *answer = said.to_string().into_bytes();
-        }
+        self.notices.keep(number, notice);
     }
 }

@@ -8,11 +8,11 @@ use crate::call::ToolCall;
 use crate::digest::Digest;
 use crate::effects::path::Location;
 use crate::effects::{Access, Effect, Extent, Footprint, Operation};
-use crate::inflight::lease::{Denial, Lease};
+use crate::inflight::lease::{Lease, LeaseDenial};
 use crate::inflight::{lease, seen};
 use crate::ledger::entry::Entry;
 use crate::ledger::reading;
-use crate::ports::{Facts, FileFault, Kind, Question, Timestamp};
+use crate::ports::{Facts, FileFault, FileKind, Question, Timestamp};
 use crate::ruling::{Code, Ruling};
 
 /// Arguments in which a call says what it expects the file to be.
@@ -90,8 +90,8 @@ impl Gate {
             if let Err(denial) = Lease::new(path, &call.session, &call.call, &call.tool, now).take(now, &self.ports) {
                 self.give_back(call, paths.iter().take(taken).copied());
                 return Err(match denial {
-                    Denial::Held(held) => Denied::Held(held_back(&held, now)),
-                    Denial::Fault(fault) => Denied::Fault(fault),
+                    LeaseDenial::Held(held) => Denied::Held(held_back(&held, now)),
+                    LeaseDenial::Fault(fault) => Denied::Fault(fault),
                 });
             }
         }
@@ -118,7 +118,7 @@ impl Gate {
         let question = |effect: &&Effect| Question::project(effect.location.as_str());
         let facts = self.look(&changed.iter().map(question).collect::<Vec<_>>());
         let differs = |(effect, facts): (&&'a Effect, &Facts)| {
-            let same = facts.stamp == effect.stamp || effect.pre_hash.is_none() || facts.kind != Kind::File;
+            let same = facts.stamp == effect.stamp || effect.pre_hash.is_none() || facts.kind != FileKind::File;
             (!same && self.digest_of(effect.location.as_str()) != effect.pre_hash).then(|| effect.location.as_str())
         };
         changed.iter().zip(&facts).find_map(differs)
@@ -137,8 +137,8 @@ impl Gate {
             let (Access::Read, Some(Location::Inside(path))) = (touch.access, inside) else { continue };
             match facts.kind {
                 _ if questions.len() + seen.len() == MAX_SEEN => break,
-                Kind::Missing => seen.push((path.as_str().to_owned(), None)),
-                Kind::File if facts.size <= MAX_SEEN_BYTES => questions.push(digest_question(path.as_str())),
+                FileKind::Missing => seen.push((path.as_str().to_owned(), None)),
+                FileKind::File if facts.size <= MAX_SEEN_BYTES => questions.push(digest_question(path.as_str())),
                 _ => {}
             }
         }

@@ -7,7 +7,7 @@
 
 use super::Gate;
 use super::late::differs;
-use super::settle::{Outcome, Settlement, digest_question, leased};
+use super::settle::{CallOutcome, Settlement, digest_question, leased};
 use crate::call::{ToolCall, leaves_end_untold};
 use crate::digest::Digest;
 use crate::effects::Persistence;
@@ -15,7 +15,7 @@ use crate::inflight::pending::{self, Over, Pending, snapshot_of};
 use crate::inflight::snapshot::{Ignored, Snapshot};
 use crate::ledger::entry::{Entry, ScopeValidation};
 use crate::ledger::mutation::MutationClass;
-use crate::ports::{Kind, Question, Timestamp};
+use crate::ports::{FileKind, Question, Timestamp};
 
 /// What an entry says about a call of which nobody told how it ended.
 pub(super) const UNKNOWN: &str = "how the call ended is not known; this is what changed since it was allowed";
@@ -34,10 +34,10 @@ impl Gate {
                 pending::forget(&key, &self.ports);
             } else if pending.is_presumed_refused {
                 self.note_unheard(&call, &pending);
-                self.forget(&key);
+                self.recorder.forget(&key, &self.ports);
             } else {
-                let settled = self.settle(&call, &Outcome::Unknown);
-                self.remarks.extend(settled.notice);
+                let settled = self.settle(&call, &CallOutcome::Unknown);
+                self.notices.add(settled.notice);
             }
         }
     }
@@ -82,7 +82,7 @@ impl Gate {
         let facts = if questions.is_empty() { Vec::new() } else { self.look(&questions) };
         pending.changes.iter().zip(&facts).all(|(change, facts)| {
             let is_same = match facts.kind {
-                Kind::Missing => change.pre_hash.is_none(),
+                FileKind::Missing => change.pre_hash.is_none(),
                 _ => facts.digest.is_some() && facts.digest == change.pre_hash,
             };
             is_same || explains(&entered, &change.path, facts.digest)
@@ -96,7 +96,7 @@ impl Gate {
         self.ports.fail(&why);
         let entry = self.entry(call, Some(&pending.intent), now, None, MutationClass::IntentEvolution);
         let entry = Entry { success: false, error: Some(why.clone()), scope_validation: ScopeValidation::Fail, ..entry };
-        let lines = match self.enter(Some(key), vec![entry]) {
+        let lines = match self.recorder.enter(Some(key), vec![entry], &self.ports) {
             Ok(entered) => entered.lines,
             Err(unentered) => unentered.lines,
         };

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::Gate;
 use crate::augment::{Finding, Plan};
-use crate::call::{Reader, ToolCall};
+use crate::call::{TextReader, ToolCall};
 use crate::intents::context;
 use crate::json::object;
 use crate::ports::{Expectation, FileFault};
@@ -51,7 +51,7 @@ impl Gate {
         let call = prompt(session, text);
         let named = self.knowledge.named(&call, &self.ports).ok()?;
         let config = self.settings();
-        self.knowledge.apply(&call, named, Reader::default(), found, &config.augment, &self.ports).text
+        self.knowledge.apply(&call, named, TextReader::default(), found, &config.augment, &self.ports).text
     }
 }
 

@@ -15,7 +15,7 @@ use crate::effects::{Extent, Operation};
 use crate::inflight::git_index::GitIndex;
 use crate::inflight::lease;
 use crate::inflight::pending::{OpenEnded, snapshot_of};
-use crate::inflight::snapshot::{Ignored, Look, Snapshot};
+use crate::inflight::snapshot::{Ignored, Snapshot, SnapshotFile};
 use crate::intents::intent::Intent;
 use crate::intents::scope::{Reach, Scope};
 use crate::ledger::entry::{Entry, FileChange, ScopeValidation};
@@ -157,9 +157,16 @@ impl Gate {
         Reconciled { entries, notice, after: Some(after), restore }
     }
 
-    fn unattributed_change(&self, work: &Work<'_>, scope: &Scope, path: &str, was: Option<&Look>, is: Option<&Look>) -> Entry {
+    fn unattributed_change(
+        &self,
+        work: &Work<'_>,
+        scope: &Scope,
+        path: &str,
+        was: Option<&SnapshotFile>,
+        is: Option<&SnapshotFile>,
+    ) -> Entry {
         let operation = operation_between(was, is);
-        let digest = |look: Option<&Look>| look.and_then(|look| look.digest);
+        let digest = |look: Option<&SnapshotFile>| look.and_then(|look| look.digest);
         let file =
             FileChange { relative_path: path.to_owned(), pre_hash: digest(was), post_hash: digest(is), line_ranges: Vec::new() };
         let class = MutationClass::of(operation, path, claimed_class(work.call));
@@ -174,7 +181,7 @@ impl Gate {
 }
 
 /// What became of a file from one look to the next.
-pub(super) fn operation_between(was: Option<&Look>, is: Option<&Look>) -> Operation {
+pub(super) fn operation_between(was: Option<&SnapshotFile>, is: Option<&SnapshotFile>) -> Operation {
     match (was, is) {
         (None, _) => Operation::Create,
         (_, None) => Operation::Delete,

@@ -2,16 +2,18 @@
 
 use std::collections::BTreeSet;
 
+use serde::Deserialize;
+
 use super::Gate;
-use super::entering::{Entered, Unentered};
 use super::guard::MAX_LEASES;
 use super::left_behind::{UNKNOWN, explains};
 use super::reconcile::Reconciled;
+use super::recorder::{Entered, Unentered};
 use crate::call::ToolCall;
 use crate::config;
 use crate::digest::Digest;
 use crate::effects::{Effect, Operation, Persistence};
-use crate::inflight::pending::{self, Caller, Change, Over, Pending};
+use crate::inflight::pending::{self, AllowedChange, CallOrigin, Over, Pending};
 use crate::inflight::rulings::{self, Past};
 use crate::inflight::seen;
 use crate::intents::intent::{Intent, IntentId};
@@ -19,7 +21,7 @@ use crate::ledger::entry::{Concurrent, Entry, FileChange, ScopeValidation};
 use crate::ledger::line_ranges::{self, LineRange};
 use crate::ledger::mutation::MutationClass;
 use crate::ledger::reading::{self, Filter};
-use crate::ports::{Facts, FileFault, Kind, Ports, Question, Root, Timestamp};
+use crate::ports::{Facts, FileFault, FileKind, Ports, Question, Root, Timestamp};
 use crate::ruling::Ruling;
 
 /// Text from outside is no longer than this in an entry.
@@ -42,7 +44,7 @@ const RECENTLY_BYTES: u64 = 256 << 10;
 
 /// How a call ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Outcome {
+pub enum CallOutcome {
     /// It ran.
     Done,
     /// It ran and failed; the tool's own words.
@@ -55,7 +57,7 @@ pub enum Outcome {
     Unknown,
 }
 
-impl Outcome {
+impl CallOutcome {
     /// Whether the tool did what it was to do, or is at it.
     pub(super) fn is_success(&self) -> bool {
         matches!(self, Self::Done | Self::Running)
@@ -101,7 +103,7 @@ impl Gate {
             }
         }
         let Remembered { since, certain, persistence, confined, .. } = how;
-        let (caller, intent) = (Caller::of(call), intent.id.clone());
+        let (caller, intent) = (CallOrigin::of(call), intent.id.clone());
         let pending =
             Pending { caller, intent, since, changes, certain, persistence, is_presumed_refused: false, open_ended, confined };
         if persistence != Persistence::Ends {
@@ -110,26 +112,26 @@ impl Gate {
         pending::keep(&key, &pending, &self.ports).inspect_err(|fault| {
             // A person may let it run all the same, and this process at least remembers.
             self.ports.warn(&format!("the call `{}` cannot be remembered: {fault}", call.call));
-            self.keep_unsaved(key, pending);
+            self.recorder.keep_unsaved(key, pending);
         })
     }
 
-    pub(super) fn changes(&self, effects: &[Effect]) -> Vec<Change> {
+    pub(super) fn changes(&self, effects: &[Effect]) -> Vec<AllowedChange> {
         let change = |effect: &Effect| {
             let path = effect.changed_file()?.as_str().to_owned();
-            Some(Change { path, operation: effect.operation, pre_hash: effect.pre_hash, before: None })
+            Some(AllowedChange { path, operation: effect.operation, pre_hash: effect.pre_hash, before: None })
         };
         // A file that is taken away and made again changes once.
         let mut known = BTreeSet::new();
-        let mut changes: Vec<Change> = Vec::new();
+        let mut changes: Vec<AllowedChange> = Vec::new();
         for change in effects.iter().filter_map(change) {
             if known.insert(change.path.clone()) {
                 changes.push(change);
             }
         }
         // Files that go with their folder were listed, not looked at.
-        let unknown = |change: &&mut Change| change.operation == Operation::Delete && change.pre_hash.is_none();
-        let mut listed: Vec<&mut Change> = changes.iter_mut().filter(unknown).collect();
+        let unknown = |change: &&mut AllowedChange| change.operation == Operation::Delete && change.pre_hash.is_none();
+        let mut listed: Vec<&mut AllowedChange> = changes.iter_mut().filter(unknown).collect();
         if !listed.is_empty() {
             let questions: Vec<_> = listed.iter().map(|change| digest_question(&change.path)).collect();
             for (change, facts) in listed.iter_mut().zip(self.look(&questions)) {
@@ -140,48 +142,48 @@ impl Gate {
     }
 
     /// Enters what a call changed, whether it was allowed to or not.
-    pub fn settle(&mut self, call: &ToolCall, outcome: &Outcome) -> Settlement {
+    pub fn settle(&mut self, call: &ToolCall, outcome: &CallOutcome) -> Settlement {
         self.settle_with(call, outcome, None)
     }
 
     /// The same with what the tool said, which may tell that the kernel kept it from something.
-    pub fn settle_with(&mut self, call: &ToolCall, outcome: &Outcome, output: Option<&str>) -> Settlement {
-        self.enter_again();
+    pub fn settle_with(&mut self, call: &ToolCall, outcome: &CallOutcome, output: Option<&str>) -> Settlement {
+        self.retry_ledger();
         let key = pending::key(&call.session, &call.call);
-        if let Some(notice) = self.is_waiting(&key) {
+        if let Some(notice) = self.recorder.waiting_notice(&key) {
             return Settlement { notice: Some(notice), ..Settlement::default() };
         }
         let ground = self.ground();
-        let pending = self.recall(&key);
+        let pending = self.recorder.recall(&key, &self.ports);
         let refusal = self.kernel_refusal(call, outcome, output, pending.as_ref(), &ground);
         let mut settlement = match pending {
             Some(pending) => self.settle_recorded(call, outcome, key, &pending),
             None => self.settle_unrecorded(call, outcome, &ground),
         };
         // A command that goes on is still held.
-        if *outcome != Outcome::Running {
+        if *outcome != CallOutcome::Running {
             self.forget_evidence(call);
         }
         // What was never told to have ended is compared by whoever concludes that it has.
-        if *outcome != Outcome::Unknown {
+        if *outcome != CallOutcome::Unknown {
             if ground.is_watching {
                 self.compare_ended(call, outcome);
             }
-            settlement.notice = settlement.notice.into_iter().chain(std::mem::take(&mut self.remarks)).reduce(join);
+            settlement.notice = settlement.notice.into_iter().chain(self.notices.take()).reduce(join);
         }
         settlement.notice = ground.notice.into_iter().chain(settlement.notice).chain(refusal).reduce(join);
         settlement
     }
 
     /// Enters what a call changed that is remembered.
-    fn settle_recorded(&mut self, call: &ToolCall, outcome: &Outcome, key: String, pending: &Pending) -> Settlement {
+    fn settle_recorded(&mut self, call: &ToolCall, outcome: &CallOutcome, key: String, pending: &Pending) -> Settlement {
         let now = self.ports.clock.now();
         let Some(attempts) = pending::claim(&key, pending, now, &self.ports) else { return Settlement::default() };
         if attempts > pending::MAX_ATTEMPTS {
             return self.give_up(call, key, pending, now);
         }
         // Whoever had it before may have been done in this moment.
-        let Some(pending) = self.recall(&key) else {
+        let Some(pending) = self.recorder.recall(&key, &self.ports) else {
             pending::unclaim(&key, &self.ports);
             return Settlement::default();
         };
@@ -194,7 +196,7 @@ impl Gate {
         let work = Work { call, pending: &pending, outcome, now };
         let mut entries = self.entries(&work, facts.get(1..).unwrap_or_default());
         let mut seen = Reconciled::default();
-        if let (Some(open), false) = (&pending.open_ended, matches!(outcome, Outcome::Refused(_))) {
+        if let (Some(open), false) = (&pending.open_ended, matches!(outcome, CallOutcome::Refused(_))) {
             self.guarded.look_up(&self.ports);
             seen = self.reconcile(&work, &key, open);
             entries.append(&mut seen.entries);
@@ -209,11 +211,11 @@ impl Gate {
         let is_watched = self.watch_ended(&work, &key, seen.after, is_heard);
         // Before it is forgotten, so that it is always one or the other.
         match outcome {
-            Outcome::Refused(_) => self.note_refusal(call, &pending),
-            Outcome::Unknown if !is_heard && !is_watched => self.note_unheard(call, &pending),
+            CallOutcome::Refused(_) => self.note_refusal(call, &pending),
+            CallOutcome::Unknown if !is_heard && !is_watched => self.note_unheard(call, &pending),
             _ => rulings::note(super::unrecorded::named(call), Past::Settled, now, &self.ports),
         }
-        let lines = match self.enter(Some(key), entries) {
+        let lines = match self.recorder.enter(Some(key), entries, &self.ports) {
             Ok(Entered { lines, notice: about_ledger }) => {
                 notice = [about_ledger, notice].into_iter().flatten().reduce(join);
                 lines
@@ -224,7 +226,7 @@ impl Gate {
             }
         };
         self.give_back(call, leased(&pending));
-        if *outcome != Outcome::Unknown {
+        if *outcome != CallOutcome::Unknown {
             self.settle_left_behind(Over::Nothing, now);
         }
         Settlement { lines, notice, restore: seen.restore }
@@ -251,25 +253,25 @@ impl Gate {
         if entries.is_empty() {
             entries.push(entry(None, claimed_class(call).unwrap_or(MutationClass::IntentEvolution)));
         }
-        let _ = self.enter(None, entries);
+        let _ = self.recorder.enter(None, entries, &self.ports);
     }
 
     fn entries(&self, work: &Work<'_>, facts: &[Facts]) -> Vec<Entry> {
         let Work { call, pending, outcome, now } = *work;
         let config = self.config.last();
         let (success, error) = match outcome {
-            Outcome::Done | Outcome::Running => (true, None),
-            Outcome::Failed(error) => (false, Some(redacted(error, &self.ports))),
-            Outcome::Refused(_) if !config.record_rejected => return Vec::new(),
-            Outcome::Refused(why) => (false, Some(redacted(why, &self.ports))),
-            Outcome::Unknown => (false, Some(UNKNOWN.to_owned())),
+            CallOutcome::Done | CallOutcome::Running => (true, None),
+            CallOutcome::Failed(error) => (false, Some(redacted(error, &self.ports))),
+            CallOutcome::Refused(_) if !config.record_rejected => return Vec::new(),
+            CallOutcome::Refused(why) => (false, Some(redacted(why, &self.ports))),
+            CallOutcome::Unknown => (false, Some(UNKNOWN.to_owned())),
         };
         let others = self.others(call, pending);
-        let doubtful = *outcome == Outcome::Unknown;
+        let doubtful = *outcome == CallOutcome::Unknown;
         let entered = if doubtful { self.entered_since(pending.since) } else { Vec::new() };
         let mut entries = Vec::new();
         for (change, facts) in pending.changes.iter().zip(facts) {
-            let gone = facts.kind == Kind::Missing;
+            let gone = facts.kind == FileKind::Missing;
             let unchanged =
                 if gone { change.pre_hash.is_none() } else { facts.digest.is_some() && facts.digest == change.pre_hash };
             if unchanged && (doubtful || !pending.certain || !success && !config.record_failed) {
@@ -316,7 +318,7 @@ impl Gate {
         page.entries.into_iter().filter(|entry| entry.success || changed(entry)).collect()
     }
 
-    fn line_ranges(&self, change: &Change, facts: &Facts) -> Vec<LineRange> {
+    fn line_ranges(&self, change: &AllowedChange, facts: &Facts) -> Vec<LineRange> {
         let before = match (&change.before, change.operation) {
             (Some(before), _) => before.as_bytes(),
             (None, Operation::Create) => &[],
@@ -334,7 +336,7 @@ impl Gate {
         let own = |entry: &&Entry| entry.concurrent.is_none();
         let seen = entries.iter().filter(own).filter_map(|entry| entry.file.as_ref());
         let seen: Vec<(String, Option<Digest>)> = seen.map(|file| (file.relative_path.clone(), file.post_hash)).collect();
-        if !matches!(work.outcome, Outcome::Refused(_)) {
+        if !matches!(work.outcome, CallOutcome::Refused(_)) {
             seen::note(&work.call.session, &seen, &self.ports);
         }
     }
@@ -375,7 +377,7 @@ impl Gate {
 pub(super) struct Work<'a> {
     pub(super) call: &'a ToolCall,
     pub(super) pending: &'a Pending,
-    pub(super) outcome: &'a Outcome,
+    pub(super) outcome: &'a CallOutcome,
     pub(super) now: Timestamp,
 }
 
@@ -393,7 +395,7 @@ pub(super) fn digest_question(path: &str) -> Question {
 
 /// What the agent says its change is, where it says something we know.
 pub(super) fn claimed_class(call: &ToolCall) -> Option<MutationClass> {
-    MutationClass::named(call.args.get("mutation_class")?.as_str()?)
+    MutationClass::deserialize(call.args.get("mutation_class")?).ok()
 }
 
 /// Text from outside, without secrets.

@@ -3,20 +3,20 @@
 //! Either is entered as FAIL and told. What only reads, what was settled before and what nothing governed has no record either,
 //! and that is as it should be.
 
-use super::entering::{Entered, Unentered};
-use super::settle::{Outcome, Settlement, claimed_class, digest_question, join, redacted};
+use super::recorder::{Entered, Unentered};
+use super::settle::{CallOutcome, Settlement, claimed_class, digest_question, join, redacted};
 use super::{Gate, governance_questions, ledger_questions};
 use crate::call::{CallFault, ToolCall, resolve};
 use crate::effects::path::WorkspacePath;
 use crate::effects::{Access, Effect, Extent, Footprint, Operation};
 use crate::inflight::late;
-use crate::inflight::pending::{Change, Pending};
-use crate::inflight::rulings::{self, Denial, Named, Past, Unheard};
+use crate::inflight::pending::{AllowedChange, Pending};
+use crate::inflight::rulings::{self, CallKey, DeniedCall, Past, Unheard};
 use crate::intents::file::Governance;
 use crate::intents::intent::IntentId;
 use crate::ledger::entry::{Entry, FileChange, ScopeValidation};
 use crate::ledger::mutation::MutationClass;
-use crate::ports::{Facts, Kind, Question};
+use crate::ports::{Facts, FileKind, Question};
 
 /// Entries for one call.
 const MAX_ENTRIES: usize = 50;
@@ -47,11 +47,11 @@ impl Gate {
             self.config.refresh(file, &self.ports);
         }
         // Whoever rules on a call keeps a checkpoint first, and a ledger that has lines is older than this call.
-        let is_known = self.compared.is_some()
-            || facts.get(3).is_some_and(|kept| kept.kind != Kind::Missing)
+        let is_known = self.recorder.has_compared()
+            || facts.get(3).is_some_and(|kept| kept.kind != FileKind::Missing)
             || facts.get(4).is_some_and(|ledger| ledger.size > 0);
         let governed = !matches!(governance, Governance::None);
-        let notice = self.watch_ledger(governed, facts.get(3..5).unwrap_or_default());
+        let notice = self.recorder.watch(governed, facts.get(3..5).unwrap_or_default(), &self.ports);
         let is_watching = governed && facts.get(5).is_some_and(late::is_open);
         Ground { governance, is_known, notice, is_watching }
     }
@@ -59,21 +59,21 @@ impl Gate {
     /// Remembers a call that is not to run, in case it does.
     pub(super) fn note_denial(&self, call: &ToolCall, intent: Option<&IntentId>, code: &str, effects: &[Effect]) {
         let effects: Vec<Effect> = effects.iter().filter(|effect| effect.mutates()).take(MAX_ENTRIES).cloned().collect();
-        let denial = Denial { code: code.to_owned(), intent: intent.cloned(), changes: self.changes(&effects) };
+        let denial = DeniedCall { code: code.to_owned(), intent: intent.cloned(), changes: self.changes(&effects) };
         rulings::note(named(call), Past::Denied(denial), self.ports.clock.now(), &self.ports);
     }
 
     /// The same for a call that was allowed, or asked about, and that somebody else kept from running.
     pub(super) fn note_refusal(&self, call: &ToolCall, pending: &Pending) {
-        let mut changes: Vec<Change> = pending.changes.iter().take(MAX_ENTRIES).cloned().collect();
+        let mut changes: Vec<AllowedChange> = pending.changes.iter().take(MAX_ENTRIES).cloned().collect();
         changes.iter_mut().for_each(|change| change.before = None);
-        let denial = Denial { code: "refused".to_owned(), intent: Some(pending.intent.clone()), changes };
+        let denial = DeniedCall { code: "refused".to_owned(), intent: Some(pending.intent.clone()), changes };
         rulings::note(named(call), Past::Denied(denial), self.ports.clock.now(), &self.ports);
     }
 
     /// Remembers a call that was allowed and of which nothing was heard, in case it ends after all.
     pub(super) fn note_unheard(&self, call: &ToolCall, pending: &Pending) {
-        let mut changes: Vec<Change> = pending.changes.iter().take(MAX_ENTRIES).cloned().collect();
+        let mut changes: Vec<AllowedChange> = pending.changes.iter().take(MAX_ENTRIES).cloned().collect();
         changes.iter_mut().for_each(|change| change.before = None);
         let (intent, open_ended) = (pending.intent.clone(), pending.open_ended.is_some());
         let past = Past::Unheard(Unheard { intent, changes, open_ended });
@@ -81,9 +81,9 @@ impl Gate {
     }
 
     /// Enters a call that nobody remembers, where it should not have run.
-    pub(super) fn settle_unrecorded(&mut self, call: &ToolCall, outcome: &Outcome, ground: &Ground) -> Settlement {
+    pub(super) fn settle_unrecorded(&mut self, call: &ToolCall, outcome: &CallOutcome, ground: &Ground) -> Settlement {
         let (Governance::By(intents), true, false) =
-            (&ground.governance, ground.is_known, matches!(outcome, Outcome::Refused(_)))
+            (&ground.governance, ground.is_known, matches!(outcome, CallOutcome::Refused(_)))
         else {
             return Settlement::default();
         };
@@ -119,7 +119,7 @@ impl Gate {
         rulings::note(named(call), Past::Settled, self.ports.clock.now(), &self.ports);
         let notice = notice(&call.tool, &why, &entries);
         self.ports.warn(&notice);
-        match self.enter(None, entries) {
+        match self.recorder.enter(None, entries, &self.ports) {
             Ok(Entered { lines, notice: about_ledger }) => {
                 let notice = about_ledger.map_or(notice.clone(), |about_ledger| format!("{about_ledger}\n{notice}"));
                 Settlement { lines, notice: Some(notice), ..Settlement::default() }
@@ -131,13 +131,13 @@ impl Gate {
     }
 
     /// Enters a call that had been taken for refused.
-    fn settle_unheard(&mut self, call: &ToolCall, outcome: &Outcome, unheard: &Unheard) -> Settlement {
+    fn settle_unheard(&mut self, call: &ToolCall, outcome: &CallOutcome, unheard: &Unheard) -> Settlement {
         let now = self.ports.clock.now();
         rulings::note(named(call), Past::Settled, self.ports.clock.now(), &self.ports);
         let mut notice = None;
         let changed = self.changed_since(&unheard.changes);
         let (success, error) = match outcome {
-            Outcome::Failed(error) => (false, Some(redacted(error, &self.ports))),
+            CallOutcome::Failed(error) => (false, Some(redacted(error, &self.ports))),
             outcome => (outcome.is_success(), None),
         };
         let mut entries: Vec<Entry> = Vec::new();
@@ -153,7 +153,7 @@ impl Gate {
             entries.push(Entry { success, error: Some(why.clone()), scope_validation: ScopeValidation::Fail, ..entry });
             notice = Some(format!("{why}; it is entered as FAIL; look at the workspace yourself"));
         }
-        match self.enter(None, entries) {
+        match self.recorder.enter(None, entries, &self.ports) {
             Ok(Entered { lines, notice: about_ledger }) => {
                 let notice = [about_ledger, notice].into_iter().flatten().reduce(join);
                 Settlement { lines, notice, ..Settlement::default() }
@@ -166,13 +166,13 @@ impl Gate {
     }
 
     /// The files of a denied call that are not what they were when it was denied.
-    fn changed_since(&self, changes: &[Change]) -> Vec<(Operation, FileChange)> {
+    fn changed_since(&self, changes: &[AllowedChange]) -> Vec<(Operation, FileChange)> {
         let questions: Vec<Question> = changes.iter().map(|change| digest_question(&change.path)).collect();
         let facts = if questions.is_empty() { Vec::new() } else { self.look(&questions) };
-        let differs = |(change, facts): (&Change, &Facts)| {
+        let differs = |(change, facts): (&AllowedChange, &Facts)| {
             let stood = change.operation != Operation::Create;
-            let differs = stood != (facts.kind != Kind::Missing) || change.pre_hash != facts.digest;
-            let operation = if facts.kind == Kind::Missing { Operation::Delete } else { change.operation };
+            let differs = stood != (facts.kind != FileKind::Missing) || change.pre_hash != facts.digest;
+            let operation = if facts.kind == FileKind::Missing { Operation::Delete } else { change.operation };
             let (relative_path, pre_hash, post_hash) = (change.path.clone(), change.pre_hash, facts.digest);
             differs.then(|| (operation, FileChange { relative_path, pre_hash, post_hash, line_ranges: Vec::new() }))
         };
@@ -200,7 +200,7 @@ impl Gate {
     fn unrecorded_entries(
         &self,
         call: &ToolCall,
-        outcome: &Outcome,
+        outcome: &CallOutcome,
         intent: Option<&IntentId>,
         changed: Vec<(Operation, FileChange)>,
         why: &str,
@@ -224,8 +224,8 @@ impl Gate {
 }
 
 /// A call, as the journal of rulings names it.
-pub(super) fn named(call: &ToolCall) -> Named<'_> {
-    Named { session: &call.session, call: &call.call, program: call.host.as_deref(), tool: &call.tool }
+pub(super) fn named(call: &ToolCall) -> CallKey<'_> {
+    CallKey { session: &call.session, call: &call.call, program: call.host.as_deref(), tool: &call.tool }
 }
 
 /// Whether a call may leave anything different, as its arguments say.

@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 use crate::digest::Digest;
 use crate::glob::Glob;
-use crate::ports::{Entry, Facts, Kind, Listing, Ports, Question, Reach, Root};
+use crate::ports::{DirEntry, Facts, FileKind, Listing, ListingLimits, Ports, Question, Root};
 
 /// At most this many files are copied for a run.
 pub const MAX_FILES: usize = 256;
@@ -95,16 +95,16 @@ fn folder_of(script: &str, ports: &Ports) -> Result<Vec<String>, String> {
         return Ok(Vec::new());
     }
     let limit = u32::try_from(MAX_FILES).unwrap_or(u32::MAX).saturating_mul(4);
-    let listing = list(folder, &Reach { depth: MAX_DEPTH + 2, limit, skip: names_of(CACHES) }, ports)?;
+    let listing = list(folder, &ListingLimits { depth: MAX_DEPTH + 2, limit, skip: names_of(CACHES) }, ports)?;
     let mut files = Vec::new();
-    for Entry { path, kind, .. } in &listing.entries {
+    for DirEntry { path, kind, .. } in &listing.entries {
         let whole = format!("{folder}/{path}");
         if path.split('/').count() > MAX_DEPTH as usize + 1 {
             return Err(format!("`{whole}` lies more than {MAX_DEPTH} folders below the script; {REMEDY}"));
         }
         match kind {
-            Kind::Directory => {}
-            Kind::File => files.push(whole),
+            FileKind::Directory => {}
+            FileKind::File => files.push(whole),
             _ => return Err(not_a_file(&whole)),
         }
     }
@@ -125,7 +125,7 @@ fn matching(patterns: &[Pattern], ports: &Ports) -> Result<Vec<String>, String> 
         if is_pattern {
             let skip = names_of(&[CACHES, &[".git"]].concat());
             let from = if folder.is_empty() { "." } else { &folder };
-            let listing = list(from, &Reach { depth: MAX_SEARCH_DEPTH, limit: left, skip }, ports)?;
+            let listing = list(from, &ListingLimits { depth: MAX_SEARCH_DEPTH, limit: left, skip }, ports)?;
             left = left.saturating_sub(u32::try_from(listing.entries.len()).unwrap_or(u32::MAX));
             if listing.truncated {
                 return Err(format!(
@@ -133,12 +133,12 @@ fn matching(patterns: &[Pattern], ports: &Ports) -> Result<Vec<String>, String> 
                 ));
             }
             let mut matched = false;
-            for Entry { path, kind, .. } in &listing.entries {
+            for DirEntry { path, kind, .. } in &listing.entries {
                 let whole = if folder.is_empty() { path.clone() } else { format!("{folder}/{path}") };
-                if *kind == Kind::Directory || !pattern.glob.matches(&whole) {
+                if *kind == FileKind::Directory || !pattern.glob.matches(&whole) {
                     continue;
                 }
-                if *kind != Kind::File {
+                if *kind != FileKind::File {
                     return Err(not_a_file(&whole));
                 }
                 matched = true;
@@ -149,10 +149,10 @@ fn matching(patterns: &[Pattern], ports: &Ports) -> Result<Vec<String>, String> 
             }
         } else {
             match look(written, ports) {
-                Some(facts) if facts.kind == Kind::Directory => {
+                Some(facts) if facts.kind == FileKind::Directory => {
                     return Err(format!("`files` names the folder `{written}`; write `{written}/**` for the files in it"));
                 }
-                Some(facts) if facts.kind == Kind::File => files.push(written.clone()),
+                Some(facts) if facts.kind == FileKind::File => files.push(written.clone()),
                 _ => return Err(format!("`files` names `{written}`, which is not a file of the workspace")),
             }
         }
@@ -197,7 +197,7 @@ fn inspected(files: &[String], digest: bool, ports: &Ports) -> Result<Vec<Facts>
     let facts = ports.workspace.inspect(&files.iter().map(question).collect::<Vec<_>>());
     for (path, facts) in files.iter().zip(&facts) {
         // A link that took the file's place, or one of its folders', leads to another path.
-        if facts.kind != Kind::File || [&facts.real_path, &facts.entry_path].iter().any(|at| at.as_ref() != Some(path)) {
+        if facts.kind != FileKind::File || [&facts.real_path, &facts.entry_path].iter().any(|at| at.as_ref() != Some(path)) {
             return Err(not_a_file(path));
         }
     }
@@ -237,7 +237,7 @@ fn not_a_file(path: &str) -> String {
     )
 }
 
-fn list(folder: &str, reach: &Reach, ports: &Ports) -> Result<Listing, String> {
+fn list(folder: &str, reach: &ListingLimits, ports: &Ports) -> Result<Listing, String> {
     ports.workspace.list(Root::Project, folder, reach).map_err(|fault| format!("the folder `{folder}` cannot be read: {fault}"))
 }
 

@@ -6,7 +6,7 @@ use super::bundle;
 use super::event;
 use super::settings::{LEAST_TIMEOUT_MS, MAX_TIMEOUT_MS, patterns};
 use crate::glob::Glob;
-use crate::json::place::Step;
+use crate::json::place::PathStep;
 use crate::redact::Pattern;
 
 /// The only version of the format so far.
@@ -113,7 +113,7 @@ impl Retry {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
     /// Where it stands.
-    pub path: Vec<Step>,
+    pub path: Vec<PathStep>,
     /// What is wrong, and the remedy.
     pub message: String,
 }
@@ -165,8 +165,8 @@ pub fn read(document: &Value) -> Result<Vec<Hook>, Vec<Fault>> {
         Some(list) => {
             let mut known: std::collections::HashMap<String, usize> = std::collections::HashMap::new();
             for (at, written) in list.iter().enumerate() {
-                reader.path = if document.is_array() { Vec::new() } else { vec![Step::Key("hooks".to_owned())] };
-                reader.path.push(Step::At(at));
+                reader.path = if document.is_array() { Vec::new() } else { vec![PathStep::Key("hooks".to_owned())] };
+                reader.path.push(PathStep::At(at));
                 if let Some(hook) = reader.hook(written) {
                     if known.insert(hook.id.clone(), at).is_some() {
                         reader.fault_at("id", &format!("`{}` is declared twice; give each hook an id of its own", hook.id));
@@ -189,7 +189,7 @@ pub fn read_one(written: &Value) -> Result<Hook, Vec<Fault>> {
 
 struct Reader {
     faults: Vec<Fault>,
-    path: Vec<Step>,
+    path: Vec<PathStep>,
     patterns_size: usize,
     globs_size: usize,
 }
@@ -204,7 +204,7 @@ impl Reader {
     }
 
     fn fault_at(&mut self, key: &str, message: &str) {
-        self.path.push(Step::Key(key.to_owned()));
+        self.path.push(PathStep::Key(key.to_owned()));
         self.fault(message);
         self.path.pop();
     }
@@ -212,7 +212,7 @@ impl Reader {
     /// Looks at every member, and hands back the list of hooks if this is the document.
     fn within<'v>(&mut self, fields: &'v Map<String, Value>, look: impl Fn(&mut Self, &str, &Value)) -> Option<&'v Vec<Value>> {
         for (key, value) in fields {
-            self.path.push(Step::Key(key.clone()));
+            self.path.push(PathStep::Key(key.clone()));
             look(self, key, value);
             self.path.pop();
         }
@@ -343,7 +343,7 @@ impl Reader {
             self.fault_at("retry", "must be an object such as {\"count\": 2}");
             return retry;
         };
-        self.path.push(Step::Key("retry".to_owned()));
+        self.path.push(PathStep::Key("retry".to_owned()));
         retry.count = self.number(fields, "count", 0..=100).unwrap_or(0);
         retry.backoff_ms = self.number(fields, "backoffMs", 0..=MAX_TIMEOUT_MS).unwrap_or(retry.backoff_ms);
         retry.jitter = self.flag(fields, "jitter", false);

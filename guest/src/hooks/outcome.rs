@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::run::Status;
-use crate::engine::Ending;
+use crate::engine::RunEnding;
 use crate::ports::Ports;
 use crate::redact::Pattern;
 
@@ -39,24 +39,24 @@ impl Outcome {
     }
 
     /// Reads what the host reports about a run.
-    pub(super) fn read(ending: &Ending, secrets: &[Pattern], ports: &Ports) -> Self {
+    pub(super) fn read(ending: &RunEnding, secrets: &[Pattern], ports: &Ports) -> Self {
         let clean = |text: &str| ports.secrets.redact_with(text, secrets).into_owned();
         let (code, printed, complained, is_cut) = match ending {
-            Ending::Exited { code, stdout, stderr, truncated } => (*code, stdout.as_str(), stderr.as_str(), *truncated),
-            Ending::Changed(path) => {
+            RunEnding::Exited { code, stdout, stderr, truncated } => (*code, stdout.as_str(), stderr.as_str(), *truncated),
+            RunEnding::Changed(path) => {
                 let why = format!(
                     "`{path}` is no longer what was approved; a person can look at it and let it run: `tollgate hooks approve`"
                 );
                 return Self::of(Status::Skipped, &clean(&why));
             }
-            Ending::Missing => {
+            RunEnding::Missing => {
                 return Self::of(Status::Failed, "there is nobody to run it: the program, or the runner of prompts, is missing");
             }
-            Ending::Canceled => return Self::of(Status::Canceled, "the host called it off"),
-            Ending::Failed(why) if why.is_empty() => {
+            RunEnding::Canceled => return Self::of(Status::Canceled, "the host called it off"),
+            RunEnding::Failed(why) if why.is_empty() => {
                 return Self::of(Status::Failed, "the host did not say why it could not be run");
             }
-            Ending::Failed(why) => return Self::of(Status::Failed, &clean(why)),
+            RunEnding::Failed(why) => return Self::of(Status::Failed, &clean(why)),
         };
         let success = code == Some(0);
         let answer = serde_json::from_str::<Value>(printed).ok().and_then(|answer| match answer {
@@ -97,14 +97,14 @@ mod tests {
     use super::*;
     use crate::ports::memory::Memory;
 
-    fn output(done: Ending, patterns: &[&str]) -> String {
+    fn output(done: RunEnding, patterns: &[&str]) -> String {
         let patterns: Vec<Pattern> = patterns.iter().map(|text| Pattern::compile(text).unwrap()).collect();
         Outcome::read(&done, &patterns, &Memory::new().ports()).output.unwrap_or_default()
     }
 
     #[test]
     fn secrets_do_not_come_back() {
-        let done = |text: &str, truncated: bool| Ending::Exited {
+        let done = |text: &str, truncated: bool| RunEnding::Exited {
             code: Some(0),
             stdout: text.to_owned(),
             stderr: String::new(),

@@ -7,7 +7,7 @@ use super::bundle::{self, Checked, Pattern};
 use super::interpreter::{self, Reading};
 use super::machine::Machine;
 use crate::json;
-use crate::ports::{Facts, Kind, Ports, Question, Root};
+use crate::ports::{Facts, FileKind, Ports, Question, Root};
 
 /// Longer scripts are a mistake.
 const MAX_SCRIPT: u64 = 16 << 20;
@@ -230,13 +230,13 @@ impl Finder<'_> {
             let value = argument.split_once('=').map(|(_, value)| value);
             for word in std::iter::once(argument.as_str()).chain(value) {
                 match self.stands_at(word) {
-                    Some(Kind::File) => {
+                    Some(FileKind::File) => {
                         let Some(path) = self.file(word)? else { continue };
                         if !named.contains(&path) {
                             named.push(path);
                         }
                     }
-                    Some(Kind::Directory) => {}
+                    Some(FileKind::Directory) => {}
                     _ => continue,
                 }
                 let why = || format!("`{word}` is read where it stands");
@@ -264,7 +264,7 @@ impl Finder<'_> {
     }
 
     /// What of the workspace a word names.
-    fn stands_at(&self, word: &str) -> Option<Kind> {
+    fn stands_at(&self, word: &str) -> Option<FileKind> {
         if word.is_empty() || word.len() >= 1_000 {
             return None;
         }
@@ -280,7 +280,7 @@ impl Finder<'_> {
             return Ok(None);
         }
         let facts = self.ports.workspace.inspect(&[Question::project(word)]).into_iter().next();
-        let Some(facts) = facts.filter(|facts| facts.kind == Kind::File) else { return Ok(None) };
+        let Some(facts) = facts.filter(|facts| facts.kind == FileKind::File) else { return Ok(None) };
         let (Some(real), Some(entry)) = (facts.real_path, facts.entry_path) else { return Ok(None) };
         match (self.machine.is_absolute(&real), self.machine.is_absolute(&entry)) {
             (true, true) => Ok(None),
@@ -308,7 +308,7 @@ fn located(name: &str, machine: &Machine, ports: &Ports) -> Result<Found, String
         machine.path.iter().map(|folder| format!("{folder}/{name}")).collect()
     };
     let questions: Vec<Question> = candidates.iter().map(Question::project).collect();
-    let is_file = |(_, facts): &(String, Facts)| facts.kind == Kind::File;
+    let is_file = |(_, facts): &(String, Facts)| facts.kind == FileKind::File;
     let (written, facts) = candidates.into_iter().zip(ports.workspace.inspect(&questions)).find(is_file).ok_or_else(|| {
         if machine.path.is_empty() {
             "the host did not say where programs are".to_owned()

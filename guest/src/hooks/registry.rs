@@ -11,8 +11,8 @@ use super::declaration::{self, Fault, Hook};
 use super::event::{self, Event};
 use super::machine::Machine;
 use super::settings::{self, OfUser};
-use crate::json::place::{Step, place};
-use crate::ports::{Facts, Kind, Ports, Question, Root};
+use crate::json::place::{PathStep, place};
+use crate::ports::{Facts, FileKind, Ports, Question, Root};
 use crate::state;
 
 /// A larger file is a mistake.
@@ -129,7 +129,7 @@ impl Registry {
         let question = |file: &HooksFile| Question { root: file.root, path: file.path.to_owned(), digest: false };
         let mut questions: Vec<Question> = self.files.iter().map(question).collect();
         questions.push(Question { root: Root::Home, path: settings::OF_USER.to_owned(), digest: false });
-        let stamp = |facts: &Facts| if facts.kind == Kind::Missing { 0 } else { facts.stamp };
+        let stamp = |facts: &Facts| if facts.kind == FileKind::Missing { 0 } else { facts.stamp };
         let looked_at = ports.workspace.inspect(&questions);
         let is_outside = |facts: &Facts| facts.real_path.as_deref().is_none_or(|path| machine.is_absolute(path));
         // Settings that lie in the workspace are the workspace's, which does not say who answers prompts.
@@ -323,7 +323,7 @@ fn parse(text: &[u8]) -> Result<Vec<Rc<Hook>>, Vec<Wrong>> {
     };
     let text = String::from_utf8_lossy(text);
     let wrong = |Fault { path, message }: Fault| {
-        let shown: String = path.iter().map(Step::to_string).collect();
+        let shown: String = path.iter().map(PathStep::to_string).collect();
         (shown, place(&text, &path), message)
     };
     match declaration::read(&document) {

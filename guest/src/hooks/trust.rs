@@ -11,7 +11,7 @@ use super::machine::Machine;
 use super::program::{self, Command, FORMAT, Program};
 use crate::digest::Digest;
 use crate::json::{self, object};
-use crate::ports::{Expectation, FileFault, Kind, Ports, Question, Root};
+use crate::ports::{Expectation, FileFault, FileKind, Ports, Question, Root};
 
 /// Where approvals are kept, below the home folder.
 pub const PATH: &str = ".tollgate/trusted-hooks.json";
@@ -172,7 +172,7 @@ impl Approvals {
     fn refresh(&mut self, ports: &Ports) {
         let question = Question { root: Root::Home, path: PATH.to_owned(), digest: false };
         let facts = ports.workspace.inspect(&[question]);
-        let stamp = facts.first().map_or(0, |facts| if facts.kind == Kind::Missing { 0 } else { facts.stamp });
+        let stamp = facts.first().map_or(0, |facts| if facts.kind == FileKind::Missing { 0 } else { facts.stamp });
         if stamp != self.stamp {
             self.stamp = stamp;
             let text = ports.workspace.read(Root::Home, PATH, MAX_BYTES).unwrap_or_default();

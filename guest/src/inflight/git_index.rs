@@ -2,6 +2,10 @@
 //!
 //! Git's own [format](https://git-scm.com/docs/index-format), versions 2 to 4. A file that stands there with its size can
 //! most likely be had from git again, and need not be copied.
+//!
+//! Read by hand because that is all that is wanted: `gix-index` maps files into memory and brings a tree of crates for what
+//! are 90 lines here. An index that is not understood only means that files are copied which git has as well. Tests read
+//! indexes that git itself has written.
 
 use crate::ports::{Ports, Root};
 

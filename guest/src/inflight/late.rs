@@ -6,13 +6,13 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::pending::Caller;
+use super::pending::CallOrigin;
 use super::snapshot::Snapshot;
 use crate::digest::Digest;
 use crate::effects::Persistence;
 use crate::intents::intent::IntentId;
 use crate::json;
-use crate::ports::{Expectation, Facts, FileFault, Kind, Ports, Question, Timestamp};
+use crate::ports::{Expectation, Facts, FileFault, FileKind, Ports, Question, Timestamp};
 use crate::state;
 
 /// Where it stands in the state.
@@ -49,7 +49,7 @@ const MAX_TRIES: usize = 8;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ongoing {
     /// Whose it is.
-    pub caller: Caller,
+    pub caller: CallOrigin,
     /// The intent that it was ruled under.
     pub intent: IntentId,
     /// When, in milliseconds since 1970.
@@ -154,7 +154,7 @@ pub fn question() -> Question {
 
 /// Whether one does, by what the host saw.
 pub fn is_open(facts: &Facts) -> bool {
-    facts.kind == Kind::File && facts.size > 0
+    facts.kind == FileKind::File && facts.size > 0
 }
 
 /// What is watched; none where no call goes on.
@@ -274,7 +274,12 @@ mod tests {
 
     fn call(session: &str, name: &str, began: u64) -> Ongoing {
         Ongoing {
-            caller: Caller { session: session.to_owned(), call: name.to_owned(), tool: "bash".to_owned(), ..Caller::default() },
+            caller: CallOrigin {
+                session: session.to_owned(),
+                call: name.to_owned(),
+                tool: "bash".to_owned(),
+                ..CallOrigin::default()
+            },
             intent: IntentId::try_from("I".to_owned()).unwrap(),
             began,
             persistence: Persistence::Detached,

@@ -3,8 +3,7 @@
 //! Taken when a write is allowed, given back when it is settled. A file per path in `leases/` of the state, made only
 //! where there is none, so of two sessions one gets it. A session that died keeps it for a minute at most.
 
-use serde::Serialize;
-use serde_json::Value;
+use serde::{Deserialize, Serialize};
 
 use crate::digest::Digest;
 use crate::json;
@@ -15,7 +14,7 @@ use crate::state;
 const MAX_MS: u64 = 60_000;
 
 /// A lease on one file.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lease {
     /// The file.
     pub path: String,
@@ -31,7 +30,7 @@ pub struct Lease {
 
 /// Why a lease could not be had.
 #[derive(Debug)]
-pub enum Denial {
+pub enum LeaseDenial {
     /// Another session has it.
     Held(Lease),
     /// It could not be written.
@@ -50,15 +49,8 @@ impl Lease {
         }
     }
 
-    fn read(content: &[u8]) -> Option<Self> {
-        let mut value: Value = serde_json::from_slice(content).ok()?;
-        let mut text = |key: &str| json::taken_text(&mut value, key);
-        let (path, session, call, tool) = (text("path")?, text("session")?, text("call")?, text("tool")?);
-        Some(Self { path, session, call, tool, until: value.get("until")?.as_u64()? })
-    }
-
     /// Takes it.
-    pub fn take(&self, now: Timestamp, ports: &Ports) -> Result<(), Denial> {
+    pub fn take(&self, now: Timestamp, ports: &Ports) -> Result<(), LeaseDenial> {
         let at = at(&self.path);
         let text = json::line(self);
         let mut expected = Expectation::Absent;
@@ -67,18 +59,18 @@ impl Lease {
             match state::replace(&at, text.as_bytes(), expected, ports) {
                 Ok(()) => return Ok(()),
                 Err(FileFault::Exists | FileFault::Changed) => {}
-                Err(fault) => return Err(Denial::Fault(fault)),
+                Err(fault) => return Err(LeaseDenial::Fault(fault)),
             }
             expected = match state::read(&at, state::MAX_BYTES, ports) {
-                Ok(found) => match Self::read(&found) {
-                    Some(lease) if lease.session != self.session && lease.holds(now) => return Err(Denial::Held(lease)),
+                Ok(found) => match json::parse::<Self>(&found) {
+                    Ok(lease) if lease.session != self.session && lease.holds(now) => return Err(LeaseDenial::Held(lease)),
                     _ => Expectation::Digest(Digest::of(&found)),
                 },
                 Err(FileFault::Missing) => Expectation::Absent,
-                Err(fault) => return Err(Denial::Fault(fault)),
+                Err(fault) => return Err(LeaseDenial::Fault(fault)),
             };
         }
-        Err(Denial::Fault(FileFault::Busy))
+        Err(LeaseDenial::Fault(FileFault::Busy))
     }
 
     /// Whether it still counts. One that ends later than any lease can was made by a clock that has since been set back.
@@ -106,12 +98,12 @@ pub fn give_back(path: &str, session: &str, call: &str, ports: &Ports) {
 
 /// Takes away leases that have run out.
 pub fn sweep(now: Timestamp, ports: &Ports) {
-    state::sweep("leases", |content| Lease::read(content).is_none_or(|lease| !lease.holds(now)), ports);
+    state::sweep("leases", |content| !json::parse::<Lease>(content).is_ok_and(|lease| lease.holds(now)), ports);
 }
 
 fn read(path: &str, ports: &Ports) -> Option<Lease> {
     let bytes = state::read(&at(path), state::MAX_BYTES, ports).ok()?;
-    Lease::read(&bytes)
+    json::parse(&bytes).ok()
 }
 
 fn at(path: &str) -> String {
@@ -133,12 +125,12 @@ mod tests {
         let take = |session: &str, now: u64| lease(session, now).take(Timestamp(now), &ports);
         assert!(take("one", 1_000).is_ok());
         assert!(take("one", 2_000).is_ok(), "a session does not hold itself up");
-        assert!(matches!(take("two", 3_000), Err(Denial::Held(held)) if held.session == "one"));
-        assert!(matches!(take("two", 62_000), Err(Denial::Held(_))));
+        assert!(matches!(take("two", 3_000), Err(LeaseDenial::Held(held)) if held.session == "one"));
+        assert!(matches!(take("two", 62_000), Err(LeaseDenial::Held(_))));
         assert!(take("two", 62_001).is_ok(), "a minute after the last write it has died");
-        assert!(matches!(take("one", 62_002), Err(Denial::Held(_))));
+        assert!(matches!(take("one", 62_002), Err(LeaseDenial::Held(_))));
         give_back("src/a", "one", "c", &ports);
-        assert!(matches!(take("one", 62_003), Err(Denial::Held(_))), "nobody gives back what is not theirs");
+        assert!(matches!(take("one", 62_003), Err(LeaseDenial::Held(_))), "nobody gives back what is not theirs");
         give_back("src/a", "two", "c", &ports);
         assert!(take("one", 62_004).is_ok());
         assert!(take("two", 1).is_ok(), "a clock that was set back does not lock anybody out");

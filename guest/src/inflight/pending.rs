@@ -16,7 +16,7 @@ use crate::tool_call::ToolCall;
 
 /// A change that a call under way was allowed to make.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Change {
+pub struct AllowedChange {
     /// Relative to the workspace.
     pub path: String,
     /// What it was to be.
@@ -30,7 +30,7 @@ pub struct Change {
 
 /// Whose call it is: enough to enter it though nobody tells how it ended.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Caller {
+pub struct CallOrigin {
     /// The session that makes the call.
     pub session: String,
     /// The call's id.
@@ -45,7 +45,7 @@ pub struct Caller {
     pub host: Option<String>,
 }
 
-impl Caller {
+impl CallOrigin {
     /// Who makes a call.
     pub fn of(call: &ToolCall) -> Self {
         Self {
@@ -69,13 +69,13 @@ impl Caller {
 pub struct Pending {
     /// Whose it is; unknown where an earlier version wrote it.
     #[serde(default)]
-    pub caller: Caller,
+    pub caller: CallOrigin,
     /// The intent that it was ruled under.
     pub intent: IntentId,
     /// When, in milliseconds since 1970.
     pub since: u64,
     /// What it may change.
-    pub changes: Vec<Change>,
+    pub changes: Vec<AllowedChange>,
     /// Whether each of them happens for certain; of a shell command, whatever lies on another way does not.
     #[serde(default)]
     pub certain: bool,
@@ -143,7 +143,7 @@ pub fn claim(key: &str, pending: &Pending, now: Timestamp, ports: &Ports) -> Opt
         // One that was left behind belongs to an earlier call under the same id, or to somebody who was killed at it.
         Err(FileFault::Exists) => match state::read(&at, state::MAX_BYTES, ports) {
             Ok(found) => {
-                match Claim::read(&found).filter(|claim| claim.since == pending.since) {
+                match SettlementClaim::read(&found).filter(|claim| claim.since == pending.since) {
                     Some(claim) if claim.is_held(now) => return None,
                     Some(claim) => attempts = claim.attempts.saturating_add(1),
                     None => {}
@@ -161,7 +161,7 @@ pub fn claim(key: &str, pending: &Pending, now: Timestamp, ports: &Ports) -> Opt
 }
 
 /// Who settles a call.
-struct Claim {
+struct SettlementClaim {
     /// When the call was ruled on.
     since: u64,
     /// When it was begun to be settled.
@@ -170,7 +170,7 @@ struct Claim {
     attempts: u32,
 }
 
-impl Claim {
+impl SettlementClaim {
     fn read(text: &[u8]) -> Option<Self> {
         let text = String::from_utf8_lossy(text);
         let mut numbers = text.split(' ');
@@ -203,7 +203,7 @@ pub enum Over<'s> {
 }
 
 impl Over<'_> {
-    fn covers(self, caller: &Caller) -> bool {
+    fn covers(self, caller: &CallOrigin) -> bool {
         match self {
             Self::Nothing => false,
             Self::Turn(session) => caller.session == session && caller.agent.is_none(),
@@ -249,7 +249,7 @@ pub fn left_behind(over: Over<'_>, now: Timestamp, ports: &Ports) -> Vec<(String
         };
         let is_abandoned = || {
             let claim = state::read(&format!("{folder}/{claim}"), state::MAX_BYTES, ports).ok();
-            claim.and_then(|text| Claim::read(&text)).is_some_and(|claim| !claim.is_held(now.0))
+            claim.and_then(|text| SettlementClaim::read(&text)).is_some_and(|claim| !claim.is_held(now.0))
         };
         if over.covers(&pending.caller) || pending.since.saturating_add(DAY_MS) < now.0 || is_claimed && is_abandoned() {
             left.push((key, pending));

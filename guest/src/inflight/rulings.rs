@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::pending::Change;
+use super::pending::AllowedChange;
 use crate::digest::Digest;
 use crate::intents::intent::IntentId;
 use crate::json;
@@ -40,7 +40,7 @@ pub enum Past {
     /// It was let through without being ruled on, because the intents could not be read.
     Passed,
     /// It was not to run.
-    Denied(Denial),
+    Denied(DeniedCall),
     /// It was allowed, its turn is over, and nothing of it was seen: a person has refused it, most likely.
     Unheard(Unheard),
 }
@@ -51,20 +51,20 @@ pub struct Unheard {
     /// The intent that it was ruled under.
     pub intent: IntentId,
     /// What it would have changed.
-    pub changes: Vec<Change>,
+    pub changes: Vec<AllowedChange>,
     /// Whether it might have changed more.
     pub open_ended: bool,
 }
 
 /// A call that was not to run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Denial {
+pub struct DeniedCall {
     /// Why, for programs.
     pub code: String,
     /// The intent that it was ruled under.
     pub intent: Option<IntentId>,
     /// What it would have changed.
-    pub changes: Vec<Change>,
+    pub changes: Vec<AllowedChange>,
 }
 
 /// A line of a journal. What only people look at may be missing.
@@ -99,7 +99,7 @@ pub struct Latest {
 
 /// A call, as the journal names it.
 #[derive(Debug, Clone, Copy)]
-pub struct Named<'c> {
+pub struct CallKey<'c> {
     /// Its session.
     pub session: &'c str,
     /// Its id.
@@ -111,7 +111,7 @@ pub struct Named<'c> {
 }
 
 /// Notes what became of a call.
-pub fn note(call: Named<'_>, past: Past, at: Timestamp, ports: &Ports) {
+pub fn note(call: CallKey<'_>, past: Past, at: Timestamp, ports: &Ports) {
     let line = Line {
         call: name(call.call),
         past,
@@ -187,15 +187,15 @@ mod tests {
     use super::*;
     use crate::ports::memory::{Memory, STATE};
 
-    fn call<'c>(session: &'c str, call: &'c str) -> Named<'c> {
-        Named { session, call, program: Some("codex"), tool: "shell" }
+    fn call<'c>(session: &'c str, call: &'c str) -> CallKey<'c> {
+        CallKey { session, call, program: Some("codex"), tool: "shell" }
     }
 
     #[test]
     fn the_last_line_counts() {
         let world = Memory::new();
         let ports = world.ports();
-        let denied = Past::Denied(Denial { code: "out_of_scope".to_owned(), intent: None, changes: Vec::new() });
+        let denied = Past::Denied(DeniedCall { code: "out_of_scope".to_owned(), intent: None, changes: Vec::new() });
         assert_eq!(last("s", "1", &ports), None);
         note(call("s", "1"), denied.clone(), Timestamp(1000), &ports);
         note(call("s", "2"), Past::Passed, Timestamp(2000), &ports);
@@ -213,7 +213,7 @@ mod tests {
         let ports = world.ports();
         note(call("one", "1"), Past::Settled, Timestamp(5000), &ports);
         note(call("two", "2"), Past::Settled, Timestamp(6000), &ports);
-        let denied = Denial { code: "out_of_scope".to_owned(), intent: None, changes: Vec::new() };
+        let denied = DeniedCall { code: "out_of_scope".to_owned(), intent: None, changes: Vec::new() };
         note(call("one", "3"), Past::Denied(denied), Timestamp(7000), &ports);
         state::append("rulings/old.json", b"{\"call\":\"x\",\"past\":\"settled\"}\n", &ports).unwrap();
         let latest = latest(&ports);

@@ -8,7 +8,7 @@ use crate::digest::Digest;
 use crate::glob::Glob;
 use crate::intents::control::Control;
 use crate::ledger::{ARCHIVE, PATH as LEDGER, map};
-use crate::ports::{Expectation, FileFault, Kind, Listing, Ports, Question, Reach, Root};
+use crate::ports::{Expectation, FileFault, FileKind, Listing, ListingLimits, Ports, Question, Root};
 use crate::state;
 
 /// A workspace with more files than this is not watched.
@@ -37,7 +37,7 @@ const GIT_CONFIG: &str = ".git/config";
 
 /// One file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Look {
+pub struct SnapshotFile {
     /// Changes whenever the content may have.
     pub stamp: u64,
     /// In bytes.
@@ -48,7 +48,7 @@ pub struct Look {
 
 /// Every file at one moment, sorted by path.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Snapshot(Vec<(String, Look)>);
+pub struct Snapshot(Vec<(String, SnapshotFile)>);
 
 /// Why there is none.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
@@ -66,21 +66,21 @@ impl Snapshot {
     pub fn look(known: &Self, ignored: &Ignored, ports: &Ports) -> Result<Self, SnapshotFault> {
         let mut skip: Vec<String> = SKIPPED.iter().map(|name| (*name).to_owned()).collect();
         skip.extend(ignored.names.iter().cloned());
-        let reach = Reach { depth: 64, limit: MAX_FILES, skip };
+        let reach = ListingLimits { depth: 64, limit: MAX_FILES, skip };
         let listing = ports.workspace.list(Root::Project, ".", &reach).map_err(SnapshotFault::Unlisted)?;
         if listing.truncated {
             return Err(SnapshotFault::TooMany);
         }
         let mut files = Self::default();
         files.add("", listing, ignored, state::in_workspace(ports).as_deref());
-        let reach = Reach { depth: 1, limit: 200, skip: Vec::new() };
+        let reach = ListingLimits { depth: 1, limit: 200, skip: Vec::new() };
         if let Ok(hooks) = ports.workspace.list(Root::Project, GIT_HOOKS, &reach) {
             files.add(&format!("{GIT_HOOKS}/"), hooks, &Ignored::default(), None);
         }
         if let Some(config) = ports.workspace.inspect(&[Question::project(GIT_CONFIG)]).pop()
-            && config.kind == Kind::File
+            && config.kind == FileKind::File
         {
-            files.0.push((GIT_CONFIG.to_owned(), Look { stamp: config.stamp, size: config.size, digest: None }));
+            files.0.push((GIT_CONFIG.to_owned(), SnapshotFile { stamp: config.stamp, size: config.size, digest: None }));
         }
         files.0.sort_unstable_by(|one, other| one.0.cmp(&other.0));
         for (path, look) in &mut files.0 {
@@ -94,12 +94,12 @@ impl Snapshot {
     }
 
     /// Every file.
-    pub fn files(&self) -> &[(String, Look)] {
+    pub fn files(&self) -> &[(String, SnapshotFile)] {
         &self.0
     }
 
     /// One file.
-    pub fn at(&self, path: &str) -> Option<&Look> {
+    pub fn at(&self, path: &str) -> Option<&SnapshotFile> {
         let at = self.0.binary_search_by(|(other, _)| (**other).cmp(path)).ok()?;
         self.0.get(at).map(|(_, look)| look)
     }
@@ -108,13 +108,13 @@ impl Snapshot {
         let is_state = |path: &str| state.is_some_and(|state| is_in(path, state));
         for entry in listing.entries {
             let path = format!("{folder}{}", entry.path);
-            if entry.kind != Kind::Directory
+            if entry.kind != FileKind::Directory
                 && !is_ours(&path)
                 && !is_state(&path)
                 && !ignored.covers(&path)
                 && !path.contains('\n')
             {
-                self.0.push((path, Look { stamp: entry.stamp, size: entry.size, digest: None }));
+                self.0.push((path, SnapshotFile { stamp: entry.stamp, size: entry.size, digest: None }));
             }
         }
     }
@@ -137,7 +137,7 @@ impl Snapshot {
     /// Returns those that it asked about.
     pub fn hash(&mut self, only: Option<&[String]>, ports: &Ports) -> Vec<String> {
         let mut left = MAX_HASHED_AT_ONCE;
-        let mut wanted: Vec<&mut (String, Look)> = Vec::new();
+        let mut wanted: Vec<&mut (String, SnapshotFile)> = Vec::new();
         for file in &mut self.0 {
             let (path, look) = &*file;
             let asked = look.digest.is_none() && only.is_none_or(|only| only.binary_search(path).is_ok());
@@ -149,7 +149,8 @@ impl Snapshot {
         }
         let asked = wanted.iter().map(|file| file.0.clone()).collect();
         for files in wanted.chunks_mut(AT_ONCE) {
-            let question = |file: &&mut (String, Look)| Question { root: Root::Project, path: file.0.clone(), digest: true };
+            let question =
+                |file: &&mut (String, SnapshotFile)| Question { root: Root::Project, path: file.0.clone(), digest: true };
             let facts = ports.workspace.inspect(&files.iter().map(question).collect::<Vec<_>>());
             for (file, facts) in files.iter_mut().zip(facts) {
                 // A link is known by where it stands, not by what it leads to.
@@ -163,7 +164,7 @@ impl Snapshot {
 
     /// The files that may differ from an earlier look.
     pub fn suspects(&self, before: &Self) -> Vec<String> {
-        let at = |look: Option<&Look>| look.map(|look| (look.stamp, look.size));
+        let at = |look: Option<&SnapshotFile>| look.map(|look| (look.stamp, look.size));
         let mut suspects: Vec<String> = Vec::new();
         for (path, look) in &self.0 {
             if at(Some(look)) != at(before.at(path)) {
@@ -183,7 +184,7 @@ impl Snapshot {
             let mut number = || words.next().and_then(|word| word.parse().ok());
             let (stamp, size) = (number()?, number()?);
             let digest = words.next().and_then(|word| word.parse().ok());
-            Some((words.next()?.to_owned(), Look { stamp, size, digest }))
+            Some((words.next()?.to_owned(), SnapshotFile { stamp, size, digest }))
         };
         Self(text.split('\n').filter_map(look).collect())
     }

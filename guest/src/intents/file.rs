@@ -5,7 +5,7 @@ use std::rc::Rc;
 use super::diagnosis::{Diagnosis, Severity};
 use super::intent::{Intent, IntentId};
 use super::reading::{self, Reading};
-use crate::ports::{Facts, FileFault, Kind, Ports, Root};
+use crate::ports::{Facts, FileFault, FileKind, Ports, Root};
 use crate::state;
 
 /// Where the intents stand.
@@ -85,10 +85,10 @@ pub struct Cache {
 impl Cache {
     /// The governance, given what the host saw of `.orchestration/` and of the file.
     pub fn governance(&mut self, folder: &Facts, file: &Facts, ports: &Ports) -> Governance {
-        if folder.kind == Kind::Unreadable {
+        if folder.kind == FileKind::Unreadable {
             return Governance::Inaccessible("`.orchestration` cannot be looked at: access denied".to_owned());
         }
-        if folder.kind != Kind::Directory {
+        if folder.kind != FileKind::Directory {
             return Governance::None;
         }
         if self.stamp != Some(file.stamp) {
@@ -207,13 +207,15 @@ mod tests {
     #[test]
     fn faults_say_where() {
         for (text, said) in [
-            ("active_intents:\n  - {id: A, name: B, status: DOING}", "line 2, column 22: `DOING` is no status"),
-            ("active_intents:\n  - {id: 'a b', name: B, status: PLANNED}", "line 2, column 6: `a b` is no intent id"),
-            ("active_intents:\n  - {name: B, status: PLANNED}", "line 2, column 6: the intent has no `id`"),
+            ("active_intents:\n  - {id: A, name: B, status: DOING}", "line 2, column 30: `DOING` is not a status"),
+            ("active_intents:\n  - {id: 'a b', name: B, status: PLANNED}", "line 2, column 10: `a b` is no intent id"),
+            ("active_intents:\n  - {name: B, status: PLANNED}", "line 2, column 5: the intent has no `id`"),
             ("other: 1", "line 1, column 1: there is no `active_intents:`"),
             ("- {id: A, name: B, status: PLANNED, owned_scopes: [a]}\n- 1", "line 2, column 3: an intent is text"),
-            ("active_intents:\n  - {id: A, name: B, status: PLANNED, owned_scope: [unclosed\n", "line 3, column 1: "),
-            (&"%TAG !a! b\n".repeat(5_000), "line 102, column 1: there are more than 100 directives"),
+            (
+                "active_intents:\n  - {id: A, name: B, status: PLANNED, owned_scope: [unclosed\n",
+                "line 2, column 52: the YAML cannot be read: this `[` is never closed",
+            ),
         ] {
             let fault = Intents::parse(text.as_bytes()).unwrap_err().to_string();
             assert!(fault.starts_with(said), "{text}: {fault}");
@@ -233,7 +235,7 @@ mod tests {
             (format!("[{INTENT}]"), &[], Some(1)),
             (
                 format!("[{INTENT},\n {{id: INT-1, status: PLANNED, name: N, owned_scope: ['[']}}]"),
-                &["`: line 2, column 3: the id `INT-1`", "`: line 2, column 54: the pattern `[`"],
+                &["`: line 2, column 7: the id `INT-1`", "`: line 2, column 54: the pattern `[`"],
                 Some(1),
             ),
             (

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::intent::Intent;
 use super::scope::Reach;
 use crate::effects::path::Location;
-use crate::ports::{self, Kind, Question, Root, Workspace};
+use crate::ports::{self, FileKind, Question, Root, Workspace};
 
 /// How many files are worth telling.
 const MAX_FILES: usize = 200;
@@ -36,8 +36,8 @@ pub fn files_in_scope(intent: &Intent, workspace: &dyn Workspace) -> Vec<String>
             continue;
         }
         match facts.kind {
-            Kind::File if base.depth == 0 => drop(files.insert(base.path)),
-            Kind::Directory if base.depth > 0 => {
+            FileKind::File if base.depth == 0 => drop(files.insert(base.path)),
+            FileKind::Directory if base.depth > 0 => {
                 // Those above come first, and the deeper of two looks.
                 let goes_before = |other: &Base| (&base.path, other.depth) < (&other.path, base.depth);
                 let at = folders.iter().position(goes_before).unwrap_or(folders.len());
@@ -54,10 +54,10 @@ pub fn files_in_scope(intent: &Intent, workspace: &dyn Workspace) -> Vec<String>
         }
         listings += 1;
         let skip = SKIPPED.map(str::to_owned).to_vec();
-        let reach = ports::Reach { depth: folder.depth, limit: MAX_ENTRIES, skip };
+        let reach = ports::ListingLimits { depth: folder.depth, limit: MAX_ENTRIES, skip };
         let Ok(listing) = workspace.list(Root::Project, folder.shown(), &reach) else { continue };
         let below = |name: String| if folder.path.is_empty() { name } else { format!("{}/{name}", folder.path) };
-        let found = listing.entries.into_iter().filter(|entry| entry.kind == Kind::File);
+        let found = listing.entries.into_iter().filter(|entry| entry.kind == FileKind::File);
         for entry in found {
             files.insert(below(entry.path));
         }

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::intent::IntentId;
 use crate::json;
-use crate::ports::{Expectation, FileFault, Kind, Ports, Question};
+use crate::ports::{Expectation, FileFault, FileKind, Ports, Question};
 use crate::state;
 
 /// Where they stand in the state.
@@ -122,7 +122,7 @@ pub fn root(session: &str, ports: &Ports) -> String {
 
 /// Whether anything is kept about a session.
 pub fn is_known(session: &str, ports: &Ports) -> bool {
-    ports.workspace.inspect(&[question(session)]).first().is_some_and(|facts| facts.kind != Kind::Missing)
+    ports.workspace.inspect(&[question(session)]).first().is_some_and(|facts| facts.kind != FileKind::Missing)
 }
 
 /// What to ask the host about the workspace's default.

@@ -2,7 +2,7 @@
 
 /// Line and column, from 1, of what a path of keys and positions leads to; where the path ends early, of the last thing on
 /// it. The text must be JSON.
-pub fn place(text: &str, path: &[Step]) -> (usize, usize) {
+pub fn place(text: &str, path: &[PathStep]) -> (usize, usize) {
     let bytes = text.as_bytes();
     let mut at = blanks(bytes, 0);
     for step in path {
@@ -16,14 +16,14 @@ pub fn place(text: &str, path: &[Step]) -> (usize, usize) {
 
 /// One step on a path into a JSON value.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Step {
+pub enum PathStep {
     /// A member of an object.
     Key(String),
     /// An item of a list.
     At(usize),
 }
 
-impl std::fmt::Display for Step {
+impl std::fmt::Display for PathStep {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Key(key) => write!(out, ".{key}"),
@@ -44,9 +44,9 @@ fn blanks(bytes: &[u8], from: usize) -> usize {
 }
 
 /// Where the value of a member begins.
-fn member(text: &str, object: usize, step: &Step) -> Option<usize> {
+fn member(text: &str, object: usize, step: &PathStep) -> Option<usize> {
     let bytes = text.as_bytes();
-    let is_object = matches!(step, Step::Key(_));
+    let is_object = matches!(step, PathStep::Key(_));
     if bytes.get(object)? != if is_object { &b'{' } else { &b'[' } {
         return None;
     }
@@ -54,8 +54,8 @@ fn member(text: &str, object: usize, step: &Step) -> Option<usize> {
     let mut passed = 0;
     while !matches!(bytes.get(at)?, b'}' | b']') {
         let wanted = match step {
-            Step::At(wanted) => *wanted == passed,
-            Step::Key(wanted) => {
+            PathStep::At(wanted) => *wanted == passed,
+            PathStep::Key(wanted) => {
                 let end = value_end(bytes, at)?;
                 let key: Option<String> = serde_json::from_str(text.get(at..end)?).ok();
                 at = blanks(bytes, blanks(bytes, end) + 1);
@@ -113,17 +113,17 @@ mod tests {
     #[test]
     fn places() {
         let text = "{\n  \"a\": [1, {\"b\\\"]\": \"x,]\"},\n    -2.5],\n  \"c\": {\"d\": true}\n}";
-        let key = |key: &str| Step::Key(key.to_owned());
+        let key = |key: &str| PathStep::Key(key.to_owned());
         for (path, expected) in [
             (vec![], (1, 1)),
             (vec![key("a")], (2, 8)),
-            (vec![key("a"), Step::At(0)], (2, 9)),
-            (vec![key("a"), Step::At(1), key("b\"]")], (2, 21)),
-            (vec![key("a"), Step::At(2)], (3, 5)),
-            (vec![key("a"), Step::At(3)], (2, 8)),
+            (vec![key("a"), PathStep::At(0)], (2, 9)),
+            (vec![key("a"), PathStep::At(1), key("b\"]")], (2, 21)),
+            (vec![key("a"), PathStep::At(2)], (3, 5)),
+            (vec![key("a"), PathStep::At(3)], (2, 8)),
             (vec![key("c"), key("d")], (4, 14)),
             (vec![key("c"), key("e")], (4, 8)),
-            (vec![key("c"), Step::At(0)], (4, 8)),
+            (vec![key("c"), PathStep::At(0)], (4, 8)),
         ] {
             assert_eq!(place(text, &path), expected, "{path:?}");
         }

@@ -18,7 +18,7 @@ use super::{ARCHIVE, PATH, archive, writing};
 use crate::digest::Digest;
 use crate::effects::Operation;
 use crate::json;
-use crate::ports::{Expectation, FileFault, Kind, Ports, Question, Root, Tail};
+use crate::ports::{Expectation, FileFault, FileKind, Ports, Question, Root, Tail};
 use crate::state;
 
 /// Where it is kept in the state.
@@ -56,7 +56,7 @@ pub struct Checkpoint {
 
 /// Where the bytes of a checkpoint are now.
 #[derive(Debug, PartialEq, Eq)]
-enum Standing {
+enum CheckpointState {
     /// In the ledger.
     Current,
     /// In a part that was put aside.
@@ -104,19 +104,19 @@ impl Checkpoint {
     }
 
     /// The ledger is looked at before its parts, so that one that is put aside at this moment is found.
-    fn standing(&self, ports: &Ports) -> Standing {
+    fn standing(&self, ports: &Ports) -> CheckpointState {
         match self.stands_in(PATH, ports) {
-            Ok(true) => return Standing::Current,
+            Ok(true) => return CheckpointState::Current,
             Ok(false) | Err(FileFault::Missing) => {}
-            Err(_) => return Standing::Unreadable,
+            Err(_) => return CheckpointState::Unreadable,
         }
         let parts = archive::names(ports);
         let has = |name: &String| self.stands_in(&format!("{ARCHIVE}/{name}"), ports) == Ok(true);
         if parts.iter().rev().take(MAX_PARTS).any(has) {
-            return Standing::Archived;
+            return CheckpointState::Archived;
         }
         let facts = ports.workspace.inspect(&[Question::project(PATH)]).pop();
-        Standing::Gone(match facts.filter(|facts| facts.kind == Kind::File).map(|facts| facts.size) {
+        CheckpointState::Gone(match facts.filter(|facts| facts.kind == FileKind::File).map(|facts| facts.size) {
             None => format!("it is gone, and was {} bytes long", self.bytes),
             Some(size) if size < self.bytes => format!("it is {size} bytes long, and was {}", self.bytes),
             Some(_) => format!("its first {} bytes are not what they were", self.bytes),
@@ -158,15 +158,15 @@ pub fn check(ports: &Ports) -> Option<String> {
         return None;
     };
     match kept.standing(ports) {
-        Standing::Current | Standing::Unreadable => None,
-        Standing::Archived => {
+        CheckpointState::Current | CheckpointState::Unreadable => None,
+        CheckpointState::Archived => {
             let now = Checkpoint::of(&writing::end_of_file(chain::READ, ports).ok()?);
             if now.bytes > 0 {
                 warn_unkept(now.keep(Expectation::Digest(Digest::of(&text)), ports), ports);
             }
             None
         }
-        Standing::Gone(what) => accept(&kept, &text, &what, ports),
+        CheckpointState::Gone(what) => accept(&kept, &text, &what, ports),
     }
 }
 
@@ -181,9 +181,9 @@ pub fn advance(tail: &Tail, ports: &Ports) -> Option<String> {
         let expected = match Checkpoint::read(ports) {
             None => Expectation::Absent,
             Some((kept, text)) => match kept.standing(ports) {
-                Standing::Gone(what) => return accept(&kept, &text, &what, ports),
+                CheckpointState::Gone(what) => return accept(&kept, &text, &what, ports),
                 // Somebody who wrote later has kept theirs already.
-                Standing::Current if kept.bytes >= now.bytes => return None,
+                CheckpointState::Current if kept.bytes >= now.bytes => return None,
                 _ => Expectation::Digest(Digest::of(&text)),
             },
         };

@@ -2,7 +2,7 @@
 //! back. Kept by content, in the state, within bounds: what git has too is lost to nobody.
 
 use crate::digest::Digest;
-use crate::ports::{Entry, Expectation, FileFault, Ports, Root};
+use crate::ports::{DirEntry, Expectation, FileFault, Ports, Root};
 use crate::state;
 
 /// Where they stand in the state.
@@ -27,7 +27,7 @@ pub fn path(digest: &Digest) -> String {
 pub fn keep(files: &[(&str, Digest, u64)], needed: impl Fn(&Digest) -> bool, ports: &Ports) {
     // Listings are sorted.
     let mut there = state::list(FOLDER, 100_000, ports).map(|listing| listing.entries).unwrap_or_default();
-    let taken = |there: &[Entry]| there.iter().map(|entry| entry.size).sum::<u64>();
+    let taken = |there: &[DirEntry]| there.iter().map(|entry| entry.size).sum::<u64>();
     if taken(&there) > MAX_BYTES - MAX_BYTES_AT_ONCE {
         there.retain(|image| {
             let name = &image.path;

@@ -1,22 +1,14 @@
 //! Which lines of a file a change touched.
 
-use serde::Serialize;
-use serde_json::Value;
+use serde::{Deserialize, Serialize};
 
 /// Lines of the new content, counted from 1, both ends included.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LineRange {
     /// The first line.
     pub start: u32,
     /// The last line.
     pub end: u32,
-}
-
-impl LineRange {
-    pub(super) fn read(value: &Value) -> Option<Self> {
-        let line = |key: &str| u32::try_from(value.get(key)?.as_u64()?).ok();
-        Some(Self { start: line("start")?, end: line("end")? })
-    }
 }
 
 /// Beyond so many lines put in and taken out, one range says it all. The search keeps about half a megabyte at most.

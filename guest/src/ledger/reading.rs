@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use super::PATH;
 use super::entry::Entry;
 use crate::glob::Glob;
+use crate::json;
 use crate::ports::{FileFault, Ports, Root};
 
 /// So much is read at a time.
@@ -174,8 +175,7 @@ pub fn parse(line: &[u8]) -> Option<Result<Entry, String>> {
     if line.is_empty() || line.starts_with(b"{\"archive\":") {
         return None;
     }
-    let entry = serde_json::from_slice(line).ok().and_then(Entry::read);
-    Some(entry.ok_or_else(|| String::from_utf8_lossy(line).chars().take(60).collect()))
+    Some(json::parse(line).map_err(|_| String::from_utf8_lossy(line).chars().take(60).collect()))
 }
 
 /// Who changed a file last, as far as the end of the ledger tells.

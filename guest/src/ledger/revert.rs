@@ -5,7 +5,7 @@ use super::images;
 use super::mutation::MutationClass;
 use super::reading::{self, Filter};
 use crate::digest::Digest;
-use crate::ports::{FileFault, Kind, Ports, Question, Root};
+use crate::ports::{FileFault, FileKind, Ports, Question, Root};
 use crate::state;
 
 /// Read in one go while looking for an entry.
@@ -52,7 +52,7 @@ fn difference(left: Option<&Digest>, now: Option<&Digest>) -> String {
 
 /// What a host does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Action {
+pub enum RevertAction {
     /// Gives the file its content back.
     Restore,
     /// Takes the file away, because it was not there before.
@@ -61,11 +61,11 @@ pub enum Action {
 
 /// What is to be done.
 #[derive(Debug)]
-pub struct Plan {
+pub struct RevertPlan {
     /// The file.
     pub path: String,
     /// What.
-    pub action: Action,
+    pub action: RevertAction,
     /// What must stand there when it is done.
     pub now: Option<Digest>,
     /// What stands there afterwards; none where that is not known.
@@ -77,19 +77,19 @@ pub struct Plan {
 }
 
 /// Finds out how the change of an entry is taken back.
-pub fn plan(id: &str, ports: &Ports) -> Result<Plan, RevertFault> {
+pub fn plan(id: &str, ports: &Ports) -> Result<RevertPlan, RevertFault> {
     let entry = find(id, ports)?.ok_or_else(|| RevertFault::Unknown(id.to_owned()))?;
     let Some(file) = entry.file.clone() else { return Err(RevertFault::NoFile(id.to_owned())) };
     let path = file.relative_path;
-    let action = if entry.mutation_class == MutationClass::FileCreation { Action::Remove } else { Action::Restore };
+    let action = if entry.mutation_class == MutationClass::FileCreation { RevertAction::Remove } else { RevertAction::Restore };
     let mut questions = vec![hashed(&path)];
     questions.extend(file.pre_hash.iter().map(|digest| state::question(images::path(digest))));
     let facts = ports.workspace.inspect(&questions);
-    let stands = facts.first().is_some_and(|facts| facts.kind != Kind::Missing);
+    let stands = facts.first().is_some_and(|facts| facts.kind != FileKind::Missing);
     let now = facts.first().and_then(|facts| facts.digest);
     let done = match action {
-        Action::Remove => !stands,
-        Action::Restore => stands && now.is_some() && now == file.pre_hash,
+        RevertAction::Remove => !stands,
+        RevertAction::Restore => stands && now.is_some() && now == file.pre_hash,
     };
     if done {
         return Err(RevertFault::Done { path });
@@ -97,10 +97,10 @@ pub fn plan(id: &str, ports: &Ports) -> Result<Plan, RevertFault> {
     if now != file.post_hash {
         return Err(RevertFault::ChangedSince { path, left: file.post_hash, now });
     }
-    let kept = facts.get(1).is_some_and(|facts| facts.kind == Kind::File);
-    let image = file.pre_hash.filter(|_| kept && action == Action::Restore).map(|digest| images::path(&digest));
-    let want = file.pre_hash.filter(|_| action == Action::Restore);
-    Ok(Plan { path, action, now, want, image, entry })
+    let kept = facts.get(1).is_some_and(|facts| facts.kind == FileKind::File);
+    let image = file.pre_hash.filter(|_| kept && action == RevertAction::Restore).map(|digest| images::path(&digest));
+    let want = file.pre_hash.filter(|_| action == RevertAction::Restore);
+    Ok(RevertPlan { path, action, now, want, image, entry })
 }
 
 /// The entry for a change that was taken back, and whether it worked.

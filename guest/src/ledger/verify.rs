@@ -72,7 +72,7 @@ pub struct Verification {
     expected: Option<Digest>,
     /// The lines that were the last when this machine last wrote to the ledger.
     kept: Vec<Digest>,
-    file: Option<File>,
+    file: Option<FileProgress>,
     /// Hashes that a line names and that its file does not have, and what to say unless another part has them.
     missed: Vec<(Digest, Remark)>,
     /// Every hash of each part that has been read, in short.
@@ -80,7 +80,7 @@ pub struct Verification {
 }
 
 /// One file under way.
-struct File {
+struct FileProgress {
     path: String,
     archived: Option<Archived>,
     content: Sha256,
@@ -116,7 +116,7 @@ impl Verification {
         let mut file = match self.file.take() {
             Some(file) => file,
             None => match self.ahead.pop() {
-                Some((path, archived)) => File::new(path, archived),
+                Some((path, archived)) => FileProgress::new(path, archived),
                 None => return Some(self.finish(ports)),
             },
         };
@@ -138,7 +138,7 @@ impl Verification {
         None
     }
 
-    fn lines(&mut self, file: &mut File, bytes: Vec<u8>) {
+    fn lines(&mut self, file: &mut FileProgress, bytes: Vec<u8>) {
         let mut text = std::mem::take(&mut file.rest);
         text.extend_from_slice(&bytes);
         let complete = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
@@ -151,7 +151,7 @@ impl Verification {
         file.rest.truncate(LONGEST_LINE);
     }
 
-    fn line(&mut self, file: &mut File, start: u64, line: &[u8]) {
+    fn line(&mut self, file: &mut FileProgress, start: u64, line: &[u8]) {
         file.line += 1;
         let end = start + line.len() as u64;
         let line = line.trim_ascii_end();
@@ -209,7 +209,7 @@ impl Verification {
         }
     }
 
-    fn end(&mut self, file: File) {
+    fn end(&mut self, file: FileProgress) {
         if !file.rest.trim_ascii().is_empty() {
             self.note(
                 &file.path,
@@ -283,7 +283,7 @@ impl Verification {
     }
 }
 
-impl File {
+impl FileProgress {
     fn new(path: String, archived: Option<Archived>) -> Self {
         Self {
             is_current: archived.is_none(),

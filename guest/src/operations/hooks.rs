@@ -14,7 +14,7 @@ use std::rc::Rc;
 
 use serde_json::{Map, Value};
 
-use super::{Fault, checked};
+use super::{OperationFault, checked};
 use crate::gate::Gate;
 use crate::hooks::event::Event;
 use crate::hooks::registry::{FileFault, Registered, Source};
@@ -26,7 +26,7 @@ use crate::ports::Ports;
 /// So many records are shown when nobody says how many.
 const USUAL_LIMIT: u64 = 20;
 
-pub(super) fn answer(gate: &mut Gate, op: &str, fields: Map<String, Value>) -> Result<Value, Fault> {
+pub(super) fn answer(gate: &mut Gate, op: &str, fields: Map<String, Value>) -> Result<Value, OperationFault> {
     if op == "event" {
         checked(op, &["event", "session"], &fields)?;
         return Ok(happened(gate, fields));
@@ -52,7 +52,10 @@ pub(super) fn answer(gate: &mut Gate, op: &str, fields: Map<String, Value>) -> R
                     let path: String = fault.path.iter().map(ToString::to_string).collect();
                     format!("`${path}` {}", fault.message)
                 };
-                Fault::NotDone(format!("the hook cannot be used: {}", faults.iter().map(said).collect::<Vec<_>>().join("; ")))
+                OperationFault::NotDone(format!(
+                    "the hook cannot be used: {}",
+                    faults.iter().map(said).collect::<Vec<_>>().join("; ")
+                ))
             })?;
             let id = hook.id.clone();
             hooks.registry.register(hook);
@@ -60,11 +63,11 @@ pub(super) fn answer(gate: &mut Gate, op: &str, fields: Map<String, Value>) -> R
         }
         "show" | "approve" | "revoke" | "enable" | "disable" | "unregister" | "run" => {
             let Some(id) = text("id").filter(|id| !id.is_empty()) else {
-                return Err(Fault::MissingField { whose: format!("`hooks` with `\"do\":\"{what}\"`"), field: "id" });
+                return Err(OperationFault::MissingField { whose: format!("`hooks` with `\"do\":\"{what}\"`"), field: "id" });
             };
             of_one(hooks, ports, what, id, &asked)
         }
-        _ => Err(Fault::InvalidField {
+        _ => Err(OperationFault::InvalidField {
             op: op.to_owned(),
             field: "do",
             expected: "one of list, show, approve, revoke, enable, disable, unregister, register, run, history, stats, triggers",
@@ -90,16 +93,16 @@ fn happened(gate: &mut Gate, mut fields: Map<String, Value>) -> Value {
     }
 }
 
-fn of_one(hooks: &mut Hooks, ports: &Ports, what: &str, id: &str, asked: &Value) -> Result<Value, Fault> {
+fn of_one(hooks: &mut Hooks, ports: &Ports, what: &str, id: &str, asked: &Value) -> Result<Value, OperationFault> {
     // An approval outlives its hook, so that it can always be taken back.
     if what == "revoke" {
-        let revoked = hooks.approve(id, None, ports).map_err(Fault::NotDone)?;
+        let revoked = hooks.approve(id, None, ports).map_err(OperationFault::NotDone)?;
         return Ok(object(&mut [("id", id.into()), ("revoked", revoked.into())]));
     }
     let Some(registered) = hooks.registry.find(id).cloned() else {
         let known: Vec<&str> = hooks.registry.all().iter().map(|registered| registered.hook.id.as_str()).collect();
         let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
-        return Err(Fault::UnknownHook { asked: id.to_owned(), known });
+        return Err(OperationFault::UnknownHook { asked: id.to_owned(), known });
     };
     match what {
         "show" => {
@@ -125,14 +128,17 @@ fn of_one(hooks: &mut Hooks, ports: &Ports, what: &str, id: &str, asked: &Value)
         }
         "approve" => {
             if registered.source != Source::Workspace {
-                return Err(Fault::NotDone(format!("`{id}` needs no approval: it is a {} hook", registered.source.as_str())));
+                return Err(OperationFault::NotDone(format!(
+                    "`{id}` needs no approval: it is a {} hook",
+                    registered.source.as_str()
+                )));
             }
-            let (fingerprint, _) = hooks.examine(&registered, ports).map_err(Fault::NotDone)?;
+            let (fingerprint, _) = hooks.examine(&registered, ports).map_err(OperationFault::NotDone)?;
             let digest = fingerprint.digest.to_string();
             if asked.get("digest").is_some_and(|expected| expected.as_str() != Some(&digest)) {
-                return Err(Fault::NotDone(format!("`{id}` has changed since it was shown; look at it again")));
+                return Err(OperationFault::NotDone(format!("`{id}` has changed since it was shown; look at it again")));
             }
-            hooks.approve(id, Some(&fingerprint), ports).map_err(Fault::NotDone)?;
+            hooks.approve(id, Some(&fingerprint), ports).map_err(OperationFault::NotDone)?;
             return Ok(object(&mut [("id", id.into()), ("digest", digest.into())]));
         }
         "run" => {

@@ -10,7 +10,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Fault, checked, summary};
+use super::{OperationFault, checked, summary};
 use crate::config::{self, Config, EFFECTS};
 use crate::gate::Gate;
 use crate::glob::Glob;
@@ -23,7 +23,7 @@ use crate::json::document::Document;
 use crate::servers;
 
 /// Answers one of the ops above; none where it is another.
-pub(super) fn answer(gate: &mut Gate, op: &str, fields: &Map<String, Value>) -> Option<Result<Value, Fault>> {
+pub(super) fn answer(gate: &mut Gate, op: &str, fields: &Map<String, Value>) -> Option<Result<Value, OperationFault>> {
     let text = |key: &str| fields.get(key).and_then(Value::as_str);
     match op {
         "list-intents" => Some(Ok(list_intents(gate))),
@@ -45,8 +45,8 @@ pub(super) fn answer(gate: &mut Gate, op: &str, fields: &Map<String, Value>) -> 
 }
 
 /// The settings in which a tool, or every tool of a pattern, has a kind.
-fn allow_tool(pattern: &str, kind: &str, settings: &str) -> Result<Value, Fault> {
-    let invalid = |field, why| Fault::InvalidValue { op: "allow-tool".to_owned(), field, why };
+fn allow_tool(pattern: &str, kind: &str, settings: &str) -> Result<Value, OperationFault> {
+    let invalid = |field, why| OperationFault::InvalidValue { op: "allow-tool".to_owned(), field, why };
     if !EFFECTS.contains(&kind) {
         return Err(invalid("kind", format!("`{kind}` is not a kind; use one of: {}", EFFECTS.join(", "))));
     }

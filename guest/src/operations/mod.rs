@@ -31,7 +31,7 @@ use serde_json::{Map, Value, json};
 use crate::call::ToolCall;
 use crate::effects::Effect;
 use crate::engine::Input;
-use crate::gate::{Gate, Outcome, Refusal};
+use crate::gate::{CallOutcome, Gate, Refusal};
 use crate::intents::intent::Intent;
 use crate::json;
 
@@ -45,7 +45,7 @@ const CONTEXT_CHARS: usize = 16_000;
 
 /// Why a line got no answer.
 #[derive(Debug, thiserror::Error)]
-enum Fault {
+enum OperationFault {
     #[error("the line is longer than {} MiB; pass large content by path", LONGEST_LINE >> 20)]
     TooLong,
     #[error("the line is no JSON object: {0}")]
@@ -80,7 +80,7 @@ enum Fault {
     NotReverted(#[from] crate::ledger::revert::RevertFault),
 }
 
-impl Fault {
+impl OperationFault {
     fn code(&self) -> &'static str {
         match self {
             Self::TooLong => "too_long",
@@ -131,10 +131,10 @@ const OPS: &[&str] = &[
 ];
 
 /// A field, what it must be, and whether a value is that.
-type Field = (&'static str, &'static str, fn(&Value) -> bool);
+type FieldRule = (&'static str, &'static str, fn(&Value) -> bool);
 
 /// What every field must be, wherever it stands. `args` may be anything: the gate rules on what it is.
-const FIELDS: &[Field] = &[
+const FIELDS: &[FieldRule] = &[
     ("session", "a string", Value::is_string),
     ("agent", "a string", Value::is_string),
     ("call", "a string", Value::is_string),
@@ -197,15 +197,15 @@ pub fn perform(gate: &mut Gate, line: &[u8]) -> String {
     answer.to_string()
 }
 
-fn parse(line: &[u8]) -> Result<(String, Map<String, Value>), Fault> {
+fn parse(line: &[u8]) -> Result<(String, Map<String, Value>), OperationFault> {
     if line.len() > LONGEST_LINE {
-        return Err(Fault::TooLong);
+        return Err(OperationFault::TooLong);
     }
-    let found = match serde_json::from_slice(line).map_err(Fault::InvalidJson)? {
+    let found = match serde_json::from_slice(line).map_err(OperationFault::InvalidJson)? {
         Value::Object(mut fields) => {
             return match fields.remove("op") {
                 Some(Value::String(op)) => Ok((op, fields)),
-                _ => Err(Fault::MissingField { whose: "every line".to_owned(), field: "op" }),
+                _ => Err(OperationFault::MissingField { whose: "every line".to_owned(), field: "op" }),
             };
         }
         Value::Null => "null",
@@ -214,12 +214,12 @@ fn parse(line: &[u8]) -> Result<(String, Map<String, Value>), Fault> {
         Value::String(_) => "a string",
         Value::Array(_) => "a list",
     };
-    Err(Fault::NoObject(found))
+    Err(OperationFault::NoObject(found))
 }
 
-fn answer(gate: &mut Gate, op: &str, fields: Map<String, Value>) -> Result<Value, Fault> {
+fn answer(gate: &mut Gate, op: &str, fields: Map<String, Value>) -> Result<Value, OperationFault> {
     if let Some(agent) = gate.agent_above.as_ref().filter(|_| person::is_persons(op, &fields)) {
-        return Err(Fault::NeedsPerson(agent.clone()));
+        return Err(OperationFault::NeedsPerson(agent.clone()));
     }
     match op {
         "select-intent" => {
@@ -238,15 +238,15 @@ fn answer(gate: &mut Gate, op: &str, fields: Map<String, Value>) -> Result<Value
         }
         "pre-tool" => {
             let capability = confine::capability(op, &fields)?;
-            let asked: Call = read(op, &["session", "call", "tool"], fields)?;
+            let asked: CallFields = read(op, &["session", "call", "tool"], fields)?;
             Ok(ruling(&gate.check_on(&asked.into(), capability)))
         }
         "post-tool" => {
             let success = matches!(fields.get("success"), Some(Value::Bool(true)));
             let error = fields.get("error").and_then(Value::as_str).unwrap_or("the tool did not say").to_owned();
             let output = fields.get("output").and_then(Value::as_str).map(str::to_owned);
-            let asked: Call = read(op, &["session", "call", "tool", "success"], fields)?;
-            let outcome = if success { Outcome::Done } else { Outcome::Failed(error) };
+            let asked: CallFields = read(op, &["session", "call", "tool", "success"], fields)?;
+            let outcome = if success { CallOutcome::Done } else { CallOutcome::Failed(error) };
             let settled = gate.settle_with(&asked.into(), &outcome, output.as_deref());
             let entries: Vec<Value> = settled.lines.iter().filter_map(|line| json::value(line).ok()).collect();
             let mut answer = json!({"entries": entries});
@@ -289,30 +289,30 @@ fn answer(gate: &mut Gate, op: &str, fields: Map<String, Value>) -> Result<Value
         "person" => person::answer(gate, fields),
         _ => match intents::answer(gate, op, &fields).or_else(|| own_tools::answer(gate, op, &fields)) {
             Some(answer) => answer,
-            None => trace::answer(gate, op, fields).unwrap_or_else(|| Err(Fault::UnknownOp(op.to_owned()))),
+            None => trace::answer(gate, op, fields).unwrap_or_else(|| Err(OperationFault::UnknownOp(op.to_owned()))),
         },
     }
 }
 
 /// Reads the fields of an op.
-fn read<T: DeserializeOwned>(op: &str, required: &[&'static str], fields: Map<String, Value>) -> Result<T, Fault> {
+fn read<T: DeserializeOwned>(op: &str, required: &[&'static str], fields: Map<String, Value>) -> Result<T, OperationFault> {
     checked(op, required, &fields)?;
-    serde_json::from_value(Value::Object(fields)).map_err(|why| Fault::InvalidFields { op: op.to_owned(), why })
+    serde_json::from_value(Value::Object(fields)).map_err(|why| OperationFault::InvalidFields { op: op.to_owned(), why })
 }
 
 /// Names the first required field that is missing or empty, and the first field of a wrong type.
-fn checked(op: &str, required: &[&'static str], fields: &Map<String, Value>) -> Result<(), Fault> {
+fn checked(op: &str, required: &[&'static str], fields: &Map<String, Value>) -> Result<(), OperationFault> {
     let absent = |name: &&&str| match fields.get(**name) {
         None | Some(Value::Null) => true,
         Some(Value::String(text)) => text.is_empty(),
         Some(_) => false,
     };
     if let Some(field) = required.iter().find(absent) {
-        return Err(Fault::MissingField { whose: format!("`{op}`"), field });
+        return Err(OperationFault::MissingField { whose: format!("`{op}`"), field });
     }
     for (field, expected, fits) in FIELDS {
         if fields.get(*field).is_some_and(|value| !value.is_null() && !fits(value)) {
-            return Err(Fault::InvalidField { op: op.to_owned(), field, expected });
+            return Err(OperationFault::InvalidField { op: op.to_owned(), field, expected });
         }
     }
     Ok(())
@@ -336,7 +336,7 @@ struct InheritIntent {
 }
 
 #[derive(Deserialize)]
-struct Call {
+struct CallFields {
     session: String,
     agent: Option<String>,
     #[serde(default)]
@@ -348,9 +348,9 @@ struct Call {
     cwd: Option<String>,
 }
 
-impl From<Call> for ToolCall {
-    fn from(call: Call) -> Self {
-        let Call { session, agent, call, host, tool, args, cwd } = call;
+impl From<CallFields> for ToolCall {
+    fn from(call: CallFields) -> Self {
+        let CallFields { session, agent, call, host, tool, args, cwd } = call;
         Self { session, agent, call, host, tool, server: None, args, cwd }
     }
 }

@@ -15,16 +15,16 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Fault, checked};
+use super::{OperationFault, checked};
 use crate::confine::permit;
 use crate::gate::Gate;
 use crate::json;
 use crate::ledger::checkpoint::Checkpoint;
 use crate::ledger::reading::{self, Files, Filter};
-use crate::ledger::revert::Action;
+use crate::ledger::revert::RevertAction;
 use crate::ledger::verify::{Remark, Verification};
 use crate::ledger::{self, archive, export, map, revert, writing};
-use crate::ports::{Kind, Ports, Question, Timestamp};
+use crate::ports::{FileKind, Ports, Question, Timestamp};
 
 /// Looked at for one answer.
 const AT_ONCE: u64 = 4 << 20;
@@ -36,9 +36,9 @@ const LIMIT: usize = 20;
 const PART_BITS: u32 = 44;
 
 /// The fields of a line. Their types have been checked.
-struct Asked(Map<String, Value>);
+struct TraceRequest(Map<String, Value>);
 
-impl Asked {
+impl TraceRequest {
     fn text(&self, field: &str) -> Option<&str> {
         self.0.get(field)?.as_str()
     }
@@ -53,7 +53,7 @@ impl Asked {
 }
 
 /// Answers one of the ops above; none where it is another.
-pub(super) fn answer(gate: &mut Gate, op: &str, fields: Map<String, Value>) -> Option<Result<Value, Fault>> {
+pub(super) fn answer(gate: &mut Gate, op: &str, fields: Map<String, Value>) -> Option<Result<Value, OperationFault>> {
     let perform = match op {
         "trace" => trace,
         "verify" => verify,
@@ -63,10 +63,10 @@ pub(super) fn answer(gate: &mut Gate, op: &str, fields: Map<String, Value>) -> O
         "revert" => take_back,
         _ => return None,
     };
-    Some(checked(op, &[], &fields).and_then(|()| perform(gate, &Asked(fields))))
+    Some(checked(op, &[], &fields).and_then(|()| perform(gate, &TraceRequest(fields))))
 }
 
-fn trace(gate: &mut Gate, asked: &Asked) -> Result<Value, Fault> {
+fn trace(gate: &mut Gate, asked: &TraceRequest) -> Result<Value, OperationFault> {
     let ports = gate.ports();
     let limit = asked.number("limit").and_then(|limit| usize::try_from(limit).ok()).unwrap_or(LIMIT);
     let page = reading::newest(&filter(asked, ports)?, limit, asked.number("before"), AT_ONCE, ports)?;
@@ -81,7 +81,7 @@ fn trace(gate: &mut Gate, asked: &Asked) -> Result<Value, Fault> {
     }))
 }
 
-fn export(gate: &mut Gate, asked: &Asked) -> Result<Value, Fault> {
+fn export(gate: &mut Gate, asked: &TraceRequest) -> Result<Value, OperationFault> {
     match asked.text("format") {
         None | Some("agent-trace") => {}
         Some(other) => return Err(invalid("export", "format", format!("`{other}` is not known; known is: agent-trace"))),
@@ -103,7 +103,7 @@ fn export(gate: &mut Gate, asked: &Asked) -> Result<Value, Fault> {
     Ok(json!({"records": records, "cursor": cursor}))
 }
 
-fn verify(gate: &mut Gate, asked: &Asked) -> Result<Value, Fault> {
+fn verify(gate: &mut Gate, asked: &TraceRequest) -> Result<Value, OperationFault> {
     let under_way = gate.ledger_jobs.verification.take().filter(|_| asked.goes_on());
     let mut verification = match under_way {
         Some(verification) => verification,
@@ -135,7 +135,7 @@ fn verify(gate: &mut Gate, asked: &Asked) -> Result<Value, Fault> {
     }
 }
 
-fn rebuild(gate: &mut Gate, asked: &Asked) -> Result<Value, Fault> {
+fn rebuild(gate: &mut Gate, asked: &TraceRequest) -> Result<Value, OperationFault> {
     let under_way = gate.ledger_jobs.rebuild.take().filter(|_| asked.goes_on());
     let mut rebuild = under_way.unwrap_or_else(|| map::Rebuild::new(gate.ports()));
     match rebuild.step(gate.ports())? {
@@ -147,7 +147,7 @@ fn rebuild(gate: &mut Gate, asked: &Asked) -> Result<Value, Fault> {
     }
 }
 
-fn put_aside(gate: &mut Gate, asked: &Asked) -> Result<Value, Fault> {
+fn put_aside(gate: &mut Gate, asked: &TraceRequest) -> Result<Value, OperationFault> {
     let ports = gate.ports();
     match asked.text("step") {
         Some("plan") => {
@@ -170,20 +170,20 @@ fn put_aside(gate: &mut Gate, asked: &Asked) -> Result<Value, Fault> {
     }
 }
 
-fn take_back(gate: &mut Gate, asked: &Asked) -> Result<Value, Fault> {
+fn take_back(gate: &mut Gate, asked: &TraceRequest) -> Result<Value, OperationFault> {
     let Some(id) = asked.text("entry").filter(|id| !id.is_empty()) else {
-        return Err(Fault::MissingField { whose: "`revert`".to_owned(), field: "entry" });
+        return Err(OperationFault::MissingField { whose: "`revert`".to_owned(), field: "entry" });
     };
     let ports = gate.ports();
     match asked.text("step") {
         Some("plan") => {
             if asked.0.get("restoring") == Some(&Value::Bool(true)) && !permit::take(id, ports) {
-                return Err(Fault::NotPermitted(id.to_owned()));
+                return Err(OperationFault::NotPermitted(id.to_owned()));
             }
             let plan = revert::plan(id, ports)?;
             let action = match plan.action {
-                Action::Restore => "restore",
-                Action::Remove => "remove",
+                RevertAction::Restore => "restore",
+                RevertAction::Remove => "remove",
             };
             Ok(json!({
                 "path": plan.path,
@@ -208,10 +208,10 @@ fn take_back(gate: &mut Gate, asked: &Asked) -> Result<Value, Fault> {
 
 fn size(ports: &Ports) -> u64 {
     let facts = ports.workspace.inspect(&[Question::project(ledger::PATH)]).pop();
-    facts.filter(|facts| facts.kind == Kind::File).map_or(0, |facts| facts.size)
+    facts.filter(|facts| facts.kind == FileKind::File).map_or(0, |facts| facts.size)
 }
 
-fn filter(asked: &Asked, ports: &Ports) -> Result<Filter, Fault> {
+fn filter(asked: &TraceRequest, ports: &Ports) -> Result<Filter, OperationFault> {
     let text = |field: &str| asked.text(field).map(str::to_owned);
     let time = |field: &'static str| asked.text(field).map(|text| moment(field, text, ports)).transpose();
     Ok(Filter {
@@ -224,7 +224,7 @@ fn filter(asked: &Asked, ports: &Ports) -> Result<Filter, Fault> {
 }
 
 /// A moment as a person writes it: `2026-11-16`, `2026-11-16T08:00`, or an age such as `90m`, `2h`, `3d`.
-fn moment(field: &'static str, text: &str, ports: &Ports) -> Result<String, Fault> {
+fn moment(field: &'static str, text: &str, ports: &Ports) -> Result<String, OperationFault> {
     let fault = || {
         invalid(
             "trace",
@@ -254,6 +254,6 @@ fn moment(field: &'static str, text: &str, ports: &Ports) -> Result<String, Faul
     if fits && text.len() >= 4 && plain { Ok(text.to_owned()) } else { Err(fault()) }
 }
 
-fn invalid(op: &str, field: &'static str, why: String) -> Fault {
-    Fault::InvalidValue { op: op.to_owned(), field, why }
+fn invalid(op: &str, field: &'static str, why: String) -> OperationFault {
+    OperationFault::InvalidValue { op: op.to_owned(), field, why }
 }

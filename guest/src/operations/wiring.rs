@@ -27,25 +27,25 @@
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use super::{Fault, checked};
+use super::{OperationFault, checked};
 use crate::gate::Gate;
 use crate::gate::condition::Condition;
 use crate::json::object;
-use crate::programs::{PROGRAMS, Program, named};
+use crate::programs::{AgentProgram, PROGRAMS, named};
 use crate::wiring::difference::difference;
-use crate::wiring::finding::{State, examine};
+use crate::wiring::finding::{WiringState, examine};
 use crate::wiring::layout::{Layout, join};
-use crate::wiring::look::{Look, variables};
-use crate::wiring::plan::{Change, Plan, Request, Scope, plan};
+use crate::wiring::look::{FilesToRead, variables};
+use crate::wiring::plan::{FileEdit, PlanRequest, SettingsScope, WiringPlan, plan};
 use crate::wiring::receipt::Receipt;
 use crate::wiring::seen::Seen;
-use crate::wiring::trial::{self, Outcome};
+use crate::wiring::trial::{self, TrialOutcome};
 use crate::wiring::undo::{Undo, undo};
 use crate::wiring::wired_programs;
 
-pub(super) fn answer(gate: &mut Gate, op: &str, fields: Map<String, Value>) -> Result<Value, Fault> {
+pub(super) fn answer(gate: &mut Gate, op: &str, fields: Map<String, Value>) -> Result<Value, OperationFault> {
     checked(op, &["do"], &fields)?;
-    let mut asked = Asked { op, fields };
+    let mut asked = WiringRequest { op, fields };
     let what = asked.fields.get("do").and_then(Value::as_str).unwrap_or_default().to_owned();
     if what == "programs" {
         return Ok(programs());
@@ -63,13 +63,13 @@ pub(super) fn answer(gate: &mut Gate, op: &str, fields: Map<String, Value>) -> R
         "files" => {
             let chosen = asked.programs()?;
             let look = match asked.receipt()? {
-                Some(receipt) => Look::at_receipts(&receipt, &asked.others()?),
-                None => Look::at(wirings_of(&chosen), &layout),
+                Some(receipt) => FilesToRead::at_receipts(&receipt, &asked.others()?),
+                None => FilesToRead::at(wirings_of(&chosen), &layout),
             };
             Ok(look_json(&look))
         }
         "plan" => {
-            let request = Request {
+            let request = PlanRequest {
                 command: asked.text("run_as")?.unwrap_or_else(|| "tollgate".to_owned()),
                 confiner: asked.text("confiner")?,
                 programs: asked.programs()?,
@@ -95,14 +95,14 @@ pub(super) fn answer(gate: &mut Gate, op: &str, fields: Map<String, Value>) -> R
             Ok(object(&mut [("files", vec![intents].into()), ("trials", trials.into())]))
         }
         _ => {
-            let outcomes: Vec<Outcome> = asked.take("outcomes")?.unwrap_or_default();
+            let outcomes: Vec<TrialOutcome> = asked.take("outcomes")?.unwrap_or_default();
             let digest = asked.text("digest")?.unwrap_or_default();
             let findings: Vec<_> =
                 examine(&layout, &seen).into_iter().map(|examined| examined.judge(&outcomes, &digest, &layout)).collect();
             let condition = Condition::of(gate);
             let ok = condition.faults.is_empty()
                 && !findings.is_empty()
-                && findings.iter().all(|finding| finding.state == State::Live);
+                && findings.iter().all(|finding| finding.state == WiringState::Live);
             let hosts: Vec<Value> = findings.iter().map(|finding| finding.to_json()).collect();
             Ok(object(&mut [
                 ("ok", ok.into()),
@@ -116,21 +116,21 @@ pub(super) fn answer(gate: &mut Gate, op: &str, fields: Map<String, Value>) -> R
 }
 
 /// The fields of a question.
-struct Asked<'a> {
+struct WiringRequest<'a> {
     op: &'a str,
     fields: Map<String, Value>,
 }
 
-impl Asked<'_> {
-    fn invalid(&self, field: &'static str, expected: &'static str) -> Fault {
-        Fault::InvalidField { op: self.op.to_owned(), field, expected }
+impl WiringRequest<'_> {
+    fn invalid(&self, field: &'static str, expected: &'static str) -> OperationFault {
+        OperationFault::InvalidField { op: self.op.to_owned(), field, expected }
     }
 
     /// Takes a field out; none where it is missing or null.
-    fn take<T: DeserializeOwned>(&mut self, field: &'static str) -> Result<Option<T>, Fault> {
+    fn take<T: DeserializeOwned>(&mut self, field: &'static str) -> Result<Option<T>, OperationFault> {
         match self.fields.remove(field) {
             None | Some(Value::Null) => Ok(None),
-            Some(value) => serde_json::from_value(value).map(Some).map_err(|why| Fault::InvalidValue {
+            Some(value) => serde_json::from_value(value).map(Some).map_err(|why| OperationFault::InvalidValue {
                 op: self.op.to_owned(),
                 field,
                 why: why.to_string(),
@@ -138,50 +138,50 @@ impl Asked<'_> {
         }
     }
 
-    fn text(&mut self, field: &'static str) -> Result<Option<String>, Fault> {
+    fn text(&mut self, field: &'static str) -> Result<Option<String>, OperationFault> {
         self.take::<String>(field).map(|text| text.filter(|text| !text.is_empty()))
     }
 
     /// The programs that are named.
-    fn programs(&mut self) -> Result<Vec<&'static Program>, Fault> {
+    fn programs(&mut self) -> Result<Vec<&'static AgentProgram>, OperationFault> {
         let names: Vec<String> = self.take("programs")?.unwrap_or_default();
         let find = |name: &String| {
             named(name).filter(|program| program.wiring.is_some()).ok_or_else(|| {
                 let known: Vec<&str> = wired_programs().map(|(program, _)| program.name()).collect();
                 let why = format!("`{name}` cannot be wired; known are: {}", known.join(", "));
-                Fault::InvalidValue { op: self.op.to_owned(), field: "programs", why }
+                OperationFault::InvalidValue { op: self.op.to_owned(), field: "programs", why }
             })
         };
         names.iter().map(find).collect()
     }
 
-    fn scope(&mut self) -> Result<Option<Scope>, Fault> {
+    fn scope(&mut self) -> Result<Option<SettingsScope>, OperationFault> {
         match self.text("scope")?.as_deref() {
             None => Ok(None),
-            Some("workspace") => Ok(Some(Scope::Workspace)),
-            Some("user") => Ok(Some(Scope::User)),
+            Some("workspace") => Ok(Some(SettingsScope::Workspace)),
+            Some("user") => Ok(Some(SettingsScope::User)),
             Some(_) => Err(self.invalid("scope", "`workspace` or `user`")),
         }
     }
 
     /// The receipt of this workspace, which must be readable: what it says would be lost.
-    fn receipt(&mut self) -> Result<Option<Receipt>, Fault> {
+    fn receipt(&mut self) -> Result<Option<Receipt>, OperationFault> {
         let Some(text) = self.text("receipt")? else { return Ok(None) };
-        Receipt::parse(&text).map(Some).ok_or_else(|| Fault::InvalidValue {
+        Receipt::parse(&text).map(Some).ok_or_else(|| OperationFault::InvalidValue {
             op: self.op.to_owned(),
             field: "receipt",
             why: "it is not what `tollgate init` writes; take the hooks away by hand, as docs/hosts.md shows them".to_owned(),
         })
     }
 
-    fn others(&mut self) -> Result<Vec<Receipt>, Fault> {
+    fn others(&mut self) -> Result<Vec<Receipt>, OperationFault> {
         let texts: Vec<String> = self.take("others")?.unwrap_or_default();
         Ok(texts.iter().filter_map(|text| Receipt::parse(text)).collect())
     }
 }
 
 fn programs() -> Value {
-    let described = |program: &&Program| {
+    let described = |program: &&AgentProgram| {
         object(&mut [
             ("name", program.name().into()),
             ("title", program.title.into()),
@@ -195,12 +195,12 @@ fn programs() -> Value {
 }
 
 /// The wirings of the programs that are named, or of all.
-fn wirings_of(chosen: &[&'static Program]) -> impl Iterator<Item = &'static crate::programs::Wiring> {
-    let is_chosen = |program: &Program| chosen.is_empty() || chosen.iter().any(|named| std::ptr::eq(*named, program));
+fn wirings_of(chosen: &[&'static AgentProgram]) -> impl Iterator<Item = &'static crate::programs::Wiring> {
+    let is_chosen = |program: &AgentProgram| chosen.is_empty() || chosen.iter().any(|named| std::ptr::eq(*named, program));
     wired_programs().filter(move |(program, _)| is_chosen(program)).map(|(_, wiring)| wiring)
 }
 
-fn look_json(look: &Look) -> Value {
+fn look_json(look: &FilesToRead) -> Value {
     let list = |paths: &std::collections::BTreeSet<String>| paths.iter().cloned().collect::<Vec<String>>();
     let folder = |(path, endings): &(String, &'static [&'static str])| {
         object(&mut [("path", path.as_str().into()), ("endings", endings.to_vec().into())])
@@ -215,9 +215,9 @@ fn look_json(look: &Look) -> Value {
     ])
 }
 
-fn plan_json(plan: &Plan, layout: &Layout) -> Value {
+fn plan_json(plan: &WiringPlan, layout: &Layout) -> Value {
     let programs: Vec<&str> = plan.programs.iter().map(|program| program.name()).collect();
-    let shown = |change: &Change| {
+    let shown = |change: &FileEdit| {
         let mut shown = change_json(change, layout);
         if let Some(fields) = shown.as_object_mut() {
             fields.insert(
@@ -228,7 +228,7 @@ fn plan_json(plan: &Plan, layout: &Layout) -> Value {
         shown
     };
     let changes: Vec<Value> = plan.changes.iter().map(shown).collect();
-    let problem = |(program, why): &(Option<&'static Program>, String)| {
+    let problem = |(program, why): &(Option<&'static AgentProgram>, String)| {
         let message = program.map_or_else(|| why.clone(), |program| format!("{}: {why}", program.title));
         object(&mut [("program", program.map_or(Value::Null, |program| program.name().into())), ("message", message.into())])
     };
@@ -243,7 +243,7 @@ fn plan_json(plan: &Plan, layout: &Layout) -> Value {
 }
 
 fn undo_json(undo: &Undo, layout: &Layout) -> Value {
-    let step = |step: &crate::wiring::undo::Step| {
+    let step = |step: &crate::wiring::undo::UndoStep| {
         object(&mut [
             ("words", step.words.into()),
             ("path", step.path.as_str().into()),
@@ -255,7 +255,7 @@ fn undo_json(undo: &Undo, layout: &Layout) -> Value {
     object(&mut [("steps", steps.into()), ("folders", undo.folders.clone().into()), ("notes", undo.notes.clone().into())])
 }
 
-fn change_json(change: &Change, layout: &Layout) -> Value {
+fn change_json(change: &FileEdit, layout: &Layout) -> Value {
     let text = |text: &Option<String>| text.as_deref().map_or(Value::Null, Value::from);
     object(&mut [
         ("program", change.program.map_or(Value::Null, Value::from)),

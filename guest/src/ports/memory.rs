@@ -12,8 +12,8 @@ use std::rc::Rc;
 use serde_json::Value;
 
 use super::{
-    Clock, Entry, Expectation, Facts, FileFault, Kind, Level, Listing, Log, Ports, Question, Random, Reach, Records, Root, Tail,
-    Timestamp, Workspace,
+    Clock, DirEntry, Expectation, Facts, FileFault, FileKind, Listing, ListingLimits, Log, LogLevel, Ports, Question, Random,
+    Records, Root, Tail, Timestamp, Workspace,
 };
 use crate::digest::Digest;
 use path::{folder, join, may_read, may_write, parent_of, reported, walk_from};
@@ -49,7 +49,7 @@ pub struct Memory {
     ticks: Cell<u64>,
     now: Cell<u64>,
     drawn: Cell<u8>,
-    lines: RefCell<Vec<(Level, String)>>,
+    lines: RefCell<Vec<(LogLevel, String)>>,
     /// What somebody else appends to a file just before the gate does.
     ahead: RefCell<Option<(String, Vec<u8>)>>,
     /// What writing ends with.
@@ -161,7 +161,7 @@ impl Memory {
     }
 
     /// What was logged so far.
-    pub fn logged(&self) -> Vec<(Level, String)> {
+    pub fn logged(&self) -> Vec<(LogLevel, String)> {
         self.lines.borrow().clone()
     }
 
@@ -259,7 +259,7 @@ impl Workspace for Memory {
         let look = |question: &Question| {
             let walk = self.walk(question.root, &question.path);
             let mut facts = Facts {
-                kind: Kind::Missing,
+                kind: FileKind::Missing,
                 real_path: walk.real.as_deref().map(reported),
                 entry_path: walk.entry.as_deref().map(reported),
                 link: walk.link,
@@ -271,12 +271,12 @@ impl Workspace for Memory {
             };
             match walk.real.and_then(|real| self.node(&real)) {
                 None => {}
-                Some(Node::Directory) => (facts.kind, facts.hard_links, facts.stamp) = (Kind::Directory, 1, 1),
-                Some(Node::Link(_) | Node::Other) => (facts.kind, facts.hard_links, facts.stamp) = (Kind::Other, 1, 1),
+                Some(Node::Directory) => (facts.kind, facts.hard_links, facts.stamp) = (FileKind::Directory, 1, 1),
+                Some(Node::Link(_) | Node::Other) => (facts.kind, facts.hard_links, facts.stamp) = (FileKind::Other, 1, 1),
                 Some(Node::File { identity }) => {
                     let names = self.nodes.borrow();
                     let same = |node: &&Node| matches!(node, Node::File { identity: other } if *other == identity);
-                    facts.kind = Kind::File;
+                    facts.kind = FileKind::File;
                     facts.hard_links = u32::try_from(names.values().filter(same).count()).unwrap_or(u32::MAX);
                     facts.identity = identity;
                     if let Some(content) = self.contents.borrow().get(&identity) {
@@ -309,7 +309,7 @@ impl Workspace for Memory {
         Ok(Tail { offset, bytes: self.read_range(root, path, offset, limit_bytes)? })
     }
 
-    fn list(&self, root: Root, directory: &str, reach: &Reach) -> Result<Listing, FileFault> {
+    fn list(&self, root: Root, directory: &str, reach: &ListingLimits) -> Result<Listing, FileFault> {
         let real = self.walk(root, directory).real.ok_or(FileFault::Other)?;
         match self.node(&real) {
             Some(Node::Directory) => {}
@@ -336,14 +336,21 @@ impl Workspace for Memory {
                 listing.truncated = true;
                 break;
             }
-            let mut entry =
-                Entry { path: path.to_owned(), kind: Kind::Other, link: None, hard_links: 1, identity: 0, stamp: 1, size: 0 };
+            let mut entry = DirEntry {
+                path: path.to_owned(),
+                kind: FileKind::Other,
+                link: None,
+                hard_links: 1,
+                identity: 0,
+                stamp: 1,
+                size: 0,
+            };
             match node {
-                Node::Directory => entry.kind = Kind::Directory,
+                Node::Directory => entry.kind = FileKind::Directory,
                 Node::Link(target) => entry.link = Some(target.clone()),
                 Node::Other => {}
                 Node::File { identity } => {
-                    entry.kind = Kind::File;
+                    entry.kind = FileKind::File;
                     entry.identity = *identity;
                     entry.hard_links = names.get(identity).copied().unwrap_or(1);
                     if let Some(content) = self.contents.borrow().get(identity) {
@@ -400,7 +407,7 @@ impl Records for Memory {
 }
 
 impl Log for Memory {
-    fn write(&self, level: Level, message: &str, _details: &Value) {
+    fn write(&self, level: LogLevel, message: &str, _details: &Value) {
         self.lines.borrow_mut().push((level, message.to_owned()));
     }
 }

@@ -27,7 +27,7 @@ pub enum Root {
 
 /// What stands at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum FileKind {
     /// Nothing.
     Missing,
     /// A regular file.
@@ -62,7 +62,7 @@ impl Question {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Facts {
     /// What stands at `real_path`.
-    pub kind: Kind,
+    pub kind: FileKind,
     /// Where the path leads once every link is followed; none where it leads nowhere.
     pub real_path: Option<String>,
     /// The same with the last name's own link not followed.
@@ -112,7 +112,7 @@ pub enum FileFault {
 
 /// How far a listing goes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Reach {
+pub struct ListingLimits {
     /// 1 lists the folder itself.
     pub depth: u32,
     /// At most so many entries.
@@ -123,11 +123,11 @@ pub struct Reach {
 
 /// One name in a listing.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
+pub struct DirEntry {
     /// Relative to the listed folder.
     pub path: String,
     /// What stands there, no link followed.
-    pub kind: Kind,
+    pub kind: FileKind,
     /// What a link says, as it was written; none for everything else, and where it is not UTF-8.
     pub link: Option<String>,
     /// As in [`Facts`].
@@ -144,7 +144,7 @@ pub struct Entry {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listing {
     /// The names.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<DirEntry>,
     /// Whether the limit cut it short.
     pub truncated: bool,
     /// The first thing that is there and could not be told: a name that is not UTF-8, a folder that cannot be opened.
@@ -171,7 +171,7 @@ pub trait Workspace {
     /// The last bytes of a file.
     fn read_tail(&self, root: Root, path: &str, limit_bytes: u64) -> Result<Tail, FileFault>;
     /// The names below a folder.
-    fn list(&self, root: Root, directory: &str, reach: &Reach) -> Result<Listing, FileFault>;
+    fn list(&self, root: Root, directory: &str, reach: &ListingLimits) -> Result<Listing, FileFault>;
 }
 
 /// What must stand at a path before it is replaced.
@@ -197,7 +197,7 @@ pub trait Records {
 
 /// How much a log line matters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Level {
+pub enum LogLevel {
     /// For those who look into a fault.
     Debug,
     /// Worth knowing.
@@ -211,7 +211,7 @@ pub enum Level {
 /// What the gate has to say to whoever runs the host.
 pub trait Log {
     /// Writes one line; `details` is a JSON object or null.
-    fn write(&self, level: Level, message: &str, details: &Value);
+    fn write(&self, level: LogLevel, message: &str, details: &Value);
 }
 
 /// The time of day.
@@ -246,11 +246,11 @@ pub struct Ports {
 impl Ports {
     /// Says that something went wrong that did not stop the work.
     pub fn warn(&self, message: &str) {
-        self.log.write(Level::Warn, &self.secrets.redact(message), &Value::Null);
+        self.log.write(LogLevel::Warn, &self.secrets.redact(message), &Value::Null);
     }
 
     /// Says that something was not done.
     pub fn fail(&self, message: &str) {
-        self.log.write(Level::Error, &self.secrets.redact(message), &Value::Null);
+        self.log.write(LogLevel::Error, &self.secrets.redact(message), &Value::Null);
     }
 }

@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Act, Kind, PROGRAMS, Tool, table};
+use super::{Act, ArgumentMeaning, PROGRAMS, Tool, table};
 
 /// The name of Tollgate's MCP server.
 pub const SERVER: &str = "tollgate";
@@ -144,13 +144,13 @@ static RECORD: Tool = Tool {
     names: &["select_active_intent", "clear_active_intent", "list_intents", "intent_context", "recent_trace"],
     act: Act::Inert,
     args: &[
-        ("intent_id", Kind::Text),
-        ("intentId", Kind::Text),
-        ("intent", Kind::Text),
-        ("id", Kind::Text),
-        ("limit", Kind::Number),
-        ("file", Kind::Text),
-        ("path", Kind::Text),
+        ("intent_id", ArgumentMeaning::Text),
+        ("intentId", ArgumentMeaning::Text),
+        ("intent", ArgumentMeaning::Text),
+        ("id", ArgumentMeaning::Text),
+        ("limit", ArgumentMeaning::Number),
+        ("file", ArgumentMeaning::Text),
+        ("path", ArgumentMeaning::Text),
     ],
 };
 
@@ -185,8 +185,8 @@ pub fn call(tool: &str, args: &Value) -> Option<OwnCall> {
     let passes = table::tools(None, tool).into_iter().filter(|tool| tool.act == Act::CallsServer);
     passes.into_iter().find_map(|passes| {
         let text = |kind| passes.arguments(kind).find_map(|name| args.get(name)?.as_str());
-        let tool = named(text(Kind::ServerTool).filter(|_| text(Kind::Server) == Some(SERVER))?)?;
-        let given = passes.arguments(Kind::ServerArguments).find_map(|name| args.get(name));
+        let tool = named(text(ArgumentMeaning::ServerTool).filter(|_| text(ArgumentMeaning::Server) == Some(SERVER))?)?;
+        let given = passes.arguments(ArgumentMeaning::ServerArguments).find_map(|name| args.get(name));
         Some(OwnCall { tool, args: given.map(unpack).unwrap_or_default() })
     })
 }

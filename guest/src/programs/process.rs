@@ -63,10 +63,10 @@ fn with_process(name: &str) -> Option<&'static str> {
     known().find(|(_, processes, _)| processes.contains(&name)).map(|(title, ..)| title)
 }
 
-type Known = (&'static str, &'static [&'static str], &'static [&'static str]);
+type KnownProgram = (&'static str, &'static [&'static str], &'static [&'static str]);
 
 /// Titles, processes and variables of every agent program that is known.
-fn known() -> impl Iterator<Item = Known> {
+fn known() -> impl Iterator<Item = KnownProgram> {
     let wired = PROGRAMS.iter().map(|program| (program.title, program.processes, program.variables));
     wired.chain(UNWIRED.iter().map(|program| (program.title, program.processes, program.variables)))
 }

@@ -2,21 +2,21 @@
 
 use serde_json::Value;
 
-use super::hook::{Found, Hook};
+use super::hook::{HookFindings, WiredHook};
 use super::layout::Layout;
 use super::matcher;
 use super::plan::is_in_use;
 use super::seen::Seen;
-use super::trial::{self, MAX_TRIALS, Outcome, Proof, Trial};
+use super::trial::{self, MAX_TRIALS, Proof, Trial, TrialOutcome};
 use crate::json::object;
-use crate::programs::{Moment, Program, Wiring};
+use crate::programs::{AgentProgram, EventKind, Wiring};
 
 /// How many tools are named that a matcher leaves out.
 const MAX_NAMED_TOOLS: usize = 5;
 
 /// How a program stands to the gate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum State {
+pub enum WiringState {
     /// It asks the gate before every tool.
     Live,
     /// It asks, but not before every tool that changes something, or does not tell what came of it.
@@ -29,7 +29,7 @@ pub enum State {
     Missing,
 }
 
-impl State {
+impl WiringState {
     /// As people read it.
     pub fn words(self) -> &'static str {
         match self {
@@ -44,11 +44,11 @@ impl State {
 
 /// What is written down of a program, before anything is tried.
 pub struct Examination {
-    program: &'static Program,
+    program: &'static AgentProgram,
     wiring: &'static Wiring,
-    found: Found,
+    found: HookFindings,
     /// The hooks before a tool that nothing is in the way of, one for each command.
-    open: Vec<Hook>,
+    open: Vec<WiredHook>,
     /// What is in the way of the others.
     obstacles: Vec<String>,
 }
@@ -57,9 +57,9 @@ pub struct Examination {
 #[derive(Debug)]
 pub struct Finding {
     /// The program.
-    pub program: &'static Program,
+    pub program: &'static AgentProgram,
     /// How it stands to the gate.
-    pub state: State,
+    pub state: WiringState,
     /// Where its hook is written down, as people read it.
     pub settings: Option<String>,
     /// The command, or the plugin.
@@ -72,8 +72,8 @@ pub struct Finding {
 
 /// Looks at every program that is in use or has a hook.
 pub fn examine(layout: &Layout, seen: &Seen) -> Vec<Examination> {
-    let examine = |(program, wiring): (&'static Program, &'static Wiring)| {
-        let found = Found::of(program, wiring, layout, seen);
+    let examine = |(program, wiring): (&'static AgentProgram, &'static Wiring)| {
+        let found = HookFindings::of(program, wiring, layout, seen);
         let is_concerned = !found.hooks.is_empty() || !found.unreadable.is_empty() || is_in_use(wiring, layout, seen);
         is_concerned.then(|| Examination::of(program, wiring, found, layout, seen))
     };
@@ -81,8 +81,8 @@ pub fn examine(layout: &Layout, seen: &Seen) -> Vec<Examination> {
 }
 
 impl Examination {
-    fn of(program: &'static Program, wiring: &'static Wiring, found: Found, layout: &Layout, seen: &Seen) -> Self {
-        let (mut open, mut obstacles): (Vec<Hook>, Vec<String>) = (Vec::new(), Vec::new());
+    fn of(program: &'static AgentProgram, wiring: &'static Wiring, found: HookFindings, layout: &Layout, seen: &Seen) -> Self {
+        let (mut open, mut obstacles): (Vec<WiredHook>, Vec<String>) = (Vec::new(), Vec::new());
         for hook in found.before_tool(wiring) {
             match hook.obstacle(program, wiring, layout, seen) {
                 Some(why) if !obstacles.contains(&why) => obstacles.push(why),
@@ -94,8 +94,8 @@ impl Examination {
     }
 
     /// The distinct commands that are tried, by the places of their hooks.
-    fn tried(&self) -> Vec<&Hook> {
-        let mut tried: Vec<&Hook> = Vec::new();
+    fn tried(&self) -> Vec<&WiredHook> {
+        let mut tried: Vec<&WiredHook> = Vec::new();
         for hook in &self.open {
             if tried.len() < MAX_TRIALS && !tried.iter().any(|known| known.command == hook.command) {
                 tried.push(hook);
@@ -111,30 +111,31 @@ impl Examination {
     }
 
     /// What it comes to, given how the trials ended.
-    pub fn judge(self, outcomes: &[Outcome], digest: &str, layout: &Layout) -> Finding {
+    pub fn judge(self, outcomes: &[TrialOutcome], digest: &str, layout: &Layout) -> Finding {
         let Self { program, wiring, ref found, ref open, ref obstacles } = self;
         let mut remarks = found.unreadable.clone();
         let Some(first) = open.first().or_else(|| found.before_tool(wiring).next()) else {
-            let state = if found.unreadable.is_empty() { State::Missing } else { State::Silent };
+            let state = if found.unreadable.is_empty() { WiringState::Missing } else { WiringState::Silent };
             remarks.push(format!("`tollgate init --host {}` wires it", program.name()));
             return Finding { program, state, settings: None, command: None, tools: String::new(), remarks };
         };
-        let proofs: Vec<(&Hook, Proof)> =
+        let proofs: Vec<(&WiredHook, Proof)> =
             self.tried().into_iter().enumerate().map(|(at, hook)| (hook, trial::proof(program, wiring, at, outcomes))).collect();
-        let denies = |hook: &Hook| proofs.iter().any(|(tried, proof)| tried.command == hook.command && *proof == Proof::Denied);
-        let working: Vec<&Hook> = open.iter().filter(|hook| denies(hook)).collect();
+        let denies =
+            |hook: &WiredHook| proofs.iter().any(|(tried, proof)| tried.command == hook.command && *proof == Proof::Denied);
+        let working: Vec<&WiredHook> = open.iter().filter(|hook| denies(hook)).collect();
         let shown = working.first().copied().unwrap_or(first);
         let (tools, misses) = tools_of(program, &working);
         let untold = untold(program, wiring, found);
         let state = if !found.switched_off.is_empty() {
-            State::Silent
+            WiringState::Silent
         } else if working.is_empty() {
-            let is_unproven = |(_, proof): &(&Hook, Proof)| matches!(proof, Proof::Unproven(_));
-            if proofs.iter().any(is_unproven) { State::Unproven } else { State::Silent }
+            let is_unproven = |(_, proof): &(&WiredHook, Proof)| matches!(proof, Proof::Unproven(_));
+            if proofs.iter().any(is_unproven) { WiringState::Unproven } else { WiringState::Silent }
         } else if misses || !untold.is_empty() {
-            State::Partly
+            WiringState::Partly
         } else {
-            State::Live
+            WiringState::Live
         };
         remarks.extend(found.switched_off.iter().cloned());
         for (_, proof) in &proofs {
@@ -157,7 +158,7 @@ impl Examination {
                 program.name()
             ));
         }
-        if matches!(state, State::Live | State::Partly) {
+        if matches!(state, WiringState::Live | WiringState::Partly) {
             remarks.extend((0..proofs.len()).find_map(|at| trial::other_version(program, at, outcomes, digest)));
         }
         Finding {
@@ -172,7 +173,7 @@ impl Examination {
 }
 
 /// Before which tools the hooks ask, and whether any that changes something is left out.
-fn tools_of(program: &Program, hooks: &[&Hook]) -> (String, bool) {
+fn tools_of(program: &AgentProgram, hooks: &[&WiredHook]) -> (String, bool) {
     if hooks.is_empty() {
         return (String::new(), false);
     }
@@ -196,10 +197,10 @@ fn tools_of(program: &Program, hooks: &[&Hook]) -> (String, bool) {
 }
 
 /// The events after a tool that nobody has written a hook for.
-fn untold(program: &Program, wiring: &Wiring, found: &Found) -> Vec<&'static str> {
+fn untold(program: &AgentProgram, wiring: &Wiring, found: &HookFindings) -> Vec<&'static str> {
     let is_after = |event: &str| {
         let moment = program.speech.as_ref().and_then(|speech| speech.moment_of(event));
-        moment.is_some_and(|(_, moment)| moment == Moment::AfterTool)
+        moment.is_some_and(|(_, moment)| moment == EventKind::AfterTool)
     };
     let is_written = |event: &str| found.hooks.iter().any(|hook| hook.event == event && hook.source.counts);
     wiring.events.iter().copied().filter(|event| is_after(event) && !is_written(event)).collect()

@@ -38,9 +38,9 @@ mod tests;
 pub mod trial;
 pub mod undo;
 
-use crate::programs::{PROGRAMS, Program, Wiring};
+use crate::programs::{AgentProgram, PROGRAMS, Wiring};
 
 /// The programs that can be wired, in the order in which they are listed.
-pub fn wired_programs() -> impl Iterator<Item = (&'static Program, &'static Wiring)> {
+pub fn wired_programs() -> impl Iterator<Item = (&'static AgentProgram, &'static Wiring)> {
     PROGRAMS.iter().filter_map(|program| Some((*program, program.wiring.as_ref()?)))
 }

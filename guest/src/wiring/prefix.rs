@@ -6,7 +6,7 @@
 use serde_json::Value;
 
 use super::layout::{Layout, is_within};
-use super::seen::{Content, Seen};
+use super::seen::{Seen, SeenContent};
 use crate::confine::is_confiner_name;
 use crate::json::document::Document;
 use crate::programs::Wiring;
@@ -39,7 +39,7 @@ pub fn prefix(wiring: &Wiring, confiner: Option<&str>, hooks: &str, layout: &Lay
     let pointer = format!("/env/{variable}");
     for settings in wiring.settings.iter().filter(|settings| settings.holds == Holds::Hooks) {
         let Some(path) = layout.path(settings.place) else { continue };
-        let Content::Text(text) = seen.file(&path) else { continue };
+        let SeenContent::Text(text) = seen.file(&path) else { continue };
         let Ok(document) = Document::parse(text) else { continue };
         match document.value().pointer(&pointer) {
             None => {}

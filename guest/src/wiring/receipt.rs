@@ -10,7 +10,7 @@ use crate::json;
 
 /// A file that was written, or that was found written for another workspace and serves this one too.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Written {
+pub struct WrittenFile {
     /// Where it stands.
     pub path: String,
     /// The program it is for; none for the intents.
@@ -28,7 +28,7 @@ pub struct Receipt {
     /// The workspace's root.
     pub workspace: String,
     /// The files.
-    pub files: Vec<Written>,
+    pub files: Vec<WrittenFile>,
     /// Folders that were made, the outermost first.
     pub folders: Vec<String>,
 }
@@ -45,7 +45,7 @@ impl Receipt {
     }
 
     /// The entry of a file.
-    pub fn file(&self, path: &str) -> Option<&Written> {
+    pub fn file(&self, path: &str) -> Option<&WrittenFile> {
         self.files.iter().find(|file| file.path == path)
     }
 
@@ -56,7 +56,7 @@ impl Receipt {
         let was = before.map(digest);
         let known = self.file(path).into_iter().chain(others.iter().filter_map(|other| other.file(path)));
         let first = known.filter(|file| was.as_ref() == Some(&file.digest)).map(|file| file.before.clone()).next();
-        let written = Written {
+        let written = WrittenFile {
             path: path.to_owned(),
             program: program.map(str::to_owned),
             before: first.unwrap_or_else(|| before.map(str::to_owned)),

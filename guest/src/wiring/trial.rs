@@ -7,13 +7,13 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::complaint;
-use super::hook::Hook;
+use super::hook::WiredHook;
 use super::layout::{Layout, join};
 use super::look::RUNTIMES;
 use super::seen::Seen;
 use crate::json::{self, object};
 use crate::programs::wiring::Canary;
-use crate::programs::{Program, Wiring};
+use crate::programs::{AgentProgram, Wiring};
 
 /// The intents of the workspace that a trial is made in.
 pub const INTENTS: &str = "active_intents:\n  - {id: CANARY, name: Canary, status: IN_PROGRESS, owned_scope: [canary/**]}\n";
@@ -46,7 +46,7 @@ pub struct Trial {
 /// What running a trial came to.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
-pub struct Outcome {
+pub struct TrialOutcome {
     /// The trial.
     pub id: String,
     /// What it printed.
@@ -72,9 +72,9 @@ pub enum Proof {
 
 /// The trials of a hook: whether it denies, and which version it runs.
 pub fn trials(
-    program: &Program,
+    program: &AgentProgram,
     wiring: &Wiring,
-    hook: &Hook,
+    hook: &WiredHook,
     number: usize,
     trial_folder: &str,
     layout: &Layout,
@@ -115,7 +115,7 @@ pub fn trials(
 }
 
 /// What a program's hook is called in outcomes.
-fn trial_id(program: &Program, number: usize) -> String {
+fn trial_id(program: &AgentProgram, number: usize) -> String {
     format!("{}/{number}", program.name())
 }
 
@@ -140,7 +140,7 @@ impl Trial {
 }
 
 /// What the outcome of a hook's trial proves.
-pub fn proof(program: &Program, wiring: &Wiring, number: usize, outcomes: &[Outcome]) -> Proof {
+pub fn proof(program: &AgentProgram, wiring: &Wiring, number: usize, outcomes: &[TrialOutcome]) -> Proof {
     let id = trial_id(program, number);
     match (outcomes.iter().find(|outcome| outcome.id == id), wiring.canary) {
         (None, Canary::Script(_)) => Proof::Unproven(format!(
@@ -148,13 +148,13 @@ pub fn proof(program: &Program, wiring: &Wiring, number: usize, outcomes: &[Outc
             RUNTIMES.map(|name| format!("`{name}`")).join(" nor ")
         )),
         (None, Canary::Command { .. }) => Proof::Unproven("it was not tried".to_owned()),
-        (Some(Outcome { fault: Some(fault), .. }), _) => Proof::Failed(fault.clone()),
+        (Some(TrialOutcome { fault: Some(fault), .. }), _) => Proof::Failed(fault.clone()),
         (Some(outcome), Canary::Command { denial, .. }) => of_command(outcome, denial),
         (Some(outcome), Canary::Script(_)) => of_script(outcome, program, wiring.note),
     }
 }
 
-fn of_command(outcome: &Outcome, (at, deny): (&str, &str)) -> Proof {
+fn of_command(outcome: &TrialOutcome, (at, deny): (&str, &str)) -> Proof {
     let complaint = outcome.complaint();
     let said = outcome.stdout.trim();
     match outcome.code {
@@ -180,7 +180,7 @@ fn of_command(outcome: &Outcome, (at, deny): (&str, &str)) -> Proof {
     })
 }
 
-fn of_script(outcome: &Outcome, program: &Program, note: Option<&str>) -> Proof {
+fn of_script(outcome: &TrialOutcome, program: &AgentProgram, note: Option<&str>) -> Proof {
     let complaint = outcome.complaint();
     match outcome.stdout.trim().rsplit('\n').next().unwrap_or_default() {
         "denied" => Proof::Denied,
@@ -195,14 +195,14 @@ fn of_script(outcome: &Outcome, program: &Program, note: Option<&str>) -> Proof 
 }
 
 /// A remark where another version than the one with this digest answers.
-pub fn other_version(program: &Program, number: usize, outcomes: &[Outcome], digest: &str) -> Option<String> {
+pub fn other_version(program: &AgentProgram, number: usize, outcomes: &[TrialOutcome], digest: &str) -> Option<String> {
     let id = format!("{}/version", trial_id(program, number));
     let outcome = outcomes.iter().find(|outcome| outcome.id == id && outcome.code == Some(0))?;
     let said: String = outcome.stdout.trim().chars().take(MAX_CHARS).collect();
     (!digest.is_empty() && !outcome.stdout.contains(digest)).then(|| format!("it runs another version than this one: {said}"))
 }
 
-impl Outcome {
+impl TrialOutcome {
     fn complaint(&self) -> String {
         complaint::reason(&self.stderr).map(|reason| format!(": {reason}")).unwrap_or_default()
     }

@@ -6,10 +6,10 @@ use clap::Args;
 use serde_json::{Value, json};
 use tollgate::{Answer, Finding, Lookup, Lookups, McpTool, Plan, Program, Request};
 
-use super::ask::{Gate, ask, list, number, text, texts};
-use super::place::{Opened, Place};
-use super::screen::{Screen, Style, lines, plain};
-use super::{Outcome, Stop};
+use crate::cli::client::{Gate, ask, list, number, text, texts};
+use crate::cli::output::{Screen, Style, lines, plain};
+use crate::cli::workspace::{Opened, Place};
+use crate::cli::{Outcome, Stop};
 
 /// The options of `tollgate augment`.
 #[derive(Args)]

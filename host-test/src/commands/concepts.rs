@@ -5,10 +5,10 @@ use std::process::ExitCode;
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::ask::{Gate, ask, is, list, number, text};
-use super::place::Place;
-use super::screen::{Cell, Screen, Style, count};
-use super::{Outcome, Stop};
+use crate::cli::client::{Gate, ask, is, list, number, text};
+use crate::cli::output::{Cell, Screen, Style, count};
+use crate::cli::workspace::Place;
+use crate::cli::{Outcome, Stop};
 
 /// Rounds that a large folder may take to be read; each takes less than half a second.
 const MOST_ROUNDS: usize = 1_000;

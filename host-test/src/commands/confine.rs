@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 use tollgate::confine::{Capability, Grant, Kind, Plan, Prepared};
 use tollgate::{Tollgate, governing_workspace};
 
-use super::say;
+use crate::cli::say;
 
 /// The command was not run.
 const NOT_RUN: u8 = 126;

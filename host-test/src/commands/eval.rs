@@ -15,10 +15,10 @@ use serde_json::Value;
 use tollgate::hooks::{Hooks, Options as HookOptions, Remote};
 use tollgate::{Error, Tollgate};
 
-use super::interrupt::on_interrupt;
-use super::person;
-use super::place::open;
-use super::{failed, say};
+use crate::cli::confirm;
+use crate::cli::interrupt::on_interrupt;
+use crate::cli::workspace::open;
+use crate::cli::{failed, say};
 
 /// What a line is answered with when the guest failed on it.
 const TRAPPED: &str =
@@ -48,7 +48,7 @@ pub(crate) fn run(options: &Options) -> ExitCode {
         Err(stop) => return stop.exit(),
     };
     // A protocol for hosts, without anybody to ask; but an agent can write to it as well.
-    if let Err(stop) = person::look(&mut gate) {
+    if let Err(stop) = confirm::look(&mut gate) {
         return stop.exit();
     }
     let mut eval = Eval { hooks: Hooks::new(&mut gate, HookOptions::new()), interrupted: None };
@@ -85,7 +85,7 @@ impl Eval<'_> {
                     say(&format!("error: {fault}"));
                     output.write_all(TRAPPED.as_bytes())?;
                     // The new instance does not know who stands above.
-                    if person::look(self.hooks.gate()).is_err() {
+                    if confirm::look(self.hooks.gate()).is_err() {
                         return Err(io::Error::other("the gate does not answer any more"));
                     }
                 }

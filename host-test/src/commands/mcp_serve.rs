@@ -16,9 +16,9 @@ use rmcp::service::{RequestContext, ServerInitializeError};
 use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt as _};
 use serde_json::{Map, Value, json};
 
-use super::Stop;
-use super::ask::{Gate, ask, is, list, text};
-use super::place::Place;
+use crate::cli::Stop;
+use crate::cli::client::{Gate, ask, is, list, text};
+use crate::cli::workspace::Place;
 
 /// The session of whoever calls without a hook.
 const SESSION: &str = "mcp";

@@ -8,11 +8,11 @@ use std::{fs, io};
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
-use super::ask::{Gate, ask, strange, text};
-use super::person::{Person, Word};
-use super::place::Place;
-use super::screen::{Screen, Style, plain};
-use super::{Outcome, Stop};
+use crate::cli::client::{Gate, ask, strange, text};
+use crate::cli::confirm::{Person, Word};
+use crate::cli::output::{Screen, Style, plain};
+use crate::cli::workspace::Place;
+use crate::cli::{Outcome, Stop};
 
 /// The workspace's settings.
 const FILE: &str = ".tollgate/config.json";
@@ -128,9 +128,9 @@ fn replace(path: &Path, before: Option<&str>, after: &str) -> Result<(), Stop> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::ask::tests::Script;
-    use super::super::screen::tests::printed;
     use super::*;
+    use crate::cli::client::tests::Script;
+    use crate::cli::output::tests::printed;
 
     const AFTER: &str = "{\n  \"tools\": {\n    \"mcp__x__*\": \"read\"\n  }\n}\n";
 

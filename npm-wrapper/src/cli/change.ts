@@ -1,7 +1,7 @@
 // A file that is to become another: written together with others or not at all.
 import * as fs from 'node:fs';
 import * as path from 'node:path';
-import { codeOf } from './look.js';
+import { codeOf } from './inspection.js';
 import { Stop } from './workspace.js';
 
 /** A file that is to become another. */

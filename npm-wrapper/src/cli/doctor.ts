@@ -6,11 +6,11 @@ import { spawnSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
-import { digest, version } from '../index.js';
-import { slashed, windows } from '../path.js';
-import { stateFolder, stateOf } from '../state.js';
-import { codeOf, look, placeOf, realOf, searchPath } from './look.js';
-import { type Cell, count, plain, type Style } from './screen.js';
+import { digest, version } from '../api/index.js';
+import { slashed, windows } from '../files/path.js';
+import { stateFolder, stateOf } from '../files/state.js';
+import { codeOf, look, placeOf, realOf, searchPath } from './inspection.js';
+import { type Cell, count, plain, type Style } from './output.js';
 import { type Answer, ask, onGate, type Opened, Stop } from './workspace.js';
 
 const USAGE = 'Usage: tollgate doctor [--workspace DIR] [--home DIR] [--state DIR] [--json]';

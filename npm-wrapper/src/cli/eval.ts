@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { parseArgs } from 'node:util';
-import { createTollgate, digest, type Tollgate, TollgateError, type TollgateOptions, version } from '../index.js';
+import { createTollgate, digest, type Tollgate, TollgateError, type TollgateOptions, version } from '../api/index.js';
 import { FAILED } from './command.js';
 import { isBlank, Lines } from './lines.js';
-import { lookAround } from './person.js';
+import { lookAround } from './confirm.js';
 
 const USAGE = 'usage: tollgate eval --workspace DIR [--home DIR] [--state DIR]   or: tollgate eval --version';
 

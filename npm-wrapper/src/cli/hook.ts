@@ -3,7 +3,7 @@
 // A hook that crashes lets the tool run, in every program, so nothing here may: exit code 2 keeps the tool from running where the
 // answer cannot be told in the program's own words.
 import * as fs from 'node:fs';
-import { createTollgate, Locator, type LogLevel } from '../index.js';
+import { createTollgate, Locator, type LogLevel } from '../api/index.js';
 
 /** One byte more than the gate reads, so that it notices. */
 const MAX_PAYLOAD = (48 << 20) + 1;

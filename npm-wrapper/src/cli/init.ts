@@ -3,13 +3,13 @@
 // The gate plans; here files are read, a person is asked, and files are written.
 import * as fs from 'node:fs';
 import * as path from 'node:path';
-import { makeState, stateFolder, stateOf } from '../state.js';
-import { confinerOf } from '../confining.js';
-import { slashed } from '../path.js';
-import { look, onPath, placeOf, realOf, searchPath, type Seen } from './look.js';
+import { makeState, stateFolder, stateOf } from '../files/state.js';
+import { confinerOf } from '../programs/confining.js';
+import { slashed } from '../files/path.js';
+import { look, onPath, placeOf, realOf, searchPath, type Seen } from './inspection.js';
 import { type Change, obstacleOf, textOf, writeAll } from './change.js';
-import { requirePerson } from './person.js';
-import { plain, say } from './screen.js';
+import { requirePerson } from './confirm.js';
+import { plain, say } from './output.js';
 import { type Answer, ask, onGate, type Opened, Stop, strange } from './workspace.js';
 
 const USAGE = `Usage: tollgate init [--host NAME]… [--scope workspace|user] [--yes] [--workspace DIR] [--home DIR] [--state DIR] [--json]

@@ -1,6 +1,6 @@
 // `tollgate intents`: what the agents work for.
-import { requirePerson } from './person.js';
-import { type Cell, count, plain, say } from './screen.js';
+import { requirePerson } from './confirm.js';
+import { type Cell, count, plain, say } from './output.js';
 import { type Answer, ask, onGate, type Opened, Stop } from './workspace.js';
 
 /** Where the intents stand in a workspace. */

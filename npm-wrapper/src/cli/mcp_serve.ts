@@ -1,5 +1,5 @@
 // `tollgate mcp-serve`: Tollgate's own tools as an MCP server on standard input and output.
-import { serveOwnTools } from '../own_tools.js';
+import { serveOwnTools } from '../api/own_tools.js';
 import { onGate, Stop } from './workspace.js';
 
 const USAGE = 'Usage: tollgate mcp-serve [--workspace DIR] [--home DIR] [--state DIR]';

@@ -2,7 +2,7 @@
 // process.
 import { execFileSync } from 'node:child_process';
 import * as fs from 'node:fs';
-import { stat } from './processes.js';
+import { stat } from './process_ancestry.js';
 
 /** A longer answer is not a yes. */
 const MAX_ANSWER = 256;

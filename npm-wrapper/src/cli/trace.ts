@@ -1,9 +1,9 @@
 // `tollgate trace`: what the agents changed.
 import * as fs from 'node:fs';
 import * as path from 'node:path';
-import type { LedgerEntry } from '../index.js';
+import type { LedgerEntry } from '../api/index.js';
 import { type Filters, FILTERS, isFromWorkspace, questionOf } from './filters.js';
-import { type Cell, count, plain, say, type Screen } from './screen.js';
+import { type Cell, count, plain, say, type Screen } from './output.js';
 import { type Answer, ask, askUntilDone, onGate, type Opened, Stop, strange } from './workspace.js';
 
 /** Entries shown where nobody says how many. */

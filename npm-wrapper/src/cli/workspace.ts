@@ -3,9 +3,9 @@ import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
 import { parseArgs, type ParseArgsConfig } from 'node:util';
-import { createTollgate, type Tollgate, TollgateError } from '../index.js';
+import { createTollgate, type Tollgate, TollgateError } from '../api/index.js';
 import { FAILED } from './command.js';
-import { say, type Screen, screenOn } from './screen.js';
+import { say, type Screen, screenOn } from './output.js';
 
 /** What makes a folder a workspace. `.git` is a file where a repository has several work trees. */
 const MARKS = ['.orchestration', '.tollgate', '.git'];

@@ -1,5 +1,5 @@
-import type { LogLevel } from '../index.js';
-import type { PluginInput } from '../opencode.js';
+import type { LogLevel } from '../api/index.js';
+import type { PluginInput } from './index.js';
 
 /** Takes what the plugin has to say to whoever runs OpenCode. */
 export type Log = (level: LogLevel, message: string, details?: unknown) => void;

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
-import { createTollgate, digest, type HookApproval, locate, type Tollgate, TollgateError, version } from '../index.js';
-import { isGoverned, letsFaultsPass } from '../on_fault.js';
-import type { PluginInput, PluginOptions } from '../opencode.js';
+import { createTollgate, digest, type HookApproval, locate, type Tollgate, TollgateError, version } from '../api/index.js';
+import { isGoverned, letsFaultsPass } from '../files/on_fault.js';
+import type { PluginInput, PluginOptions } from './index.js';
 import { hostLog, hostNotice, type Log } from './log.js';
 import { ownTools } from './tools.js';
 

@@ -1,5 +1,5 @@
-import type { Tollgate } from '../index.js';
-import { callOwnTool, listOwnTools } from '../own_tools.js';
+import type { Tollgate } from '../api/index.js';
+import { callOwnTool, listOwnTools } from '../api/own_tools.js';
 
 /** A tool that the plugin adds. OpenCode takes the JSON Schema of each argument as it stands, and each as required. */
 export interface Tool {

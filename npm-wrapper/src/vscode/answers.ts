@@ -1,6 +1,6 @@
 /** The answers of the operations that the editor shows, as far as it shows them. */
 
-import type { LedgerEntry } from '../ledger.js';
+import type { LedgerEntry } from '../api/ledger.js';
 
 export interface IntentDetails {
   id: string;

@@ -1,6 +1,6 @@
 import * as vscode from 'vscode';
-import { TollgateError } from '../error.js';
-import type { HookApproval } from '../hook_types.js';
+import { TollgateError } from '../api/error.js';
+import type { HookApproval } from '../api/hook_types.js';
 import type { HookDetails } from './answers.js';
 import type { Folder } from './folder.js';
 import type { Pages } from './pages.js';

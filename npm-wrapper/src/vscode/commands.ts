@@ -1,5 +1,5 @@
 import * as vscode from 'vscode';
-import type { HookRecord } from '../hook_types.js';
+import type { HookRecord } from '../api/hook_types.js';
 import type { HookDetails, IntentDetails, KeptRecord, Verification } from './answers.js';
 import { APPROVALS } from './approvals.js';
 import { INTENTS } from './diagnostics.js';

@@ -1,9 +1,9 @@
 import * as os from 'node:os';
 import * as path from 'node:path';
 import * as vscode from 'vscode';
-import type { Intent, Ruling, ToolCall } from '../calls.js';
-import { type ErrorCode, TollgateError } from '../error.js';
-import type { LedgerEntry } from '../ledger.js';
+import type { Intent, Ruling, ToolCall } from '../api/types.js';
+import { type ErrorCode, TollgateError } from '../api/error.js';
+import type { LedgerEntry } from '../api/ledger.js';
 import type { HookDetails, HookFault, HookList, IntentList, TracePage } from './answers.js';
 import type { GateThread } from './thread.js';
 

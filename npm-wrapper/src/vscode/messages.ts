@@ -1,6 +1,6 @@
 /** What passes between the extension host and the thread that the gates live in. Plain data, because it is copied. */
 
-import type { HookApproval, HookRecord, PromptOutput } from '../hook_types.js';
+import type { HookApproval, HookRecord, PromptOutput } from '../api/hook_types.js';
 
 /** How the gate of one folder is opened. */
 export interface Opening {

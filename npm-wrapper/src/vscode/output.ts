@@ -1,5 +1,5 @@
 import * as vscode from 'vscode';
-import type { HookRecord } from '../hook_types.js';
+import type { HookRecord } from '../api/hook_types.js';
 import type { Report } from './messages.js';
 
 type Log = Extract<Report, { type: 'log' }>;

@@ -1,5 +1,5 @@
 import * as vscode from 'vscode';
-import type { LedgerEntry } from '../ledger.js';
+import type { LedgerEntry } from '../api/ledger.js';
 import type { HookDetails, IntentDetails, KeptRecord, Verification } from './answers.js';
 
 const SCHEME = 'tollgate';

@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads';
-import type { Ruling, ToolCall } from '../calls.js';
-import { type ErrorCode, TollgateError } from '../error.js';
-import { isGoverned, letsFaultsPass } from '../on_fault.js';
+import type { Ruling, ToolCall } from '../api/types.js';
+import { type ErrorCode, TollgateError } from '../api/error.js';
+import { isGoverned, letsFaultsPass } from '../files/on_fault.js';
 import type { Opening, Order, Report } from './messages.js';
 
 /** What the thread says by itself. */

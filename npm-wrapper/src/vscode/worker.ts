@@ -7,11 +7,11 @@
 
 import { setImmediate } from 'node:timers/promises';
 import { parentPort } from 'node:worker_threads';
-import type { Finding, Outcome, ToolCall } from '../calls.js';
-import { TollgateError } from '../error.js';
-import type { HooksOptions, PromptOutput } from '../hook_types.js';
-import type { Hooks } from '../hooks.js';
-import { callOwnTool, createTollgate, type Tollgate } from '../index.js';
+import type { Finding, Outcome, ToolCall } from '../api/types.js';
+import { TollgateError } from '../api/error.js';
+import type { HooksOptions, PromptOutput } from '../api/hook_types.js';
+import type { Hooks } from '../hooks/hooks.js';
+import { callOwnTool, createTollgate, type Tollgate } from '../api/index.js';
 import type { Opening, Order, PromptResult, Report } from './messages.js';
 
 const port = parentPort;

@@ -1,5 +1,5 @@
 import type { ExtensionContext } from 'vscode';
-import { activateTollgate, type TollgateApi } from '../../src/vscode.js';
+import { activateTollgate, type TollgateApi } from '../../src/vscode/index.js';
 
 let api: Promise<TollgateApi> | undefined;
 

@@ -8,7 +8,7 @@ use super::index::{Builder, Index, is_note};
 use super::markdown::{read, stem, targets};
 use super::{Known, MAX_BYTES, about, text};
 use crate::digest::Digest;
-use crate::ports::{Entry, Expectation, FileFault, Kind, Ports, Question, Reach, Root};
+use crate::ports::{DirEntry, Expectation, FileFault, FileKind, ListingLimits, Ports, Question, Root};
 use crate::state;
 
 /// A folder is listed at most so often without a reason.
@@ -139,7 +139,7 @@ impl Folder {
         }
         for ((_, stamp), facts) in stamps.iter_mut().zip(ports.workspace.inspect(&questions)) {
             // A folder's stamp is never 0.
-            *stamp = if facts.kind == Kind::Directory { facts.stamp } else { 0 };
+            *stamp = if facts.kind == FileKind::Directory { facts.stamp } else { 0 };
         }
         if stamps.first().is_some_and(|(_, stamp)| *stamp == 0) { Vec::new() } else { stamps }
     }
@@ -149,7 +149,7 @@ impl Folder {
     }
 
     fn list(&mut self, now: u64, own: u64, ports: &Ports) {
-        let reach = Reach { depth: DEEPEST, limit: MAX_ENTRIES, skip: NOT_ENTERED.map(str::to_owned).to_vec() };
+        let reach = ListingLimits { depth: DEEPEST, limit: MAX_ENTRIES, skip: NOT_ENTERED.map(str::to_owned).to_vec() };
         let listing = match ports.workspace.list(Root::Project, &self.path, &reach) {
             Ok(listing) => listing,
             Err(fault) => return ports.warn(&format!("the notes in `{}` cannot be listed: {fault}", self.path)),
@@ -158,8 +158,8 @@ impl Folder {
             ports.warn(&format!("`{}` holds more than {MAX_ENTRIES} files; the rest is not known", self.path));
         }
         let mut notes = Vec::new();
-        for Entry { path, stamp, kind, .. } in &listing.entries {
-            if *kind == Kind::File && is_note(path) {
+        for DirEntry { path, stamp, kind, .. } in &listing.entries {
+            if *kind == FileKind::File && is_note(path) {
                 notes.push((path.as_str(), *stamp));
             }
         }
@@ -167,7 +167,7 @@ impl Folder {
         self.listed_ms = now;
         self.stamps = vec![(String::new(), own)];
         for entry in listing.entries {
-            if entry.kind == Kind::Directory && !entry.path.starts_with('.') && self.stamps.len() < MAX_FOLDERS {
+            if entry.kind == FileKind::Directory && !entry.path.starts_with('.') && self.stamps.len() < MAX_FOLDERS {
                 self.stamps.push((entry.path, entry.stamp));
             }
         }

@@ -4,9 +4,9 @@
 //! wants headers in the first column, trims the path, needs no blank before it, passes over lines it does not understand,
 //! and finds the envelope anywhere in the text, which also strips here-documents.
 
-use super::{Change, Changes, PatchFault, shown};
+use super::{PatchFault, PatchedFile, PatchedFiles, shown};
 use crate::effects::Access;
-use crate::programs::Dialect;
+use crate::programs::PatchDialect;
 
 pub(super) const BEGIN: &str = "*** Begin Patch";
 const END: &str = "*** End Patch";
@@ -21,10 +21,10 @@ enum Section {
 }
 
 /// The files that a patch changes, in order.
-pub fn changes(text: &str, dialect: Dialect) -> Result<Vec<Change>, PatchFault> {
+pub fn changes(text: &str, dialect: PatchDialect) -> Result<Vec<PatchedFile>, PatchFault> {
     let mut lines = text.split('\n').enumerate();
     let begun = lines.find(|(_, line)| bare(line) == BEGIN).ok_or(PatchFault::NoBegin)?.0 + 1;
-    let mut patch = Patch { dialect, section: Section::None, found: Changes::default(), current: Vec::new() };
+    let mut patch = Patch { dialect, section: Section::None, found: PatchedFiles::default(), current: Vec::new() };
     let mut ended = false;
     for (number, line) in lines {
         let flat = bare(line);
@@ -34,7 +34,7 @@ pub fn changes(text: &str, dialect: Dialect) -> Result<Vec<Change>, PatchFault> 
         let indented = !line.starts_with("***");
         if flat == END {
             ended = true;
-        } else if !indented || dialect != Dialect::OpenCode {
+        } else if !indented || dialect != PatchDialect::OpenCode {
             patch.header(number + 1, flat, indented || ended)?;
         }
     }
@@ -55,11 +55,11 @@ pub(super) fn has_headers(text: &str) -> bool {
 }
 
 struct Patch {
-    dialect: Dialect,
+    dialect: PatchDialect,
     section: Section,
-    found: Changes,
+    found: PatchedFiles,
     /// The file under the last header, held back because a `*** Move to:` may follow.
-    current: Vec<Change>,
+    current: Vec<PatchedFile>,
 }
 
 impl Patch {
@@ -74,7 +74,7 @@ impl Patch {
             if let Some(rest) = flat.strip_prefix(marker) {
                 self.finish_file()?;
                 self.section = section;
-                self.current = self.names(rest).into_iter().map(|path| Change { path, access }).collect();
+                self.current = self.names(rest).into_iter().map(|path| PatchedFile { path, access }).collect();
                 if self.current.is_empty() {
                     return Err(PatchFault::EmptyPath { line, header: shown(flat) });
                 }
@@ -109,11 +109,11 @@ impl Patch {
         let trimmed = rest.trim_matches(is_blank);
         let mut names = Vec::new();
         if !trimmed.is_empty() {
-            if self.dialect != Dialect::Codex || !rest.starts_with(' ') {
+            if self.dialect != PatchDialect::Codex || !rest.starts_with(' ') {
                 names.push(trimmed.to_owned());
             }
             let literal = rest.strip_prefix(' ').filter(|literal| *literal != trimmed || names.is_empty());
-            if let (Dialect::Any | Dialect::Codex, Some(literal)) = (self.dialect, literal) {
+            if let (PatchDialect::Any | PatchDialect::Codex, Some(literal)) = (self.dialect, literal) {
                 names.push(literal.to_owned());
             }
         }
@@ -135,12 +135,12 @@ fn is_blank(c: char) -> bool {
 mod tests {
     use super::*;
 
-    fn found(text: &str, dialect: Dialect) -> Vec<(String, Access)> {
+    fn found(text: &str, dialect: PatchDialect) -> Vec<(String, Access)> {
         changes(text, dialect).unwrap().into_iter().map(|change| (change.path, change.access)).collect()
     }
 
     fn any(body: &str) -> Vec<(String, Access)> {
-        found(&format!("*** Begin Patch\n{body}\n*** End Patch"), Dialect::Any)
+        found(&format!("*** Begin Patch\n{body}\n*** End Patch"), PatchDialect::Any)
     }
 
     fn write(path: &str) -> (String, Access) {
@@ -180,9 +180,9 @@ mod tests {
     #[test]
     fn parsers_differ_over_indented_headers() {
         let text = "*** Begin Patch\n*** Update File: a\n@@\n *** Delete File: b\n+x\n*** End Patch";
-        assert_eq!(found(text, Dialect::OpenCode), [write("a")]);
-        assert_eq!(found(text, Dialect::Codex), [write("a"), delete("b")]);
-        assert_eq!(found(text, Dialect::Any), [write("a"), delete("b")]);
+        assert_eq!(found(text, PatchDialect::OpenCode), [write("a")]);
+        assert_eq!(found(text, PatchDialect::Codex), [write("a"), delete("b")]);
+        assert_eq!(found(text, PatchDialect::Any), [write("a"), delete("b")]);
     }
 
     #[test]
@@ -198,14 +198,14 @@ mod tests {
             format!("Here it is:\n{patch}\nDone.\n*** bye"),
             patch.replace('\n', "\r\n"),
         ] {
-            assert_eq!(found(&text, Dialect::Any), [write("a")], "{text}");
+            assert_eq!(found(&text, PatchDialect::Any), [write("a")], "{text}");
         }
     }
 
     #[test]
     fn nothing_behind_a_first_end_hides() {
         let text = "*** Begin Patch\n*** Update File: a\n@@\n *** End Patch\n+x\n*** Delete File: b\n*** End Patch";
-        assert_eq!(found(text, Dialect::Any), [write("a"), delete("b")]);
+        assert_eq!(found(text, PatchDialect::Any), [write("a"), delete("b")]);
     }
 
     #[test]
@@ -221,7 +221,7 @@ mod tests {
             ("*** Begin Patch\n*** Add File: a\n*** Move to: b\n*** End Patch", "follows no `*** Update File: `"),
             ("*** Begin Patch\n*** update file: a\n*** End Patch", "is no header"),
         ] {
-            let fault = changes(text, Dialect::Any).unwrap_err().to_string();
+            let fault = changes(text, PatchDialect::Any).unwrap_err().to_string();
             assert!(fault.contains(said), "{text}: {fault}");
         }
     }

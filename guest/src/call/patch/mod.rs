@@ -8,7 +8,8 @@
 //! | `<<<<<<< SEARCH` … `>>>>>>> REPLACE` | [`unified`], which passes over them, since they name no file |
 //!
 //! Tools differ in what they accept. Where two would read different paths out of one text, all of them count: a path too
-//! many costs a refusal that says so, a path too few is a way around the gate.
+//! many costs a refusal that says so, a path too few is a way around the gate. That is why no library reads patches here:
+//! libraries accept what is well formed, and `patch` and the tools of agents apply much that is not.
 
 pub mod envelope;
 mod quoted;
@@ -18,7 +19,7 @@ pub mod unified;
 use std::collections::BTreeSet;
 
 use crate::effects::Access;
-pub use crate::programs::Dialect;
+pub use crate::programs::PatchDialect;
 pub use targets::{Strip, every_target};
 
 /// A patch that names more files is no work of an agent's.
@@ -26,7 +27,7 @@ pub const MAX_CHANGES: usize = 10_000;
 
 /// One file of a patch.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Change {
+pub struct PatchedFile {
     /// As the patch spells it, prefixes such as `a/` taken off.
     pub path: String,
     /// What the patch does to it.
@@ -119,13 +120,13 @@ pub enum PatchFault {
 }
 
 /// The files of a patch in either form. Where a text holds an envelope and a diff, the files of both count.
-pub fn changes(text: &str, dialect: Dialect) -> Result<Vec<Change>, PatchFault> {
+pub fn changes(text: &str, dialect: PatchDialect) -> Result<Vec<PatchedFile>, PatchFault> {
     match envelope::changes(text, dialect) {
         Err(PatchFault::NoBegin) if unified::is_likely(text) && !envelope::has_headers(text) => {
             unified::read(text).map(|diff| diff.changes)
         }
         Ok(found) => {
-            let mut all = Changes::default();
+            let mut all = PatchedFiles::default();
             found.into_iter().chain(unified::headers(text)?).try_for_each(|change| all.add(change.path, change.access))?;
             Ok(all.ordered)
         }
@@ -135,19 +136,19 @@ pub fn changes(text: &str, dialect: Dialect) -> Result<Vec<Change>, PatchFault> 
 
 /// Changes in order, each once.
 #[derive(Debug, Default)]
-struct Changes {
-    ordered: Vec<Change>,
+struct PatchedFiles {
+    ordered: Vec<PatchedFile>,
     seen: BTreeSet<(String, Access)>,
 }
 
-impl Changes {
+impl PatchedFiles {
     fn add(&mut self, path: impl Into<String>, access: Access) -> Result<(), PatchFault> {
         let path = path.into();
         if self.seen.insert((path.clone(), access)) {
             if self.ordered.len() == MAX_CHANGES {
                 return Err(PatchFault::TooMany);
             }
-            self.ordered.push(Change { path, access });
+            self.ordered.push(PatchedFile { path, access });
         }
         Ok(())
     }

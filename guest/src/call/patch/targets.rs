@@ -6,8 +6,8 @@
 //! are faults, and so are a hunk that is not as long as it says and one whose text looks like a header.
 
 use super::quoted::{before_date, unquote};
-use super::unified::{Hunk, git_names};
-use super::{Change, Changes, PatchFault, shown};
+use super::unified::{RemainingHunk, git_names};
+use super::{PatchFault, PatchedFile, PatchedFiles, shown};
 use crate::effects::Access;
 
 /// How many leading folders a program takes off the names in a patch.
@@ -21,8 +21,8 @@ pub enum Strip {
 
 /// Every path that a patch program could write or remove, in order. A program may also leave what [`leftovers`] names.
 pub fn every_target(text: &str, strip: Strip) -> Result<Vec<String>, PatchFault> {
-    let mut found = Changes::default();
-    let mut hunk = Hunk::default();
+    let mut found = PatchedFiles::default();
+    let mut hunk = RemainingHunk::default();
     let mut last = 0;
     for (at, line) in text.lines().enumerate() {
         let open = hunk.is_open();
@@ -37,7 +37,7 @@ pub fn every_target(text: &str, strip: Strip) -> Result<Vec<String>, PatchFault>
         if open {
             return Err(PatchFault::BadHunk { line: last });
         }
-        if let Some(counted) = Hunk::counted(line) {
+        if let Some(counted) = RemainingHunk::counted(line) {
             hunk = counted;
             continue;
         }
@@ -52,7 +52,7 @@ pub fn every_target(text: &str, strip: Strip) -> Result<Vec<String>, PatchFault>
     if found.ordered.is_empty() && !text.trim().is_empty() {
         return Err(PatchFault::NoDiff);
     }
-    Ok(found.ordered.into_iter().map(|Change { path, .. }| path).collect())
+    Ok(found.ordered.into_iter().map(|PatchedFile { path, .. }| path).collect())
 }
 
 /// What `patch` leaves beside a file: the text before, and the hunks that did not fit. Where it fails half-way it may also

@@ -5,14 +5,14 @@
 //! belong to the call's own path, or, as some tools write them, to the file named on the line before.
 
 use super::quoted::{header_name, unquote};
-use super::{Change, Changes, PatchFault, shown};
+use super::{PatchFault, PatchedFile, PatchedFiles, shown};
 use crate::effects::Access;
 
 /// What a diff says.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Diff {
     /// The files that its headers name, in order.
-    pub changes: Vec<Change>,
+    pub changes: Vec<PatchedFile>,
     /// The lines that stand before search/replace blocks, which may be file names.
     pub block_titles: Vec<String>,
 }
@@ -28,7 +28,7 @@ pub fn is_likely(text: &str) -> bool {
 
 /// Reads a diff. Blank text is a diff of nothing.
 pub fn read(text: &str) -> Result<Diff, PatchFault> {
-    let mut reading = Reading::default();
+    let mut reading = DiffReader::default();
     let mut lines = text.lines().enumerate().peekable();
     let mut title = "";
     while let Some((number, line)) = lines.next() {
@@ -74,10 +74,10 @@ fn is_block_end(line: &str) -> bool {
 }
 
 #[derive(Default)]
-struct Reading {
-    file: File,
-    hunk: Hunk,
-    found: Changes,
+struct DiffReader {
+    file: DiffFile,
+    hunk: RemainingHunk,
+    found: PatchedFiles,
     titles: Vec<String>,
     /// Whether anything so far was a diff's.
     evidence: bool,
@@ -85,12 +85,12 @@ struct Reading {
 
 /// What is left of the hunk that is being passed over.
 #[derive(Default)]
-pub(super) struct Hunk {
+pub(super) struct RemainingHunk {
     old: u64,
     new: u64,
 }
 
-impl Hunk {
+impl RemainingHunk {
     /// Whether lines are missing.
     pub(super) fn is_open(&self) -> bool {
         self.old > 0 || self.new > 0
@@ -132,7 +132,7 @@ impl Hunk {
 
 /// One file of the diff, as its headers name it.
 #[derive(Default)]
-struct File {
+struct DiffFile {
     /// `diff --git`, if its two names can be told apart.
     git: Option<(String, String)>,
     /// A `diff --git` line whose names cannot, and where.
@@ -147,7 +147,7 @@ struct File {
     hunks: bool,
 }
 
-impl Reading {
+impl DiffReader {
     fn line(&mut self, number: usize, line: &str, next: &str) -> Result<(), PatchFault> {
         let bad = || PatchFault::BadName { line: number, header: shown(line) };
         let name = |rest: &str| header_name(rest).ok_or_else(bad);
@@ -185,7 +185,7 @@ impl Reading {
             (self.file.old, self.file.new) = (Some(name(old)?), Some(name(new)?));
         } else if line.starts_with("@@") {
             self.file.hunks = true;
-            self.hunk = Hunk::counted(line).unwrap_or_default();
+            self.hunk = RemainingHunk::counted(line).unwrap_or_default();
         } else if line.trim() == super::envelope::BEGIN {
             return Err(PatchFault::OtherForm { line: number, header: shown(line) });
         } else if line.starts_with("*** ") && next.starts_with("--- ") {
@@ -240,8 +240,8 @@ fn without_prefix(path: &str) -> Option<&str> {
 }
 
 /// The headers of a diff that stand in a text of another form: pairs of `---` and `+++`, and git's own.
-pub(super) fn headers(text: &str) -> Result<Vec<Change>, PatchFault> {
-    let mut reading = Reading::default();
+pub(super) fn headers(text: &str) -> Result<Vec<PatchedFile>, PatchFault> {
+    let mut reading = DiffReader::default();
     let mut lines = text.lines().enumerate().peekable();
     let mut paired = false;
     while let Some((number, line)) = lines.next() {

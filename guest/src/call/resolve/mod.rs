@@ -18,7 +18,7 @@ use std::collections::BTreeSet;
 use super::{CallFault, ToolCall};
 use crate::effects::path::{Location, WorkspacePath, below_home, temporary_entry};
 use crate::effects::{Access, Effect, Extent, Footprint, Operation, PathAccess};
-use crate::ports::{Facts, Kind, Question, Root, Workspace};
+use crate::ports::{Facts, FileKind, Question, Root, Workspace};
 use trees::{MAX_JUDGED, MAX_SEARCHED, Trees};
 
 /// More reasons than these tell nobody more.
@@ -123,7 +123,7 @@ impl Resolving<'_> {
     fn touch(&mut self, touch: &PathAccess, facts: &Facts) -> Result<(), CallFault> {
         let nowhere = || CallFault::Nowhere { path: touch.path.clone() };
         let real = || facts.real_path.as_deref().map(Location::reported).ok_or_else(nowhere);
-        let exists = facts.kind != Kind::Missing;
+        let exists = facts.kind != FileKind::Missing;
         let changed = if exists { Operation::Modify } else { Operation::Create };
         match touch.access {
             // Whatever cannot be found cannot be read either.
@@ -136,7 +136,7 @@ impl Resolving<'_> {
                 self.add(real()?, changed, Extent::Itself, facts);
                 self.add_other_names(touch, facts);
             }
-            Access::WriteTree if matches!(facts.kind, Kind::File | Kind::Other) => {
+            Access::WriteTree if matches!(facts.kind, FileKind::File | FileKind::Other) => {
                 self.add(real()?, changed, Extent::Itself, facts);
                 self.add_other_names(touch, facts);
             }
@@ -148,7 +148,7 @@ impl Resolving<'_> {
             }
             Access::Attributes => {
                 // A folder's mode decides about everything in it.
-                let extent = if facts.kind == Kind::Directory { Extent::Tree } else { Extent::Itself };
+                let extent = if facts.kind == FileKind::Directory { Extent::Tree } else { Extent::Itself };
                 self.add(real()?, changed, extent, facts);
                 self.add_other_names(touch, facts);
             }
@@ -160,7 +160,7 @@ impl Resolving<'_> {
                 let at = real()?;
                 // The call itself may make the folder in which it then runs something.
                 let made = (at.as_str().to_owned(), Operation::Create, Extent::Folder);
-                let is_folder = facts.kind == Kind::Directory || self.seen.contains(&made);
+                let is_folder = facts.kind == FileKind::Directory || self.seen.contains(&made);
                 if let (Location::Outside(path), false) = (&at, is_folder)
                     && temporary_entry(path).is_some()
                 {
@@ -201,7 +201,7 @@ impl Resolving<'_> {
     fn searchable(&self, facts: &Facts) -> Option<WorkspacePath> {
         match facts.real_path.as_deref().map(Location::reported) {
             Some(Location::Inside(tree))
-                if matches!(facts.kind, Kind::Directory | Kind::Unreadable) && (self.owns)(&tree, Extent::Tree) =>
+                if matches!(facts.kind, FileKind::Directory | FileKind::Unreadable) && (self.owns)(&tree, Extent::Tree) =>
             {
                 Some(tree)
             }
@@ -217,7 +217,7 @@ impl Resolving<'_> {
         };
         let listed = listed.filter(|below| below.is_complete() && below.entries.len() <= MAX_JUDGED as usize);
         let files: Vec<String> = listed.map_or_else(Vec::new, |below| {
-            below.entries.into_iter().filter(|entry| entry.kind != Kind::Directory).map(|entry| entry.path).collect()
+            below.entries.into_iter().filter(|entry| entry.kind != FileKind::Directory).map(|entry| entry.path).collect()
         });
         let extent = if files.is_empty() { Extent::Tree } else { Extent::Listed };
         self.add(at, Operation::Delete, extent, facts);
@@ -229,7 +229,7 @@ impl Resolving<'_> {
 
     /// What is written under one name of a file is written under all of them.
     fn add_other_names(&mut self, touch: &PathAccess, facts: &Facts) {
-        if facts.kind != Kind::File || facts.hard_links < 2 {
+        if facts.kind != FileKind::File || facts.hard_links < 2 {
             return;
         }
         let names = self.trees.names(facts.identity);
@@ -253,6 +253,6 @@ impl Resolving<'_> {
 fn removed(touch: &PathAccess, facts: &Facts) -> (Option<Location>, bool) {
     let through = touch.path.ends_with('/');
     let at = if through { &facts.real_path } else { &facts.entry_path };
-    let is_folder = facts.kind == Kind::Directory && (through || facts.real_path == facts.entry_path);
+    let is_folder = facts.kind == FileKind::Directory && (through || facts.real_path == facts.entry_path);
     (at.as_deref().map(Location::reported), is_folder)
 }

@@ -56,7 +56,7 @@ impl Workspace for Closed<'_> {
     fn read_tail(&self, root: Root, path: &str, limit_bytes: u64) -> Result<Tail, FileFault> {
         self.0.read_tail(root, path, limit_bytes)
     }
-    fn list(&self, root: Root, directory: &str, reach: &crate::ports::Reach) -> Result<Listing, FileFault> {
+    fn list(&self, root: Root, directory: &str, reach: &crate::ports::ListingLimits) -> Result<Listing, FileFault> {
         let listing = self.0.list(root, directory, reach)?;
         Ok(Listing { unseen: Some("closed/".to_owned()), ..listing })
     }

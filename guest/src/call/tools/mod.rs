@@ -29,9 +29,9 @@ use crate::effects::{Access, Footprint, PathAccess, Persistence};
 use crate::json;
 use crate::ports::Workspace;
 use crate::programs::permissions::ServerTool;
-use crate::programs::{self, Act, Kind, Tool};
+use crate::programs::{self, Act, ArgumentMeaning, Tool};
 use crate::servers::Standing;
-use arguments::{Keys, Named};
+use arguments::{Keys, NamedPath};
 pub(super) use background::{leaves_end_untold, says_it_goes_on};
 use commands::Judged;
 pub(super) use reader::reader;
@@ -94,7 +94,7 @@ pub(super) fn server_tool(call: &ToolCall, args: &Map<String, Value>) -> Option<
         return ServerTool::of_name(&call.tool);
     };
     let text = |kind| caller.arguments(kind).find_map(|name| args.get(name)?.as_str());
-    ServerTool::new(text(Kind::Server)?, text(Kind::ServerTool)?)
+    ServerTool::new(text(ArgumentMeaning::Server)?, text(ArgumentMeaning::ServerTool)?)
 }
 
 /// A call while its footprint is being put together.
@@ -174,8 +174,8 @@ impl<'a> FootprintBuilder<'a> {
         let keys = Keys::Known(tool);
         for (argument, value) in self.args {
             match tool.kind(argument) {
-                Some(Kind::ReadPath) => self.paths_under(argument, value, Access::Read)?,
-                Some(Kind::WrittenPath) => self.paths_under(argument, value, Access::Write)?,
+                Some(ArgumentMeaning::ReadPath) => self.paths_under(argument, value, Access::Read)?,
+                Some(ArgumentMeaning::WrittenPath) => self.paths_under(argument, value, Access::Write)?,
                 _ => {}
             }
         }
@@ -212,7 +212,7 @@ impl<'a> FootprintBuilder<'a> {
     /// An editor in one tool.
     fn edit(&mut self, tool: &Tool) -> Result<(), CallFault> {
         let keys = Keys::Known(tool);
-        let function = tool.arguments(Kind::Function).find_map(|name| self.args.get(name)).unwrap_or(&Value::Null);
+        let function = tool.arguments(ArgumentMeaning::Function).find_map(|name| self.args.get(name)).unwrap_or(&Value::Null);
         match function.as_str() {
             Some("view") => self.each(Access::Read, keys).map(drop),
             Some("delete") => self.some(Access::Delete, keys),
@@ -228,7 +228,8 @@ impl<'a> FootprintBuilder<'a> {
 
     /// A tool that types into a program. Without a word typed it only waits for what the program says.
     fn type_into(&mut self, tool: &Tool) -> Result<(), CallFault> {
-        let typed = || tool.arguments(Kind::Typed).filter_map(|name| self.args.get(name)).filter(|value| !value.is_null());
+        let typed =
+            || tool.arguments(ArgumentMeaning::Typed).filter_map(|name| self.args.get(name)).filter(|value| !value.is_null());
         if typed().next().is_some() && typed().all(|value| value.as_str() == Some("")) {
             return Ok(());
         }
@@ -247,13 +248,13 @@ impl<'a> FootprintBuilder<'a> {
                 Some((name, _)) => Err(CallFault::Argument { name: name.to_owned(), expected: "a string" }),
             }
         };
-        let server = text(Kind::Server)?.unwrap_or_default();
-        let Some(called) = text(Kind::ServerTool)? else {
-            let name = tool.arguments(Kind::ServerTool).next().unwrap_or("tool_name").to_owned();
+        let server = text(ArgumentMeaning::Server)?.unwrap_or_default();
+        let Some(called) = text(ArgumentMeaning::ServerTool)? else {
+            let name = tool.arguments(ArgumentMeaning::ServerTool).next().unwrap_or("tool_name").to_owned();
             return Err(CallFault::Argument { name, expected: "a string" });
         };
         let invalid = || CallFault::Argument { name: "arguments".to_owned(), expected: "a JSON object" };
-        let given = tool.arguments(Kind::ServerArguments).find_map(|name| self.args.get(name));
+        let given = tool.arguments(ArgumentMeaning::ServerArguments).find_map(|name| self.args.get(name));
         let args = match given {
             None | Some(Value::Null) => Map::new(),
             Some(Value::Object(args)) => args.clone(),
@@ -309,7 +310,7 @@ impl<'a> FootprintBuilder<'a> {
     fn each(&mut self, access: Access, keys: Keys<'_>) -> Result<usize, CallFault> {
         let named = arguments::paths(self.args, keys)?;
         let mut known: BTreeSet<PathAccess> = self.found.touches.iter().cloned().collect();
-        for Named { path, .. } in &named {
+        for NamedPath { path, .. } in &named {
             for place in self.candidates(path, access)? {
                 let touch = PathAccess { path: place, access };
                 if known.insert(touch.clone()) {
@@ -343,7 +344,7 @@ impl<'a> FootprintBuilder<'a> {
                 _ => continue,
             };
             let one = Map::from_iter([("path".to_owned(), value.clone())]);
-            for Named { path, .. } in arguments::paths(&one, Keys::Likely)? {
+            for NamedPath { path, .. } in arguments::paths(&one, Keys::Likely)? {
                 if access == Access::Write {
                     targets += 1;
                     if let (true, Some(folder)) = (words.contains(&"name".to_owned()), &folder) {
@@ -368,8 +369,8 @@ impl<'a> FootprintBuilder<'a> {
 fn fits(tool: &Tool, args: &Map<String, Value>) -> bool {
     tool.args.iter().all(|(name, kind)| match (kind, args.get(*name)) {
         (_, None | Some(Value::Null)) => true,
-        (Kind::Command, Some(value)) => value.is_string(),
-        (Kind::Words, Some(value)) => value.is_array(),
+        (ArgumentMeaning::Command, Some(value)) => value.is_string(),
+        (ArgumentMeaning::Words, Some(value)) => value.is_array(),
         _ => true,
     })
 }

@@ -3,12 +3,12 @@
 use serde_json::{Map, Value};
 
 use super::super::CallFault;
-use super::super::patch::{self, Change, unified};
+use super::super::patch::{self, PatchedFile, unified};
 use super::arguments::{self, Keys, plain};
 use super::{FootprintBuilder, unfamiliar};
 use crate::effects::path::{candidates, normalize};
 use crate::effects::{Access, PathAccess};
-use crate::programs::{self, Dialect, Kind, Tool};
+use crate::programs::{self, ArgumentMeaning, PatchDialect, Tool};
 
 impl FootprintBuilder<'_> {
     pub(super) fn patch(&mut self, tool: &Tool) -> Result<(), CallFault> {
@@ -17,7 +17,7 @@ impl FootprintBuilder<'_> {
         for (argument, value) in self.args {
             // A patch under another program's name for it counts as well.
             let named = match tool.kind(argument) {
-                Some(kind) => kind == Kind::Patch,
+                Some(kind) => kind == ArgumentMeaning::Patch,
                 None => ["patchtext", "patch", "input", "command", "diff"].contains(&plain(argument).as_str()),
             };
             if !named {
@@ -42,7 +42,7 @@ impl FootprintBuilder<'_> {
         named.retain(|named| !unfamiliar::is_folder(&named.argument));
         named.iter().try_for_each(|named| self.touch(&named.path, Access::Write))?;
         if texts == 0 && named.is_empty() {
-            let name = tool.arguments(Kind::Patch).next().unwrap_or("patch").to_owned();
+            let name = tool.arguments(ArgumentMeaning::Patch).next().unwrap_or("patch").to_owned();
             return Err(CallFault::Argument { name, expected: "the text of a patch" });
         }
         Ok(())
@@ -66,7 +66,8 @@ impl FootprintBuilder<'_> {
     pub(super) fn patch_beside(&mut self) -> Result<(), CallFault> {
         for (argument, value) in self.args {
             if let (true, Value::String(text)) = (["patch", "patchtext", "diff"].contains(&plain(argument).as_str()), value) {
-                let changes = patch::changes(text, Dialect::Any).or_else(|_| unified::read(text).map(|diff| diff.changes))?;
+                let changes =
+                    patch::changes(text, PatchDialect::Any).or_else(|_| unified::read(text).map(|diff| diff.changes))?;
                 self.add(changes, self.cwd.unwrap_or_default())?;
             }
         }
@@ -74,8 +75,8 @@ impl FootprintBuilder<'_> {
     }
 
     /// Takes in the files of a patch, which begin in a folder.
-    pub(super) fn add(&mut self, changes: Vec<Change>, folder: &str) -> Result<(), CallFault> {
-        for Change { path, access } in changes {
+    pub(super) fn add(&mut self, changes: Vec<PatchedFile>, folder: &str) -> Result<(), CallFault> {
+        for PatchedFile { path, access } in changes {
             // A patch names each file once, so there is no need to look for it among thousands.
             let places = if access.mutates() { candidates(&path, Some(folder))? } else { vec![normalize(&path, Some(folder))?] };
             self.found.touches.extend(places.into_iter().map(|path| PathAccess { path, access }));
@@ -83,7 +84,7 @@ impl FootprintBuilder<'_> {
         Ok(())
     }
 
-    fn dialect(&self) -> Dialect {
+    fn dialect(&self) -> PatchDialect {
         programs::dialect(self.host)
     }
 }

@@ -4,7 +4,7 @@
 use serde_json::{Map, Value};
 
 use super::super::CallFault;
-use super::arguments::{self, Keys, Named};
+use super::arguments::{self, Keys, NamedPath};
 use super::commands::RUNNER;
 use super::unfamiliar::{self, is_folder, is_plain_word, is_suspect};
 use super::verbs::{self, Verb};
@@ -95,7 +95,7 @@ impl FootprintBuilder<'_> {
                 Role::Harmless => {}
                 Role::Looked => {
                     let one = Map::from_iter([(argument.clone(), value.clone())]);
-                    for Named { path, .. } in arguments::paths(&one, Keys::Likely)? {
+                    for NamedPath { path, .. } in arguments::paths(&one, Keys::Likely)? {
                         self.touch(&path, Access::Read)?;
                     }
                 }
@@ -148,7 +148,7 @@ impl FootprintBuilder<'_> {
     /// Every place that an argument names as a path.
     fn places_named(&self, access: Access) -> Result<Vec<String>, CallFault> {
         let mut places = Vec::new();
-        for Named { path, .. } in arguments::paths(self.args, Keys::Likely)? {
+        for NamedPath { path, .. } in arguments::paths(self.args, Keys::Likely)? {
             places.extend(self.candidates(&path, access)?);
         }
         Ok(places)

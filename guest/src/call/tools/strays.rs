@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::super::CallFault;
 use super::{FootprintBuilder, MAX_DEPTH, arguments, unfamiliar};
 use crate::effects::path::normalize;
-use crate::programs::{Act, Kind, Tool};
+use crate::programs::{Act, ArgumentMeaning, Tool};
 
 impl FootprintBuilder<'_> {
     /// Whether no tool that the call may mean has such an argument.
@@ -23,7 +23,7 @@ impl FootprintBuilder<'_> {
         for (argument, value) in self.args {
             let mut kinds = tools.iter().filter_map(|tool| tool.kind(argument)).peekable();
             if kinds.peek().is_some() {
-                if kinds.any(|kind| kind == Kind::Folder) && !value.is_null() {
+                if kinds.any(|kind| kind == ArgumentMeaning::Folder) && !value.is_null() {
                     folders.push(value);
                 } else if changes && tools.iter().filter_map(|tool| tool.kind(argument)).all(|kind| is_misfit(kind, value)) {
                     let why = format!(
@@ -67,23 +67,26 @@ impl FootprintBuilder<'_> {
 
 /// Whether an argument is another spelling of one that decides what the call does.
 fn rivals(argument: &str, value: &Value, tools: &[&Tool]) -> bool {
-    let decides = |kind| !matches!(kind, Kind::Text | Kind::Number | Kind::Flag | Kind::List);
-    let same = |(name, kind): &(&str, Kind)| decides(*kind) && arguments::is_same(name, argument);
+    let decides =
+        |kind| !matches!(kind, ArgumentMeaning::Text | ArgumentMeaning::Number | ArgumentMeaning::Flag | ArgumentMeaning::List);
+    let same = |(name, kind): &(&str, ArgumentMeaning)| decides(*kind) && arguments::is_same(name, argument);
     !value.is_null() && tools.iter().any(|tool| tool.args.iter().any(same))
 }
 
 /// Whether a value is not what its kind says, and could be something else. Commands, folders and patches are looked at
 /// where they are used.
-fn is_misfit(kind: Kind, value: &Value) -> bool {
+fn is_misfit(kind: ArgumentMeaning, value: &Value) -> bool {
     let is_list = matches!(value, Value::Array(_) | Value::Object(_));
     match kind {
         // A list of one is that one, also to whoever makes a text of it.
-        Kind::Path | Kind::ReadPath | Kind::WrittenPath => {
+        ArgumentMeaning::Path | ArgumentMeaning::ReadPath | ArgumentMeaning::WrittenPath => {
             is_list && value.as_array().is_none_or(|list| list.len() > 1 || list.iter().any(|path| !path.is_string()))
         }
-        Kind::Text => is_list,
-        Kind::Number | Kind::Flag => is_list || value.as_str().is_some_and(|text| !unfamiliar::is_plain_word(text)),
-        Kind::Paths | Kind::List => value.as_str().is_some_and(|text| !unfamiliar::is_plain_word(text)),
+        ArgumentMeaning::Text => is_list,
+        ArgumentMeaning::Number | ArgumentMeaning::Flag => {
+            is_list || value.as_str().is_some_and(|text| !unfamiliar::is_plain_word(text))
+        }
+        ArgumentMeaning::Paths | ArgumentMeaning::List => value.as_str().is_some_and(|text| !unfamiliar::is_plain_word(text)),
         _ => false,
     }
 }

@@ -14,7 +14,7 @@ use super::super::run::{Run, Stage, Status};
 use super::super::schedule::Key;
 use super::super::trust::{self, Trust};
 use super::Hooks;
-use crate::engine::{Copy, Ending, Order, Surroundings};
+use crate::engine::{Copy, Order, RunEnding, RunEnvironment};
 use crate::json::object;
 use crate::ports::{Ports, Question, Root};
 
@@ -136,13 +136,13 @@ impl Hooks {
         }
     }
 
-    fn surroundings(&self, run: &Run) -> Surroundings {
+    fn surroundings(&self, run: &Run) -> RunEnvironment {
         let set = [
             ("PATH", self.machine.path_variable()),
             ("TOLLGATE_EVENT", (*run.event.name).to_owned()),
             ("TOLLGATE_HOOK", run.hook.id.clone()),
         ];
-        Surroundings {
+        RunEnvironment {
             hook: run.hook.id.clone(),
             run: self.run_id(run),
             cwd: String::new(),
@@ -188,7 +188,7 @@ impl Hooks {
         }
     }
 
-    pub(super) fn done(&mut self, key: Key, ending: &Ending, ports: &Ports) {
+    pub(super) fn done(&mut self, key: Key, ending: &RunEnding, ports: &Ports) {
         let Some(run) = self.schedule.get(key) else { return };
         if matches!(run.stage, Stage::Ending { .. }) {
             return self.confirmed(key, ports);

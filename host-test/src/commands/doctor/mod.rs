@@ -14,11 +14,11 @@ use serde_json::{Value, json};
 use tollgate::hooks::{Hooks, Options as HookOptions};
 use tollgate::{DIGEST, Level, VERSION};
 
-use super::ask::{ask, is, list, number, text, texts};
-use super::look;
-use super::place::{Folders, Place};
-use super::screen::{Cell, Screen, Style, count, plain};
-use super::{Outcome, Stop};
+use crate::cli::client::{ask, is, list, number, text, texts};
+use crate::cli::inspection;
+use crate::cli::output::{Cell, Screen, Style, count, plain};
+use crate::cli::workspace::{Folders, Place};
+use crate::cli::{Outcome, Stop};
 use confinement::Confinement;
 use trial_folder::TrialFolder;
 
@@ -39,9 +39,9 @@ fn examine(folders: &Folders, json: bool, screen: &mut Screen<'_>) -> Result<Out
     let quiet = |_: Level, _: &str, _: &str| {};
     let mut gate = folders.gate().log(quiet).open().map_err(Stop::fault)?;
     let mut gate = Hooks::new(&mut gate, HookOptions::new());
-    let place = look::place(&mut gate, folders)?;
+    let place = inspection::place(&mut gate, folders)?;
     let mut question = json!({"op": "wiring", "do": "examine", "place": place});
-    let seen = look::seen(&mut gate, &question)?;
+    let seen = inspection::seen(&mut gate, &question)?;
     let no_room = |why| Stop::Fault(format!("there is no room for a trial in the temporary folder: {why}"));
     let trial_folder = TrialFolder::new(folders).map_err(no_room)?;
     let mut add = |name: &str, value: Value| {

@@ -10,9 +10,9 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::super::ask::{list, text, texts};
-use super::super::look::told;
-use super::super::place::Folders;
+use crate::cli::client::{list, text, texts};
+use crate::cli::inspection::told;
+use crate::cli::workspace::Folders;
 
 /// How long a trial may take. A program would wait longer; a person should not.
 const PATIENCE: Duration = Duration::from_secs(10);

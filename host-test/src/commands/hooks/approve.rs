@@ -5,11 +5,11 @@ use std::path::Path;
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::super::ask::{Gate, ask, is, text};
-use super::super::person::{Person, Word};
-use super::super::screen::{Screen, plain};
-use super::super::{Outcome, Stop};
 use super::deed;
+use crate::cli::client::{Gate, ask, is, text};
+use crate::cli::confirm::{Person, Word};
+use crate::cli::output::{Screen, plain};
+use crate::cli::{Outcome, Stop};
 
 /// The options of `tollgate hooks approve` and `revoke`.
 #[derive(Args)]
@@ -114,9 +114,9 @@ fn revoke(gate: &mut dyn Gate, id: &str, json: bool, screen: &mut Screen<'_>) ->
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::ask::tests::Script;
-    use super::super::super::screen::tests::printed;
     use super::*;
+    use crate::cli::client::tests::Script;
+    use crate::cli::output::tests::printed;
 
     fn shown(trust: &str) -> (Value, Value) {
         let hook = json!({"id": "a", "source": "workspace", "file": "f", "trigger": "t", "trust": trust, "digest": "sha256:1",

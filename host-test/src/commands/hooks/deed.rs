@@ -3,8 +3,8 @@
 use serde_json::Value;
 use similar::{ChangeTag, TextDiff};
 
-use super::super::ask::{list, text, texts};
-use super::super::screen::{Screen, Style, plain};
+use crate::cli::client::{list, text, texts};
+use crate::cli::output::{Screen, Style, plain};
 
 /// So many lines of a script are shown; the rest is in its file.
 const MOST_LINES: usize = 20;
@@ -133,8 +133,8 @@ fn differences(before: &str, now: &str, screen: &Screen<'_>) -> Vec<String> {
 mod tests {
     use serde_json::json;
 
-    use super::super::super::screen::tests::printed;
     use super::*;
+    use crate::cli::output::tests::printed;
 
     fn shown(hook: &Value) -> String {
         printed(|screen| lines(hook, screen)).0.join("\n")

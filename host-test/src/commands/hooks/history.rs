@@ -3,10 +3,10 @@
 use clap::Args;
 use serde_json::json;
 
-use super::super::ask::{Gate, ask, list};
-use super::super::screen::Screen;
-use super::super::{Outcome, Stop};
 use super::record::row;
+use crate::cli::client::{Gate, ask, list};
+use crate::cli::output::Screen;
+use crate::cli::{Outcome, Stop};
 
 /// The options of `tollgate hooks history`.
 #[derive(Args)]
@@ -41,9 +41,9 @@ pub(super) fn show(gate: &mut dyn Gate, options: &Options, json: bool, screen: &
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::ask::tests::Script;
-    use super::super::super::screen::tests::printed;
     use super::*;
+    use crate::cli::client::tests::Script;
+    use crate::cli::output::tests::printed;
 
     #[test]
     fn the_newest_run_stands_last() {

@@ -4,9 +4,9 @@ use std::io;
 
 use serde_json::{Value, json};
 
-use super::super::ask::{Gate, ask, is, list, number, text};
-use super::super::screen::{Cell, Screen, Style, plain};
-use super::super::{Outcome, Stop};
+use crate::cli::client::{Gate, ask, is, list, number, text};
+use crate::cli::output::{Cell, Screen, Style, plain};
+use crate::cli::{Outcome, Stop};
 
 pub(super) fn show(gate: &mut dyn Gate, json: bool, screen: &mut Screen<'_>) -> Result<Outcome, Stop> {
     let answer = ask(gate, &json!({"op": "hooks", "do": "list"}))?;
@@ -87,9 +87,9 @@ const WIDEST: usize = 44;
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::ask::tests::Script;
-    use super::super::super::screen::tests::printed;
     use super::*;
+    use crate::cli::client::tests::Script;
+    use crate::cli::output::tests::printed;
 
     fn hook(id: &str, extra: &Value) -> Value {
         let mut hook = json!({"id": id, "trigger": "onDidSaveTextDocument", "kind": "command", "source": "workspace",

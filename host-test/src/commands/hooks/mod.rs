@@ -12,7 +12,7 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 use tollgate::hooks::{Hooks, Options as HookOptions};
 
-use super::place::Place;
+use crate::cli::workspace::Place;
 
 /// The options of `tollgate hooks`.
 #[derive(Args)]

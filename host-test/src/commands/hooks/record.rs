@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::super::ask::{number, text};
-use super::super::screen::{Cell, Screen, Style, plain};
+use crate::cli::client::{number, text};
+use crate::cli::output::{Cell, Screen, Style, plain};
 
 /// A run in a row: when, how it ended, which hook, about which file, how long, and what it complained about.
 pub(in crate::commands) fn row(record: &Value) -> Vec<Cell> {
@@ -68,8 +68,8 @@ fn duration(millis: u64) -> String {
 mod tests {
     use serde_json::json;
 
-    use super::super::super::screen::tests::printed;
     use super::*;
+    use crate::cli::output::tests::printed;
 
     #[test]
     fn a_run_is_one_line() {

@@ -4,11 +4,11 @@ use clap::Args;
 use serde_json::{Value, json};
 use tollgate::hooks::Remote;
 
-use super::super::ask::{Gate, ask, text};
-use super::super::interrupt::on_interrupt;
-use super::super::screen::{Screen, lines};
-use super::super::{Outcome, Stop};
 use super::record::line;
+use crate::cli::client::{Gate, ask, text};
+use crate::cli::interrupt::on_interrupt;
+use crate::cli::output::{Screen, lines};
+use crate::cli::{Outcome, Stop};
 
 /// The options of `tollgate hooks run`.
 #[derive(Args)]
@@ -57,9 +57,9 @@ fn object(data: &str) -> Result<Value, Stop> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::ask::tests::Script;
-    use super::super::super::screen::tests::printed;
     use super::*;
+    use crate::cli::client::tests::Script;
+    use crate::cli::output::tests::printed;
 
     #[test]
     fn what_did_not_succeed_is_no() {

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::super::Stop;
-use super::super::ask::texts;
+use crate::cli::Stop;
+use crate::cli::client::texts;
 
 /// A file that is to become another.
 #[derive(Debug, Clone)]

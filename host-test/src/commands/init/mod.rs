@@ -12,12 +12,12 @@ use serde_json::{Value, json};
 use tollgate::Tollgate;
 use tollgate::confine::Capability;
 
-use super::ask::{Gate, ask, list, strange, text, texts};
-use super::look::{self, on_path, told};
-use super::person::{self, Person};
-use super::place::{Folders, Place};
-use super::screen::{Screen, Style, plain};
-use super::{Outcome, Stop, log};
+use crate::cli::client::{Gate, ask, list, strange, text, texts};
+use crate::cli::confirm::{self, Person};
+use crate::cli::inspection::{self, on_path, told};
+use crate::cli::output::{Screen, Style, plain};
+use crate::cli::workspace::{Folders, Place};
+use crate::cli::{Outcome, Stop, log};
 use change::Change;
 use receipts::Receipts;
 
@@ -68,9 +68,9 @@ fn init(folders: &Folders, options: &Options, screen: &mut Screen<'_>) -> Result
     let person = Person::require(&mut gate, &folders.root, &["init"], options.yes)?;
     let receipts = Receipts::read(folders)?;
     let command = command();
-    let place = look::place(&mut gate, folders)?;
+    let place = inspection::place(&mut gate, folders)?;
     let look = json!({"op": "wiring", "do": "files", "place": place, "programs": options.host});
-    let seen = look::seen(&mut gate, &look)?;
+    let seen = inspection::seen(&mut gate, &look)?;
     let question = json!({
         "op": "wiring", "do": "plan", "place": place, "programs": options.host, "scope": options.scope, "run_as": command, "confiner": confiner(),
         "receipt": receipts.own, "others": receipts.others, "seen": seen,
@@ -100,7 +100,7 @@ fn init(folders: &Folders, options: &Options, screen: &mut Screen<'_>) -> Result
     receipts.keep(folders, text(&plan, "/receipt"), &changes)?;
     let changed: Vec<String> = list(&plan, "changes").iter().map(|change| text(change, "/shown").to_owned()).collect();
     // Another gate: this one has not seen the folder that governs from now on.
-    person.record_with(&mut open(folders)?, &changed, &person::own_program())?;
+    person.record_with(&mut open(folders)?, &changed, &confirm::own_program())?;
     let last = "done; `tollgate doctor` proves that it works, `tollgate init --undo` takes it back";
     tell(options, screen, &plan, last)?;
     outcome(Ok(Outcome::Done))
@@ -206,9 +206,9 @@ fn undo(folders: &Folders, options: &Options, screen: &mut Screen<'_>) -> Result
         screen.note("there is nothing to take back: `tollgate init` has not been run here");
         return Ok(Outcome::Done);
     };
-    let place = look::place(&mut gate, folders)?;
+    let place = inspection::place(&mut gate, folders)?;
     let mut question = json!({"op": "wiring", "do": "undo", "place": place, "receipt": own, "others": receipts.others});
-    let seen = look::seen(&mut gate, &question)?;
+    let seen = inspection::seen(&mut gate, &question)?;
     if let Some(fields) = question.as_object_mut() {
         fields.insert("seen".to_owned(), seen);
     }

@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::PathBuf;
 
-use super::super::Stop;
-use super::super::place::Folders;
 use super::change::{self, Change};
+use crate::cli::Stop;
+use crate::cli::workspace::Folders;
 
 const FILE: &str = "init.json";
 

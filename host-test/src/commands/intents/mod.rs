@@ -9,10 +9,10 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
-use super::ask::{Gate, ask, is, list, text, texts};
-use super::place::Place;
-use super::screen::{Cell, Screen, Style, count, plain};
-use super::{Outcome, Stop};
+use crate::cli::client::{Gate, ask, is, list, text, texts};
+use crate::cli::output::{Cell, Screen, Style, count, plain};
+use crate::cli::workspace::Place;
+use crate::cli::{Outcome, Stop};
 
 /// Where the intents stand in a workspace.
 const FILE: &str = ".orchestration/active_intents.yaml";
@@ -127,9 +127,9 @@ fn severities(answer: &Value) -> (u64, u64) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::ask::tests::Script;
-    use super::super::screen::tests::printed;
     use super::*;
+    use crate::cli::client::tests::Script;
+    use crate::cli::output::tests::printed;
 
     type Run = fn(&mut dyn Gate, bool, &mut Screen<'_>) -> Result<Outcome, Stop>;
 

@@ -5,10 +5,10 @@ use std::path::Path;
 use clap::Args;
 use serde_json::json;
 
-use super::super::ask::{Gate, ask, text};
-use super::super::person::{Person, Word};
-use super::super::screen::{Screen, plain};
-use super::super::{Outcome, Stop};
+use crate::cli::client::{Gate, ask, text};
+use crate::cli::confirm::{Person, Word};
+use crate::cli::output::{Screen, plain};
+use crate::cli::{Outcome, Stop};
 
 /// The options of `tollgate intents select`.
 #[derive(Args)]
@@ -87,8 +87,8 @@ fn select(
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::ask::tests::Script;
-    use super::super::super::screen::tests::printed;
+    use crate::cli::client::tests::Script;
+    use crate::cli::output::tests::printed;
     use serde_json::Value;
 
     use super::*;

@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::super::ask::{Gate, ask, list, text};
-use super::super::screen::{Cell, Screen, Style, plain};
-use super::super::{Outcome, Stop};
+use crate::cli::client::{Gate, ask, list, text};
+use crate::cli::output::{Cell, Screen, Style, plain};
+use crate::cli::{Outcome, Stop};
 
 /// The sessions, the one that was active last first.
 pub(super) fn show(gate: &mut dyn Gate, json: bool, screen: &mut Screen<'_>) -> Result<Outcome, Stop> {
@@ -50,9 +50,9 @@ fn row(session: &Value) -> Vec<Cell> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::ask::tests::Script;
-    use super::super::super::screen::tests::printed;
     use super::*;
+    use crate::cli::client::tests::Script;
+    use crate::cli::output::tests::printed;
 
     #[test]
     fn sessions_are_a_table() {

@@ -8,12 +8,12 @@ use cap_std::fs::Dir;
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::super::ask::{Gate, ask, ask_until_done, number, strange, text, texts};
-use super::super::person::Person;
-use super::super::place::Opened;
-use super::super::screen::{Screen, count, plain};
 use super::rename::to_new_name;
-use crate::commands::{Outcome, Stop};
+use crate::cli::client::{Gate, ask, ask_until_done, number, strange, text, texts};
+use crate::cli::confirm::Person;
+use crate::cli::output::{Screen, count, plain};
+use crate::cli::workspace::Opened;
+use crate::cli::{Outcome, Stop};
 
 /// The folder that ledgers are moved in, and never out of.
 const OWN: &str = ".orchestration";
@@ -99,9 +99,9 @@ fn move_aside(root: &Path, from: &str, to: &str) -> Result<(), Stop> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::ask::tests::Script;
-    use super::super::super::screen::tests::printed;
     use super::*;
+    use crate::cli::client::tests::Script;
+    use crate::cli::output::tests::printed;
     use std::fs;
 
     const FROM: &str = ".orchestration/agent_trace.jsonl";

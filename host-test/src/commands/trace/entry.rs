@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::super::ask::{is, list, text, texts};
-use super::super::screen::{Cell, Screen, Style, plain};
+use crate::cli::client::{is, list, text, texts};
+use crate::cli::output::{Cell, Screen, Style, plain};
 
 /// Ranges of lines shown behind a path.
 const MOST_RANGES: usize = 4;
@@ -101,8 +101,8 @@ pub(super) fn short(text: &str) -> String {
 pub(super) mod tests {
     use serde_json::json;
 
-    use super::super::super::screen::tests::printed;
     use super::*;
+    use crate::cli::output::tests::printed;
 
     /// An entry as the ledger has it.
     pub(crate) fn entry(id: &str, path: &str) -> Value {

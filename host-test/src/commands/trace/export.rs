@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use serde_json::{Map, Value};
 
-use super::super::ask::{Gate, ask, list, strange};
-use super::super::place::Opened;
-use super::super::screen::{Screen, count};
 use super::filters::Filters;
-use crate::commands::{Outcome, Stop};
+use crate::cli::client::{Gate, ask, list, strange};
+use crate::cli::output::{Screen, count};
+use crate::cli::workspace::Opened;
+use crate::cli::{Outcome, Stop};
 
 /// The options of `tollgate trace export`.
 #[derive(Args)]
@@ -105,8 +105,8 @@ fn beside(target: &Path) -> PathBuf {
 mod tests {
     use serde_json::json;
 
-    use super::super::super::ask::tests::Script;
     use super::*;
+    use crate::cli::client::tests::Script;
 
     fn question() -> Map<String, Value> {
         Map::from_iter([("op".to_owned(), "export".into())])

@@ -5,7 +5,7 @@ use std::path::{Component, Path, PathBuf};
 use clap::Args;
 use serde_json::{Map, Value};
 
-use crate::commands::Stop;
+use crate::cli::Stop;
 
 /// The options that choose entries.
 #[derive(Args, Debug, Default, PartialEq, Eq)]

@@ -6,13 +6,13 @@ use clap::Args;
 use clap::builder::RangedU64ValueParser;
 use serde_json::{Map, Value, json};
 
-use super::super::ask::{Gate, is, list, number, text, texts};
-use super::super::place::Opened;
-use super::super::screen::Screen;
 use super::filters::Filters;
 use super::pages::Pages;
 use super::{entry, filters};
-use crate::commands::{Outcome, Stop};
+use crate::cli::client::{Gate, is, list, number, text, texts};
+use crate::cli::output::Screen;
+use crate::cli::workspace::Opened;
+use crate::cli::{Outcome, Stop};
 
 /// Entries shown where nobody says how many.
 const USUAL: usize = 20;
@@ -144,10 +144,10 @@ pub(super) fn full_id(gate: &mut dyn Gate, given: &str) -> Result<String, Stop> 
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::ask::tests::Script;
-    use super::super::super::screen::tests::printed;
     use super::super::entry::tests::entry;
     use super::*;
+    use crate::cli::client::tests::Script;
+    use crate::cli::output::tests::printed;
 
     fn page(entries: &[Value], before: Option<u64>, notes: &[&str]) -> Value {
         json!({"entries": entries, "before": before, "bytes": 12_345_678, "archive_suggested": true, "notes": notes})

@@ -2,9 +2,9 @@
 
 use serde_json::json;
 
-use super::super::ask::{Gate, ask_until_done, number, text};
-use super::super::screen::{Screen, count, plain};
-use crate::commands::{Outcome, Stop};
+use crate::cli::client::{Gate, ask_until_done, number, text};
+use crate::cli::output::{Screen, count, plain};
+use crate::cli::{Outcome, Stop};
 
 pub(super) fn run(gate: &mut dyn Gate, json: bool, screen: &mut Screen<'_>) -> Result<Outcome, Stop> {
     let answer = ask_until_done(gate, &json!({"op": "map"}))?;
@@ -20,9 +20,9 @@ pub(super) fn run(gate: &mut dyn Gate, json: bool, screen: &mut Screen<'_>) -> R
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::ask::tests::Script;
-    use super::super::super::screen::tests::printed;
     use super::*;
+    use crate::cli::client::tests::Script;
+    use crate::cli::output::tests::printed;
 
     #[test]
     fn it_says_what_it_wrote() {

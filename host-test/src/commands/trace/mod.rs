@@ -17,8 +17,8 @@ use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 
-use super::failed;
-use super::place::Place;
+use crate::cli::failed;
+use crate::cli::workspace::Place;
 
 /// The options of `tollgate trace`.
 #[derive(Args)]

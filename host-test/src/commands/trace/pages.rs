@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value};
 
-use super::super::ask::{Gate, ask, strange};
-use crate::commands::Stop;
+use crate::cli::Stop;
+use crate::cli::client::{Gate, ask, strange};
 
 /// Where the reading is.
 pub(super) struct Pages {
@@ -50,8 +50,8 @@ impl Pages {
 mod tests {
     use serde_json::json;
 
-    use super::super::super::ask::tests::Script;
     use super::*;
+    use crate::cli::client::tests::Script;
 
     #[test]
     fn a_place_that_does_not_move_ends_it() {

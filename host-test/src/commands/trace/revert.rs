@@ -5,15 +5,15 @@ use std::path::Path;
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::super::ask::{Gate, ask, list, strange, text};
-use super::super::person::{Person, Word};
-use super::super::place::Opened;
-use super::super::screen::{Screen, Style, plain};
 use super::entry::short;
 use super::list::full_id;
 use super::restore::{self, Change};
 use super::versions::{self, Version};
-use crate::commands::{Outcome, Stop};
+use crate::cli::client::{Gate, ask, list, strange, text};
+use crate::cli::confirm::{Person, Word};
+use crate::cli::output::{Screen, Style, plain};
+use crate::cli::workspace::Opened;
+use crate::cli::{Outcome, Stop};
 
 /// The options of `tollgate trace revert`.
 #[derive(Args)]
@@ -170,11 +170,11 @@ fn asked_about(plan: &Value, path: &str) -> String {
 mod tests {
     use std::fs;
 
-    use super::super::super::ask::tests::Script;
-    use super::super::super::screen::tests::printed;
     use super::super::entry::tests::entry;
     use super::super::versions::tests::git_in;
     use super::*;
+    use crate::cli::client::tests::Script;
+    use crate::cli::output::tests::printed;
 
     const ID: &str = "11111111-1111-4111-8111-111111111111";
     const IMAGE: &str = "images/x";

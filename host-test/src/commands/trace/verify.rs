@@ -5,9 +5,9 @@ use std::io;
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::super::ask::{Gate, ask_until_done, is, list, number, text, texts};
-use super::super::screen::{Screen, Style, count, plain};
-use crate::commands::{Outcome, Stop};
+use crate::cli::client::{Gate, ask_until_done, is, list, number, text, texts};
+use crate::cli::output::{Screen, Style, count, plain};
+use crate::cli::{Outcome, Stop};
 
 /// Faults shown; the rest is counted.
 const MOST_FAULTS: usize = 20;
@@ -92,9 +92,9 @@ fn heads(answer: &Value, screen: &mut Screen<'_>) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::ask::tests::Script;
-    use super::super::super::screen::tests::printed;
     use super::*;
+    use crate::cli::client::tests::Script;
+    use crate::cli::output::tests::printed;
 
     const LEDGER: &str = ".orchestration/agent_trace.jsonl";
 

@@ -14,12 +14,12 @@ use clap::Args;
 use serde_json::{Value, json};
 use tollgate::hooks::{Hooks, Options as HookOptions};
 
-use super::ask::text;
 use super::hooks::record::{is_over, line};
-use super::interrupt::on_interrupt;
-use super::place::{Opened, Place};
-use super::screen::{Screen, plain};
-use super::{Outcome, Stop};
+use crate::cli::client::text;
+use crate::cli::interrupt::on_interrupt;
+use crate::cli::output::{Screen, plain};
+use crate::cli::workspace::{Opened, Place};
+use crate::cli::{Outcome, Stop};
 use listening::{Listening, Triggers};
 
 /// How often the declarations are looked at.
@@ -181,8 +181,8 @@ impl Declarations {
 
 #[cfg(test)]
 mod tests {
-    use super::super::screen::tests::printed;
     use super::*;
+    use crate::cli::output::tests::printed;
 
     #[test]
     fn only_ends_are_shown_to_a_person_and_everything_to_a_program() {

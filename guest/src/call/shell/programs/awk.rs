@@ -4,8 +4,8 @@
 //! redirection of `print`, no pipe, no `getline`, no `system`, nothing that loads code.
 
 use super::pattern::{take_pattern, take_until};
-use super::{Call, Operands, Parsed, Program, Role};
-use crate::call::shell::reader::Reader;
+use super::{Invocation, Operands, Parsed, Program, Role};
+use crate::call::shell::reader::ShellReader;
 use crate::call::shell::reader::arg::{Arg, display};
 use crate::call::shell::reader::state::Dialect;
 use crate::effects::Access;
@@ -22,7 +22,7 @@ pub(super) const ROWS: &[Program] = &[
     },
 ];
 
-fn scan(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+fn scan(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
     let Some((program, files)) = parsed.operands.split_first() else {
         if !parsed.has(&["version"]) {
             reader.unknown(format!("`{}` has no program", call.name));

@@ -3,8 +3,8 @@
 //! Whether a destination is a folder decides what is written. Where that is not certain, both readings are entered.
 
 use super::place::{Nature, base_name, below, is_folder, may_hold_working_directory, nature, parent, replace};
-use super::{Call, Mode, Operands, Parsed, Program, Role};
-use crate::call::shell::reader::Reader;
+use super::{Invocation, Mode, Operands, Parsed, Program, Role};
+use crate::call::shell::reader::ShellReader;
 use crate::call::shell::reader::arg::Arg;
 use crate::effects::{Access, Origin};
 
@@ -134,7 +134,7 @@ struct Transfer<'p> {
 
 impl Transfer<'_> {
     /// Every path at which a source may end up; none where that is not certain.
-    fn ends(&self, reader: &Reader<'_>, call: &Call<'_>, source: &Arg) -> Vec<Arg> {
+    fn ends(&self, reader: &ShellReader<'_>, call: &Invocation<'_>, source: &Arg) -> Vec<Arg> {
         let into = self.into.or_else(|| is_folder(reader, call.state, &self.target));
         let inside = base_name(source).map(|name| below(&self.target, name));
         match (into, inside) {
@@ -147,7 +147,7 @@ impl Transfer<'_> {
 }
 
 /// Tells sources from the target. Says so itself where that cannot be done.
-fn transfer<'p>(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &'p Parsed<'_>) -> Option<Transfer<'p>> {
+fn transfer<'p>(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &'p Parsed<'_>) -> Option<Transfer<'p>> {
     let folders: Vec<&Arg> = parsed.values(&["t", "target-directory"]).collect();
     let exact = parsed.has(&["T", "no-target-directory"]);
     let operands = parsed.operands.as_slice();
@@ -177,7 +177,7 @@ fn transfer<'p>(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &'p Parsed<'_>
     Some(found)
 }
 
-fn copy(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+fn copy(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
     let Some(transfer) = transfer(reader, call, parsed) else { return };
     let recursive = parsed.has(&["r", "R", "a", "recursive", "archive"]);
     let keeps_links = recursive || parsed.has(&["P", "d", "no-dereference", "preserve"]);
@@ -222,7 +222,7 @@ fn leads_up(path: &str) -> bool {
     path.trim_end_matches('/').ends_with("..")
 }
 
-fn rename(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+fn rename(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
     let Some(transfer) = transfer(reader, call, parsed) else { return };
     for source in transfer.sources {
         let nature = nature(reader, call.state, source);
@@ -251,13 +251,13 @@ fn rename(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
 }
 
 /// What is copied or moved together with its links is judged by where those lead from their new place.
-fn place(reader: &mut Reader<'_>, call: &Call<'_>, source: &Arg, end: &Arg, origin: fn(String) -> Origin) {
+fn place(reader: &mut ShellReader<'_>, call: &Invocation<'_>, source: &Arg, end: &Arg, origin: fn(String) -> Origin) {
     if let Some(from) = call.state.locate(source) {
         reader.place(call.state, end, origin(from));
     }
 }
 
-fn link(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+fn link(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
     let Some(mut transfer) = transfer(reader, call, parsed) else { return };
     if call.name == "link" {
         transfer.into = Some(false);
@@ -294,7 +294,7 @@ fn link(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
     }
 }
 
-fn install(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+fn install(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
     if parsed.has(&["d", "directory"]) {
         return;
     }
@@ -310,7 +310,7 @@ fn install(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
 }
 
 /// `rsync` writes below its last operand, whatever stands there.
-fn synchronize(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+fn synchronize(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
     let Some((target, sources)) = parsed.operands.split_last() else { return };
     let is_remote = |arg: &Arg| arg.text().is_some_and(|text| text.split('/').next().is_some_and(|first| first.contains(':')));
     if parsed.operands.iter().any(|operand| is_remote(operand)) {

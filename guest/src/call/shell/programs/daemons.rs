@@ -4,9 +4,9 @@
 //! They are known by name, and by the sockets at which daemons listen. A program that reaches a daemon by a path which it puts
 //! together when it runs is not seen here.
 
-use super::super::reader::Reader;
+use super::super::reader::ShellReader;
 use super::super::reader::arg::Arg;
-use super::spec::Call;
+use super::spec::Invocation;
 use crate::effects::Unconfinable::Elsewhere;
 
 /// Who does the work instead, and who asks for it.
@@ -111,7 +111,7 @@ const SOCKETS: &[&str] = &[
 ];
 
 /// Enters that a program has its work done by somebody else, where it does.
-pub(super) fn note(reader: &mut Reader<'_>, call: &Call<'_>) {
+pub(super) fn note(reader: &mut ShellReader<'_>, call: &Invocation<'_>) {
     let name = call.name;
     if let Some((who, _)) = ELSEWHERE.iter().find(|(_, names)| names.contains(&name)) {
         return reader.unconfinable(Elsewhere(format!("`{name}` has its work done by {who} out of the kernel's reach")));
@@ -130,7 +130,7 @@ pub(super) fn note(reader: &mut Reader<'_>, call: &Call<'_>) {
 }
 
 /// Enters that a text names the socket of a daemon, where it does.
-pub(in crate::call::shell) fn note_sockets(reader: &mut Reader<'_>, text: &str) {
+pub(in crate::call::shell) fn note_sockets(reader: &mut ShellReader<'_>, text: &str) {
     if let Some(socket) = SOCKETS.iter().find(|socket| text.contains(**socket)) {
         reader.unconfinable(Elsewhere(format!("the command names `{socket}`, by which a daemon can be told to do something")));
     }

@@ -1,9 +1,9 @@
 //! Programs that make, change and remove files: `rm`, `mkdir`, `touch`, `chmod`, `dd` and their like.
 
 use super::place::{below, may_hold_working_directory, parent};
-use super::{Call, Mode, Operands, Parsed, Program, Role};
+use super::{Invocation, Mode, Operands, Parsed, Program, Role};
 use crate::call::shell::reader::arg::Arg;
-use crate::call::shell::reader::{Reader, lexical};
+use crate::call::shell::reader::{ShellReader, lexical};
 use crate::effects::Access;
 
 const WRITE: Role = Role::Path(Access::Write);
@@ -120,7 +120,7 @@ pub(super) const ROWS: &[Program] = &[
 ];
 
 /// Where the working directory goes, later names lead nowhere or elsewhere.
-fn keep_working_directory(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+fn keep_working_directory(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
     let is_relative = |arg: &&&Arg| call.state.locate(arg).is_some_and(|path| !path.starts_with(['/', '~']));
     let holds = |arg: &&&Arg| may_hold_working_directory(call.state, arg);
     if let Some(folder) = parsed.operands.iter().filter(is_relative).find(holds) {
@@ -129,7 +129,7 @@ fn keep_working_directory(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Par
 }
 
 /// `rmdir -p a/b` removes `a` as well.
-fn remove_folders(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+fn remove_folders(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
     keep_working_directory(reader, call, parsed);
     if !parsed.has(&["p", "parents"]) {
         return;
@@ -149,7 +149,7 @@ fn remove_folders(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>)
     }
 }
 
-fn remove_shredded(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+fn remove_shredded(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
     if parsed.has(&["u", "remove"]) {
         for operand in &parsed.operands {
             reader.touch(call.state, call.name, operand, Access::Delete);
@@ -158,7 +158,7 @@ fn remove_shredded(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>
 }
 
 /// The first operand is the mode or the owner, unless an option says it.
-fn change_attributes(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+fn change_attributes(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
     let is_said = parsed.has(&["reference", "r", "w", "x", "X", "s", "t"]);
     let access = if parsed.has(&["R", "recursive"]) { Access::WriteTree } else { Access::Attributes };
     for file in parsed.operands.iter().skip(usize::from(!is_said)) {
@@ -167,7 +167,7 @@ fn change_attributes(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'
 }
 
 /// `dd` takes `NAME=VALUE`.
-fn copy_blocks(reader: &mut Reader<'_>, call: &Call<'_>, _: &Parsed<'_>) {
+fn copy_blocks(reader: &mut ShellReader<'_>, call: &Invocation<'_>, _: &Parsed<'_>) {
     const TEXTS: &[&str] =
         &["bs", "ibs", "obs", "cbs", "count", "skip", "iseek", "seek", "oseek", "conv", "iflag", "oflag", "status"];
     for arg in call.args {
@@ -181,7 +181,7 @@ fn copy_blocks(reader: &mut Reader<'_>, call: &Call<'_>, _: &Parsed<'_>) {
 }
 
 /// Without a template or a folder, the file is made in the user's folder for such files: nobody's work, and new every time.
-fn make_temporary(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+fn make_temporary(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
     let has_folder = |arg: &&Arg| arg.text().is_none_or(|text| text.contains('/') || text.starts_with('-'));
     if let Some(prefix) = parsed.values(&["t", "suffix"]).find(has_folder) {
         return reader.unknown(format!("`{}` puts `{}` into a name, which may lead elsewhere", call.name, prefix.display()));

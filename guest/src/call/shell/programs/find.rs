@@ -2,11 +2,11 @@
 //!
 //! What is found is only known when it runs, but not where: below the folders at which the search begins.
 
-use super::{Call, Parsed, Program};
+use super::{Invocation, Parsed, Program};
 use crate::call::shell::reader::arg::Arg;
-use crate::call::shell::reader::{Reader, lexical};
+use crate::call::shell::reader::{ShellReader, lexical};
 use crate::effects::Access;
-use crate::ports::Kind;
+use crate::ports::FileKind;
 
 pub(super) const ROWS: &[Program] = &[Program::raw(&["find", "gfind"], search)];
 
@@ -109,7 +109,7 @@ struct Search<'c> {
     is_conjunction: bool,
 }
 
-fn search(reader: &mut Reader<'_>, call: &Call<'_>, _: &Parsed<'_>) {
+fn search(reader: &mut ShellReader<'_>, call: &Invocation<'_>, _: &Parsed<'_>) {
     let search = match read(call.args) {
         Ok(search) => search,
         Err(arg) => {
@@ -189,7 +189,7 @@ fn read(args: &[Arg]) -> Result<Search<'_>, &Arg> {
     Ok(search)
 }
 
-fn act(reader: &mut Reader<'_>, call: &Call<'_>, search: &Search<'_>, action: &Action<'_>, root: &Arg) {
+fn act(reader: &mut ShellReader<'_>, call: &Invocation<'_>, search: &Search<'_>, action: &Action<'_>, root: &Arg) {
     match action {
         Action::Delete => match found(reader, call, search, root) {
             Some(paths) => paths.iter().for_each(|path| reader.touch(call.state, call.name, path, Access::Delete)),
@@ -200,7 +200,14 @@ fn act(reader: &mut Reader<'_>, call: &Call<'_>, search: &Search<'_>, action: &A
 }
 
 /// Runs a command for everything found below a root.
-fn run_for_found(reader: &mut Reader<'_>, call: &Call<'_>, search: &Search<'_>, root: &Arg, command: &[Arg], many: bool) {
+fn run_for_found(
+    reader: &mut ShellReader<'_>,
+    call: &Invocation<'_>,
+    search: &Search<'_>,
+    root: &Arg,
+    command: &[Arg],
+    many: bool,
+) {
     let holds_place = |arg: &Arg| match arg {
         Arg::Known(text) | Arg::Below(_, text) | Arg::One(text) | Arg::Many(text) => text.contains("{}"),
     };
@@ -249,12 +256,12 @@ fn run_for_found(reader: &mut Reader<'_>, call: &Call<'_>, search: &Search<'_>, 
 }
 
 /// What a search finds below a root at most, where its name limits that and the folder can be listed.
-fn found(reader: &Reader<'_>, call: &Call<'_>, search: &Search<'_>, root: &Arg) -> Option<Vec<Arg>> {
+fn found(reader: &ShellReader<'_>, call: &Invocation<'_>, search: &Search<'_>, root: &Arg) -> Option<Vec<Arg>> {
     let pattern = search.name.filter(|name| search.is_conjunction && !name.contains(['[', '\\', '/']))?;
     let text = root.text().filter(|text| !text.starts_with('/'))?;
     let folder = call.state.locate(root).filter(|path| !path.starts_with(['/', '~']) && !reader.is_touched(path))?;
     let facts = reader.facts(call.state, root)?;
-    if facts.kind != Kind::Directory || facts.real_path != facts.entry_path || lexical(&folder).starts_with("..") {
+    if facts.kind != FileKind::Directory || facts.real_path != facts.entry_path || lexical(&folder).starts_with("..") {
         return None;
     }
     let listing = reader.list_names(&folder, MAX_DEPTH)?;

@@ -2,10 +2,10 @@
 //!
 //! Each runs plug-ins and keeps caches, so it is entered as run; the files that it is told to rewrite are entered as well.
 
-use super::super::reader::Reader;
+use super::super::reader::ShellReader;
 use super::super::reader::arg::Arg;
 use super::command_of;
-use super::spec::{Call, Mode, Operands, Parsed, Program, Role};
+use super::spec::{Invocation, Mode, Operands, Parsed, Program, Role};
 use crate::effects::Access;
 
 const REWRITE: Operands = Operands::All(Role::Rewrite);
@@ -170,13 +170,13 @@ pub(super) const ROWS: &[Program] = &[
 ];
 
 /// A linter that fixes without being told where does so everywhere.
-fn everything_with_fix(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+fn everything_with_fix(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
     if parsed.has(&["fix"]) && parsed.operands.is_empty() {
         super::enter(reader, call, Role::Rewrite, &Arg::known("."));
     }
 }
 
-fn everything(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+fn everything(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
     const LOOKS: &[&str] = &["check", "diff", "h", "help"];
     if parsed.operands.is_empty() && !parsed.has(LOOKS) {
         super::enter(reader, call, Role::Rewrite, &Arg::known("."));
@@ -218,7 +218,7 @@ const RUFF: &[Program] = &[
     },
 ];
 
-fn ruff(reader: &mut Reader<'_>, call: &Call<'_>, _: &Parsed<'_>) {
+fn ruff(reader: &mut ShellReader<'_>, call: &Invocation<'_>, _: &Parsed<'_>) {
     command_of(reader, call, &[RUFF]);
 }
 
@@ -229,6 +229,6 @@ const BIOME: &[Program] = &[Program {
     ..Program::opaque(&["check", "format", "lint"])
 }];
 
-fn biome(reader: &mut Reader<'_>, call: &Call<'_>, _: &Parsed<'_>) {
+fn biome(reader: &mut ShellReader<'_>, call: &Invocation<'_>, _: &Parsed<'_>) {
     command_of(reader, call, &[BIOME]);
 }

@@ -1,8 +1,8 @@
 //! Programs that make keys and certificates: what their options name is written, the rest is their own affair.
 
-use super::super::reader::Reader;
+use super::super::reader::ShellReader;
 use super::place::suffixed;
-use super::spec::{Call, Operands, Parsed, Program, Role};
+use super::spec::{Invocation, Operands, Parsed, Program, Role};
 use crate::effects::Access;
 
 const TREE: Role = Role::Path(Access::WriteTree);
@@ -109,7 +109,7 @@ pub(super) const ROWS: &[Program] = &[
 ];
 
 /// Without a command some versions run what they read, and `ca` writes wherever its settings say.
-fn openssl(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+fn openssl(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
     match parsed.operands.first() {
         None => reader.unknown(format!("`{}` may run commands that are typed into it", call.name)),
         Some(command) if command.is("ca") => {
@@ -120,7 +120,7 @@ fn openssl(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
 }
 
 /// Without a name for it, the result stands beside its source.
-fn gpg(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+fn gpg(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
     if parsed.has(&["o", "output"]) || parsed.has(&["verify", "export", "fingerprint", "check-signatures"]) {
         return;
     }
@@ -132,7 +132,7 @@ fn gpg(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
 }
 
 /// The key that `-f` names, and the public one beside it. With one of a few options the file is only read.
-fn ssh_keygen(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+fn ssh_keygen(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
     let reads = parsed.has(&["B", "F", "l", "y", "e", "L"]);
     for file in parsed.values(&["f"]) {
         if reads {

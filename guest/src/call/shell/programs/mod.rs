@@ -45,16 +45,16 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 
 pub(super) use daemons::note_sockets;
-pub(super) use spec::{Call, Mode, Operands, Parsed, Program, Role, Unlisted};
+pub(super) use spec::{Invocation, Mode, Operands, Parsed, Program, Role, Unlisted};
 pub(super) use tollgate::control_in;
 
 use super::reader::arg::{Arg, display};
 use super::reader::input::Input;
 use super::reader::script::Language;
-use super::reader::state::{Dialect, State};
-use super::reader::{Reader, lexical};
+use super::reader::state::{Dialect, ShellState};
+use super::reader::{ShellReader, lexical};
 use crate::effects::Access;
-use crate::ports::Kind;
+use crate::ports::FileKind;
 
 /// All rows, in the order in which a reader of the code would look for them.
 const TABLE: &[&[Program]] = &[
@@ -98,7 +98,7 @@ const TELLING_NAMES: &[&str] = &[
 ];
 
 /// Enters what a program does. `argv` begins with its name.
-pub(super) fn run(reader: &mut Reader<'_>, argv: &[Arg], state: &State, input: &Input) {
+pub(super) fn run(reader: &mut ShellReader<'_>, argv: &[Arg], state: &ShellState, input: &Input) {
     let Some((name, args)) = argv.split_first() else { return };
     let Arg::Known(written) = name else {
         // `x=$(which tollgate); $x init`
@@ -110,7 +110,7 @@ pub(super) fn run(reader: &mut Reader<'_>, argv: &[Arg], state: &State, input: &
     let Some(base) = base_name(written) else {
         return reader.unknown(format!("`{}` is not the name of a program", display(written)));
     };
-    let call = Call { name: base, args, state, input };
+    let call = Invocation { name: base, args, state, input };
     let row = find(if tollgate::is_program(base) { "tollgate" } else { base });
     reader.names_tollgate |= argv.iter().any(tollgate::is_tollgate);
     if !row.is_some_and(|row| row.is_answer(args)) {
@@ -186,7 +186,7 @@ pub(super) fn names() -> impl Iterator<Item = &'static str> {
 }
 
 /// Enters what a row says about a call.
-fn apply(reader: &mut Reader<'_>, row: &Program, call: &Call<'_>) {
+fn apply(reader: &mut ShellReader<'_>, row: &Program, call: &Invocation<'_>) {
     if row.is_answer(call.args) && call.state.influence.is_none() && !obeys_a_file(reader, row, call.state) {
         return;
     }
@@ -244,13 +244,13 @@ fn apply(reader: &mut Reader<'_>, row: &Program, call: &Call<'_>) {
 }
 
 /// Enters what happens to one argument.
-pub(super) fn enter(reader: &mut Reader<'_>, call: &Call<'_>, role: Role, arg: &Arg) {
+pub(super) fn enter(reader: &mut ShellReader<'_>, call: &Invocation<'_>, role: Role, arg: &Arg) {
     match role {
         Role::Text => {}
         Role::Read => reader.touch(call.state, call.name, arg, Access::Read),
         Role::Path(access) => reader.touch(call.state, call.name, arg, access),
         Role::Stamp => {
-            let exists = reader.kind(call.state, arg).is_some_and(|kind| kind != Kind::Missing);
+            let exists = reader.kind(call.state, arg).is_some_and(|kind| kind != FileKind::Missing);
             reader.touch(call.state, call.name, arg, if exists { Access::Attributes } else { Access::Write });
         }
         Role::Script => reader.touch(call.state, call.name, arg, Access::Execute),
@@ -260,7 +260,7 @@ pub(super) fn enter(reader: &mut Reader<'_>, call: &Call<'_>, role: Role, arg: &
 }
 
 /// Enters that a file, or every file of a folder, is rewritten.
-fn rewrite(reader: &mut Reader<'_>, call: &Call<'_>, arg: &Arg) {
+fn rewrite(reader: &mut ShellReader<'_>, call: &Invocation<'_>, arg: &Arg) {
     const PATTERN: [char; 4] = ['*', '?', '[', '{'];
     let text = arg.text().unwrap_or_default();
     if text.starts_with('!') {
@@ -280,22 +280,22 @@ fn rewrite(reader: &mut Reader<'_>, call: &Call<'_>, arg: &Arg) {
     if path.is_some_and(|path| path == "." || path == ".." || path.starts_with("../")) {
         return reader.unknown(format!("`{}` may rewrite any file of the workspace", call.name));
     }
-    let is_folder = is_pattern || text.ends_with('/') || reader.kind(call.state, at) == Some(Kind::Directory);
+    let is_folder = is_pattern || text.ends_with('/') || reader.kind(call.state, at) == Some(FileKind::Directory);
     reader.touch(call.state, call.name, at, if is_folder { Access::WriteTree } else { Access::Write });
 }
 
 /// Whether a file that a program obeys stands in its folder or above it, or may stand there.
-fn obeys_a_file(reader: &Reader<'_>, row: &Program, state: &State) -> bool {
+fn obeys_a_file(reader: &ShellReader<'_>, row: &Program, state: &ShellState) -> bool {
     if row.obeys.is_empty() {
         return false;
     }
     let Some(folders) = reader.folders_upwards(state) else { return true };
-    let stands = |path: &String| reader.may_have_written(path) || reader.kind_at(path) != Some(Kind::Missing);
+    let stands = |path: &String| reader.may_have_written(path) || reader.kind_at(path) != Some(FileKind::Missing);
     folders.iter().flat_map(|folder| row.obeys.iter().map(move |name| below(folder, name))).any(|path| stands(&path))
 }
 
 /// Enters the files that say what a program runs, where the command itself writes one of them.
-fn run_scripts(reader: &mut Reader<'_>, row: &Program, call: &Call<'_>, roles: &[(Role, Arg)]) {
+fn run_scripts(reader: &mut ShellReader<'_>, row: &Program, call: &Invocation<'_>, roles: &[(Role, Arg)]) {
     if row.scripts.is_empty() {
         return;
     }
@@ -324,7 +324,7 @@ fn below(folder: &str, name: &str) -> String {
 
 /// Reads the command of a program that has several (`docker cp`), each a row of a table of its own. False where no table
 /// has one for the first words that are not options.
-fn command_of(reader: &mut Reader<'_>, call: &Call<'_>, tables: &[&[Program]]) -> bool {
+fn command_of(reader: &mut ShellReader<'_>, call: &Invocation<'_>, tables: &[&[Program]]) -> bool {
     let mut args = call.args;
     let mut is_value = false;
     while let Some((first, rest)) = args.split_first() {
@@ -334,11 +334,11 @@ fn command_of(reader: &mut Reader<'_>, call: &Call<'_>, tables: &[&[Program]]) -
         let (two, name) = (format!("{word} {second}"), format!("{} {word}", call.name));
         if let Some(row) = named(&two) {
             let name = format!("{} {two}", call.name);
-            apply(reader, row, &Call { name: &name, args: rest.get(1..).unwrap_or_default(), ..*call });
+            apply(reader, row, &Invocation { name: &name, args: rest.get(1..).unwrap_or_default(), ..*call });
             return true;
         }
         if let Some(row) = named(word) {
-            apply(reader, row, &Call { name: &name, args: rest, ..*call });
+            apply(reader, row, &Invocation { name: &name, args: rest, ..*call });
             return true;
         }
         // What follows an option may be its value.
@@ -368,7 +368,7 @@ const OUTPUT_OPTIONS: &[&str] = &[
 ];
 
 /// Enters the files that a program is told in plain sight to write. `-o json` is a format: only what is plainly a path counts.
-fn enter_outputs(reader: &mut Reader<'_>, call: &Call<'_>) {
+fn enter_outputs(reader: &mut ShellReader<'_>, call: &Invocation<'_>) {
     for (nth, arg) in call.args.iter().enumerate() {
         let Some(text) = arg.text() else { continue };
         let value = match text.split_once('=') {
@@ -378,7 +378,7 @@ fn enter_outputs(reader: &mut Reader<'_>, call: &Call<'_>) {
         };
         let Some(value) = value else { continue };
         let is_path = |value: &str| value.contains('/') && !value.contains("://");
-        let stands = reader.kind(call.state, &value) == Some(Kind::File);
+        let stands = reader.kind(call.state, &value) == Some(FileKind::File);
         if stands || value.text().is_some_and(is_path) {
             reader.touch(call.state, call.name, &value, Access::Write);
         }
@@ -386,7 +386,7 @@ fn enter_outputs(reader: &mut Reader<'_>, call: &Call<'_>) {
 }
 
 /// A program that nobody knows may run another one.
-fn look_for_programs(reader: &mut Reader<'_>, call: &Call<'_>) {
+fn look_for_programs(reader: &mut ShellReader<'_>, call: &Invocation<'_>) {
     background::note(reader, call);
     enter_outputs(reader, call);
     look_for_tollgate(reader, call);
@@ -400,7 +400,7 @@ fn look_for_programs(reader: &mut Reader<'_>, call: &Call<'_>) {
 const MAX_TEXTS: usize = 16;
 
 /// A program that may run another one, or install it, may do so with Tollgate.
-fn look_for_tollgate(reader: &mut Reader<'_>, call: &Call<'_>) {
+fn look_for_tollgate(reader: &mut ShellReader<'_>, call: &Invocation<'_>) {
     if let Some(command) = tollgate::control_among(call.args) {
         tollgate::control(reader, call.state, command);
     }

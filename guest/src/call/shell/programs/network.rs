@@ -1,10 +1,10 @@
 //! Programs that fetch and send.
 
-use super::super::reader::Reader;
+use super::super::reader::ShellReader;
 use super::super::reader::arg::Arg;
-use super::spec::{Call, Operands, Parsed, Program, Role};
+use super::spec::{Invocation, Operands, Parsed, Program, Role};
 use crate::effects::Access;
-use crate::ports::Kind;
+use crate::ports::FileKind;
 
 const WRITE: Role = Role::Path(Access::Write);
 
@@ -229,7 +229,7 @@ pub(super) const ROWS: &[Program] = &[
 
 const MOVES_DATA: &str = "moves data to and from files and programs in ways that its arguments do not show";
 
-fn curl(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+fn curl(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
     for output in parsed.values(&["o", "output"]) {
         // `#1` stands for a piece of the address.
         if output.text().is_none_or(|text| text.contains('#')) && !output.is_certain()
@@ -280,7 +280,7 @@ fn is_web_address(arg: &Arg) -> bool {
     }
 }
 
-fn wget(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+fn wget(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
     let outputs: Vec<&Arg> = parsed.values(&["O", "output-document"]).collect();
     if outputs.is_empty() && !parsed.has(&["spider"]) {
         reader.unknown(format!("`{}` makes a file whose name is only known when it runs; name it with `-O`", call.name));
@@ -304,20 +304,20 @@ pub(super) fn is_remote(arg: &Arg) -> bool {
 }
 
 /// Enters the last operand as what files are copied to, unless it is on another machine.
-pub(super) fn copy_to_last(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+pub(super) fn copy_to_last(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
     let Some((target, sources)) = parsed.operands.split_last() else { return };
     if sources.is_empty() || is_remote(target) || target.is("-") {
         return;
     }
-    let is_file = reader.kind(call.state, target) == Some(Kind::File);
+    let is_file = reader.kind(call.state, target) == Some(FileKind::File);
     reader.touch(call.state, call.name, target, if is_file { Access::Write } else { Access::WriteTree });
 }
 
-fn scp(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+fn scp(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
     ssh_options(reader, call, parsed);
     let many = parsed.operands.len() > 2 || parsed.has(&["r"]);
     match parsed.operands.as_slice() {
-        [_, target] if !many && !is_remote(target) && reader.kind(call.state, target) != Some(Kind::Directory) => {
+        [_, target] if !many && !is_remote(target) && reader.kind(call.state, target) != Some(FileKind::Directory) => {
             reader.touch(call.state, call.name, target, Access::Write);
         }
         _ => copy_to_last(reader, call, parsed),
@@ -325,7 +325,7 @@ fn scp(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
 }
 
 /// Settings of `ssh` that run a program on this machine.
-fn ssh_options(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+fn ssh_options(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
     const COMMANDS: [&str; 6] =
         ["include", "knownhostscommand", "localcommand", "pkcs11provider", "proxycommand", "securitykeyprovider"];
     for option in parsed.values(&["o"]) {

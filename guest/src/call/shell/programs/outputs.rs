@@ -1,11 +1,11 @@
 //! Programs that read, but for the file that an option or a last operand names, or that have an option which runs something.
 
 use super::place::{parent, suffixed};
-use super::{Call, Operands, Parsed, Program, Role};
-use crate::call::shell::reader::Reader;
+use super::{Invocation, Operands, Parsed, Program, Role};
+use crate::call::shell::reader::ShellReader;
 use crate::call::shell::reader::arg::Arg;
 use crate::effects::Access;
-use crate::ports::Kind;
+use crate::ports::FileKind;
 
 const WRITE: Role = Role::Path(Access::Write);
 const FILES: Operands = Operands::All(Role::Read);
@@ -276,13 +276,13 @@ pub(super) const ROWS: &[Program] = &[
 ];
 
 /// Behind its input, what looks like an option may be its output.
-fn no_late_options(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+fn no_late_options(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
     if !parsed.is_ordered() {
         reader.unknown(format!("`{}` may take an option behind its input for its output", call.name));
     }
 }
 
-fn no_commands(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+fn no_commands(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
     let may_be_command =
         |arg: &&&Arg| matches!(arg, Arg::Known(text) | Arg::One(text) if text.starts_with('+') || text.is_empty());
     if let Some(command) = parsed.operands.iter().find(may_be_command) {
@@ -291,14 +291,14 @@ fn no_commands(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
 }
 
 /// `bat cache` is not a file.
-fn no_cache(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+fn no_cache(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
     if parsed.operands.first().is_some_and(|first| first.is("cache")) {
         reader.unknown(format!("`{} cache` changes what is kept for the user", call.name));
     }
 }
 
 /// `yq -i` writes its files. The first operand is an expression, unless a file of that name stands there.
-fn edit_documents(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+fn edit_documents(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
     if !parsed.has(&["i", "inplace", "in-place"]) {
         return;
     }
@@ -309,7 +309,7 @@ fn edit_documents(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>)
         operands = rest;
     }
     let Some((expression, files)) = operands.split_first() else { return };
-    if reader.kind(call.state, expression) != Some(Kind::Missing) {
+    if reader.kind(call.state, expression) != Some(FileKind::Missing) {
         reader.touch(call.state, call.name, expression, Access::Write);
     }
     for file in files {
@@ -318,15 +318,15 @@ fn edit_documents(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>)
 }
 
 /// The parts stand beside one another in the folder of the prefix.
-fn write_parts(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+fn write_parts(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
     write_beside(reader, call, parsed.operands.get(1).copied());
 }
 
-fn write_sections(reader: &mut Reader<'_>, call: &Call<'_>, parsed: &Parsed<'_>) {
+fn write_sections(reader: &mut ShellReader<'_>, call: &Invocation<'_>, parsed: &Parsed<'_>) {
     write_beside(reader, call, parsed.values(&["f", "prefix"]).last());
 }
 
-fn write_beside(reader: &mut Reader<'_>, call: &Call<'_>, prefix: Option<&Arg>) {
+fn write_beside(reader: &mut ShellReader<'_>, call: &Invocation<'_>, prefix: Option<&Arg>) {
     // `dir/` and `dir/x` both write into `dir`.
     let folder = prefix.map_or_else(|| Arg::known("."), |prefix| parent(&suffixed(prefix, "x")));
     reader.touch(call.state, call.name, &folder, Access::WriteTree);

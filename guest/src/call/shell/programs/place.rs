@@ -1,11 +1,11 @@
 //! Paths made from arguments: the folder of one, a name below one, and what stands there.
 
-use super::Call;
+use super::Invocation;
 use crate::call::shell::reader::arg::Arg;
-use crate::call::shell::reader::state::State;
-use crate::call::shell::reader::{Reader, is_below, lexical};
+use crate::call::shell::reader::state::ShellState;
+use crate::call::shell::reader::{ShellReader, is_below, lexical};
 use crate::effects::Access;
-use crate::ports::Kind;
+use crate::ports::FileKind;
 
 /// What is known about a thing that is copied or moved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,7 +21,7 @@ pub(super) enum Nature {
 }
 
 /// What stands at a path, the last link not followed, as far as the command itself has not changed it.
-pub(super) fn nature(reader: &Reader<'_>, state: &State, arg: &Arg) -> Nature {
+pub(super) fn nature(reader: &ShellReader<'_>, state: &ShellState, arg: &Arg) -> Nature {
     let Some(facts) = state.locate(arg).filter(|path| !reader.is_touched(path)).and_then(|_| reader.facts(state, arg)) else {
         return Nature::Unknown;
     };
@@ -30,24 +30,24 @@ pub(super) fn nature(reader: &Reader<'_>, state: &State, arg: &Arg) -> Nature {
     }
     match facts.kind {
         _ if facts.real_path != facts.entry_path => Nature::Link,
-        Kind::File | Kind::Missing => Nature::Plain,
-        Kind::Directory => Nature::Folder,
-        Kind::Other | Kind::Unreadable => Nature::Unknown,
+        FileKind::File | FileKind::Missing => Nature::Plain,
+        FileKind::Directory => Nature::Folder,
+        FileKind::Other | FileKind::Unreadable => Nature::Unknown,
     }
 }
 
 /// Whether a folder stands at a path, links followed; none where that is not certain.
-pub(super) fn is_folder(reader: &Reader<'_>, state: &State, arg: &Arg) -> Option<bool> {
+pub(super) fn is_folder(reader: &ShellReader<'_>, state: &ShellState, arg: &Arg) -> Option<bool> {
     match nature(reader, state, arg) {
         Nature::Plain => Some(false),
         Nature::Folder => Some(true),
-        Nature::Link => reader.kind(state, arg).map(|kind| kind == Kind::Directory),
+        Nature::Link => reader.kind(state, arg).map(|kind| kind == FileKind::Directory),
         Nature::Unknown => None,
     }
 }
 
 /// Enters that a file is put in place of what stands at a path. A link there is not written through but replaced, or either.
-pub(super) fn replace(reader: &mut Reader<'_>, call: &Call<'_>, arg: &Arg) {
+pub(super) fn replace(reader: &mut ShellReader<'_>, call: &Invocation<'_>, arg: &Arg) {
     if nature(reader, call.state, arg) == Nature::Link {
         reader.touch(call.state, call.name, arg, Access::Delete);
     }
@@ -55,7 +55,7 @@ pub(super) fn replace(reader: &mut Reader<'_>, call: &Call<'_>, arg: &Arg) {
 }
 
 /// Whether the working directory may be a folder, or lie in it. Spellings that cannot be compared count.
-pub(super) fn may_hold_working_directory(state: &State, arg: &Arg) -> bool {
+pub(super) fn may_hold_working_directory(state: &ShellState, arg: &Arg) -> bool {
     let (Some(folder), Some(cwd)) = (state.locate(arg), state.cwd.as_deref()) else { return true };
     let (folder, cwd) = (lexical(&folder), lexical(cwd));
     let is_relative = |path: &str| !path.starts_with(['/', '~']);

@@ -7,10 +7,10 @@
 //! Programs differ between GNU, BSD and busybox. A row lists an option only if its meaning is the same, or harmless, in all
 //! of them; where one takes a value and the other does not, it is not listed.
 
-use super::super::reader::Reader;
+use super::super::reader::ShellReader;
 use super::super::reader::arg::Arg;
 use super::super::reader::input::Input;
-use super::super::reader::state::State;
+use super::super::reader::state::ShellState;
 use crate::effects::Access;
 
 /// What a program does with one argument or with the value of one option.
@@ -55,7 +55,7 @@ pub(in crate::call::shell) struct Mode {
 }
 
 /// Reads what the table cannot say. Options have been parsed and the values of options entered already.
-pub(in crate::call::shell) type Rule = fn(&mut Reader<'_>, &Call<'_>, &Parsed<'_>);
+pub(in crate::call::shell) type Rule = fn(&mut ShellReader<'_>, &Invocation<'_>, &Parsed<'_>);
 
 /// One program, or several that take the same arguments.
 #[derive(Debug, Clone, Copy)]
@@ -158,7 +158,7 @@ impl Program {
     }
 }
 
-fn say_unreadable(reader: &mut Reader<'_>, call: &Call<'_>, _: &Parsed<'_>) {
+fn say_unreadable(reader: &mut ShellReader<'_>, call: &Invocation<'_>, _: &Parsed<'_>) {
     reader.unknown(format!("what `{}` does cannot be told from its arguments", call.name));
 }
 
@@ -183,13 +183,13 @@ impl Program {
 
 /// One call of a program.
 #[derive(Clone, Copy)]
-pub(in crate::call::shell) struct Call<'c> {
+pub(in crate::call::shell) struct Invocation<'c> {
     /// The name without its folder.
     pub(in crate::call::shell) name: &'c str,
     /// The arguments behind the name.
     pub(in crate::call::shell) args: &'c [Arg],
     /// The shell around it.
-    pub(in crate::call::shell) state: &'c State,
+    pub(in crate::call::shell) state: &'c ShellState,
     /// What it reads from.
     pub(in crate::call::shell) input: &'c Input,
 }

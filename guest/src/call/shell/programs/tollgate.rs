@@ -4,12 +4,12 @@
 //! The program is known by its name, by a script of its package, by the digest of the file that is run, and, whatever it is
 //! called, by arguments that only Tollgate takes.
 
-use super::super::reader::Reader;
+use super::super::reader::ShellReader;
 use super::super::reader::arg::{Arg, display};
-use super::super::reader::state::State;
-use super::spec::{Call, Operands, Program};
+use super::super::reader::state::ShellState;
+use super::spec::{Invocation, Operands, Program};
 use crate::effects::Access;
-use crate::ports::{Kind, Question};
+use crate::ports::{FileKind, Question};
 use crate::state::OwnProgram;
 
 pub(super) const ROWS: &[Program] = &[Program {
@@ -131,7 +131,7 @@ const OPTIONS: &[(&str, bool)] = &[
 const OUTPUTS: &[&str] = &["--output", "-o"];
 
 /// Enters what Tollgate is told to do.
-pub(super) fn govern(reader: &mut Reader<'_>, state: &State, args: &[Arg]) {
+pub(super) fn govern(reader: &mut ShellReader<'_>, state: &ShellState, args: &[Arg]) {
     match look(args) {
         Some(outputs) => outputs.iter().for_each(|file| reader.touch(state, "tollgate", file, Access::Write)),
         None => control(reader, state, name_command(args)),
@@ -139,7 +139,7 @@ pub(super) fn govern(reader: &mut Reader<'_>, state: &State, args: &[Arg]) {
 }
 
 /// Enters a command that changes the gate, or the wiring that asks it.
-pub(super) fn control(reader: &mut Reader<'_>, state: &State, command: String) {
+pub(super) fn control(reader: &mut ShellReader<'_>, state: &ShellState, command: String) {
     reader.execute(state);
     reader.control(command);
 }
@@ -192,7 +192,7 @@ pub(super) fn is_program(name: &str) -> bool {
 }
 
 /// Enters what a program is told that may be Tollgate's, because the command has named it before.
-pub(super) fn govern_unnamed(reader: &mut Reader<'_>, state: &State, args: &[Arg]) {
+pub(super) fn govern_unnamed(reader: &mut ShellReader<'_>, state: &ShellState, args: &[Arg]) {
     if args.iter().filter_map(Arg::text).any(|word| COMMANDS.contains(&word)) {
         govern(reader, state, args);
     }
@@ -281,7 +281,7 @@ fn is_group_control(command: &[Arg]) -> bool {
 }
 
 /// Whether a script is one of Tollgate's: `node …/tollgate/…/cli.js`, or a copy that says so itself.
-pub(super) fn is_script_of_tollgate(reader: &mut Reader<'_>, state: &State, file: &Arg, args: &[Arg]) -> bool {
+pub(super) fn is_script_of_tollgate(reader: &mut ShellReader<'_>, state: &ShellState, file: &Arg, args: &[Arg]) -> bool {
     let (Arg::Known(text) | Arg::Below(_, text)) = file else { return false };
     let mut names = text.split(['/', '\\']).map(str::to_ascii_lowercase);
     if names.any(|name| matches!(name.as_str(), "tollgate" | "tollgate.js" | "tollgate.mjs" | "tollgate.cjs")) {
@@ -294,19 +294,19 @@ pub(super) fn is_script_of_tollgate(reader: &mut Reader<'_>, state: &State, file
 }
 
 /// The rest of a call's arguments behind Tollgate's name.
-pub(super) fn behind_name<'c>(call: &Call<'c>) -> Option<&'c [Arg]> {
+pub(super) fn behind_name<'c>(call: &Invocation<'c>) -> Option<&'c [Arg]> {
     let at = call.args.iter().position(is_tollgate)?;
     call.args.get(at + 1..)
 }
 
 /// Whether a file that is run is Tollgate's program under another name: a link to it, a copy that the command itself has made,
 /// or a file with its digest.
-pub(super) fn is_copy(reader: &Reader<'_>, state: &State, file: &Arg) -> bool {
+pub(super) fn is_copy(reader: &ShellReader<'_>, state: &ShellState, file: &Arg) -> bool {
     let Some(path) = state.locate(file) else { return false };
     if reader.names_tollgate && reader.may_have_written(&path) {
         return true;
     }
-    let Some(facts) = reader.facts(state, file).filter(|facts| facts.kind == Kind::File) else { return false };
+    let Some(facts) = reader.facts(state, file).filter(|facts| facts.kind == FileKind::File) else { return false };
     if facts.real_path.as_deref().and_then(super::base_name).is_some_and(is_program) {
         return true;
     }
@@ -319,7 +319,7 @@ pub(super) fn is_copy(reader: &Reader<'_>, state: &State, file: &Arg) -> bool {
 }
 
 /// Enters a file that is run as what it is if it is a copy of Tollgate's program.
-pub(super) fn govern_copy(reader: &mut Reader<'_>, state: &State, file: &Arg, args: &[Arg]) {
+pub(super) fn govern_copy(reader: &mut ShellReader<'_>, state: &ShellState, file: &Arg, args: &[Arg]) {
     if look(args).is_none() && (is_unmistakable(args) || is_copy(reader, state, file)) {
         let command = format!("{} ({})", name_command(args), display(&file.display()));
         control(reader, state, command);

@@ -23,12 +23,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use self::arg::{Arg, display};
 use self::input::Input;
-use self::state::{Dialect, State};
+use self::state::{Dialect, ShellState};
 use super::programs;
 use super::syntax::{self, Script};
 use crate::effects::path::Location;
 use crate::effects::{Access, Footprint, Origin, PathAccess, Persistence, Placement, Unconfinable};
-use crate::ports::{Facts, Kind, Listing, Question, Reach, Root, Workspace};
+use crate::ports::{Facts, FileKind, Listing, ListingLimits, Question, Root, Workspace};
 
 /// A command that touches more is not judged path by path.
 const MAX_TOUCHES: usize = 500;
@@ -46,7 +46,7 @@ const MAX_LISTED: usize = 20_000;
 const MAX_SHELLS: usize = 8;
 
 /// What has been found so far.
-pub(super) struct Reader<'w> {
+pub(super) struct ShellReader<'w> {
     workspace: &'w dyn Workspace,
     touches: Vec<PathAccess>,
     seen: BTreeSet<(String, Access)>,
@@ -72,13 +72,13 @@ pub(super) struct Reader<'w> {
     /// How many names have been listed.
     listed: Cell<usize>,
     /// States that leave the innermost loop early, until its end takes them up.
-    left: Vec<State>,
+    left: Vec<ShellState>,
     loops: usize,
     /// Whether something that the command starts may outlive it.
     persistence: Persistence,
 }
 
-impl<'w> Reader<'w> {
+impl<'w> ShellReader<'w> {
     pub(super) fn new(workspace: &'w dyn Workspace) -> Self {
         Self {
             workspace,
@@ -128,7 +128,7 @@ impl<'w> Reader<'w> {
     }
 
     /// Follows text that a shell reads.
-    pub(super) fn script(&mut self, text: &str, state: &State, input: &Input) {
+    pub(super) fn script(&mut self, text: &str, state: &ShellState, input: &Input) {
         if self.shells >= MAX_SHELLS {
             return self.unknown(format!("`{}` is too deeply nested to be read", display(text)));
         }
@@ -151,7 +151,7 @@ impl<'w> Reader<'w> {
     }
 
     /// Follows a program with its arguments; `argv` begins with its name.
-    pub(super) fn run_program(&mut self, argv: &[Arg], state: &State, input: &Input) {
+    pub(super) fn run_program(&mut self, argv: &[Arg], state: &ShellState, input: &Input) {
         if self.shells >= MAX_SHELLS {
             return self.unknown("the command runs too many programs through one another".to_owned());
         }
@@ -216,7 +216,7 @@ impl<'w> Reader<'w> {
 
     /// Enters that a program does something at the path of an argument. A path that is read need not be certain; any other
     /// must be.
-    pub(super) fn touch(&mut self, state: &State, program: &str, arg: &Arg, access: Access) {
+    pub(super) fn touch(&mut self, state: &ShellState, program: &str, arg: &Arg, access: Access) {
         if arg.is("") {
             return;
         }
@@ -261,13 +261,13 @@ impl<'w> Reader<'w> {
     }
 
     /// Enters that a program runs in the working directory, whose effects cannot be seen beforehand.
-    pub(super) fn execute(&mut self, state: &State) {
+    pub(super) fn execute(&mut self, state: &ShellState) {
         self.touch_path(state.join(".").unwrap_or_else(|| ".".to_owned()), Access::Execute);
     }
 
     /// Enters that something is put at a path as it is: moved, linked, or copied with its links. Where a path is not certain,
     /// the touches have said so.
-    pub(super) fn place(&mut self, state: &State, at: &Arg, origin: Origin) {
+    pub(super) fn place(&mut self, state: &ShellState, at: &Arg, origin: Origin) {
         let Some(at) = state.locate(at) else { return };
         if self.placements.len() >= MAX_TOUCHES {
             return self
@@ -277,7 +277,7 @@ impl<'w> Reader<'w> {
     }
 
     /// Remembers that a link may stand at a path from now on, or that what stood there is elsewhere.
-    pub(super) fn move_or_link(&mut self, state: &State, arg: &Arg) {
+    pub(super) fn move_or_link(&mut self, state: &ShellState, arg: &Arg) {
         self.moved.insert(state.locate(arg).map_or_else(|| ".".to_owned(), |path| lexical(&path)));
     }
 
@@ -330,7 +330,7 @@ impl<'w> Reader<'w> {
 
     /// The working directory and the folders above it up to the workspace's own, links followed; none where it is outside
     /// the workspace or not certain.
-    pub(super) fn folders_upwards(&self, state: &State) -> Option<Vec<String>> {
+    pub(super) fn folders_upwards(&self, state: &ShellState) -> Option<Vec<String>> {
         let here = self.facts(state, &Arg::known("."))?.real_path?;
         let Location::Inside(here) = Location::reported(&here) else { return None };
         let mut folder = here.as_str();
@@ -343,12 +343,12 @@ impl<'w> Reader<'w> {
     }
 
     /// What stands at a path that is spelled as in a [`PathAccess`].
-    pub(super) fn kind_at(&self, path: &str) -> Option<Kind> {
-        self.kind(&State::new(""), &Arg::known(path))
+    pub(super) fn kind_at(&self, path: &str) -> Option<FileKind> {
+        self.kind(&ShellState::new(""), &Arg::known(path))
     }
 
     /// What the host sees at a path; none where that is not certain.
-    pub(super) fn facts(&self, state: &State, arg: &Arg) -> Option<Facts> {
+    pub(super) fn facts(&self, state: &ShellState, arg: &Arg) -> Option<Facts> {
         let path = state.locate(arg)?;
         if path.starts_with('~') || path.chars().any(char::is_control) {
             return None;
@@ -368,7 +368,7 @@ impl<'w> Reader<'w> {
     /// The names below a folder of the workspace; none where not all of them can be had.
     pub(super) fn list_names(&self, folder: &str, depth: u32) -> Option<Listing> {
         let left = MAX_LISTED.checked_sub(self.listed.get()).filter(|left| *left > 0)?;
-        let reach = Reach { depth, limit: u32::try_from(left).ok()?, skip: Vec::new() };
+        let reach = ListingLimits { depth, limit: u32::try_from(left).ok()?, skip: Vec::new() };
         let listing = self.workspace.list(Root::Project, folder, &reach).ok()?;
         // Even an empty folder costs something.
         self.listed.set(self.listed.get() + listing.entries.len().max(64));
@@ -376,7 +376,7 @@ impl<'w> Reader<'w> {
     }
 
     /// What stands at a path; none where that cannot be told.
-    pub(super) fn kind(&self, state: &State, arg: &Arg) -> Option<Kind> {
+    pub(super) fn kind(&self, state: &ShellState, arg: &Arg) -> Option<FileKind> {
         self.facts(state, arg).map(|facts| facts.kind)
     }
 }

@@ -30,7 +30,7 @@ pub(in crate::call::shell) enum Value {
 
 /// One way to this point.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::call::shell) struct State {
+pub(in crate::call::shell) struct ShellState {
     /// The working directory as a touch spells it (empty for the workspace, relative to it, absolute, or `~/…`); none where
     /// it is not certain.
     pub(in crate::call::shell) cwd: Option<String>,
@@ -44,7 +44,7 @@ pub(in crate::call::shell) struct State {
     pub(in crate::call::shell) dialect: Dialect,
 }
 
-impl State {
+impl ShellState {
     /// Where a command begins.
     pub(in crate::call::shell) fn new(cwd: &str) -> Self {
         let cwd = Some(match cwd.trim_end_matches('/') {
