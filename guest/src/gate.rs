@@ -30,7 +30,6 @@ use crate::confine::{Confiner, evidence};
 use crate::hooks::Hooks;
 use crate::hooks::event::Event;
 use crate::inflight::late as watch;
-use crate::inflight::lease;
 use crate::inflight::pending::{self, Over};
 use crate::inflight::rulings;
 use crate::intents::context::{self, MAX_RECENT};
@@ -160,7 +159,7 @@ impl Gate {
         if self.look(&[watch::question()]).first().is_some_and(watch::is_open) {
             self.compare_late(ComparisonTime::Call);
         }
-        lease::sweep(now, &self.ports);
+        pending::sweep(now, &self.ports);
         evidence::sweep(now, &self.ports);
         rulings::sweep(&self.ports);
         checkpoint::begin(&self.ports);

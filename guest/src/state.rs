@@ -1,4 +1,4 @@
-//! The gate's memory between calls: small files in the user's state folder, one per session and per call under way.
+//! The gate's memory between calls: small files in the user's state folder.
 //!
 //! They stand outside the workspace ([`Root::State`]), so that no repository can ship them and no program that works in the
 //! workspace comes across them. What is found there was written by a gate on this machine.
@@ -6,9 +6,9 @@
 //! | folder | what |
 //! | --- | --- |
 //! | `sessions/` | which intent a session works for |
-//! | `leases/` | who is writing to a file |
 //! | `seen/` | what a session last saw of each file |
-//! | `calls/`, `snapshots/`, `snapshot`, `images/` | what was known before a call that is under way |
+//! | `inflight/` | calls under way, and who is writing to a file |
+//! | `snapshots/`, `snapshot`, `images/` | what was known of the files before a call that is under way |
 //! | `late/` | calls that may go on after they have ended, and what they are compared with |
 //! | `told/` | what a session was last told about its intent |
 //! | `rulings/` | how a session's latest calls ended, those that were denied included |
@@ -20,7 +20,7 @@
 //! | `servers/` | what MCP servers say of their tools |
 //! | `program.json` | the digest of Tollgate's own program, by which a copy is known |
 //! | `default.json` | the intent that new sessions work for |
-//! | `ledger.json` | how far the ledger went when this machine last wrote to it |
+//! | `ledger.jsonl` | how far the ledger went when this machine last wrote to it; the last line counts |
 
 mod own_program;
 
@@ -38,12 +38,17 @@ const MAX_GOOD: u64 = 8 << 20;
 
 /// The file for something known by a few words. They come from outside, so they are hashed and never become a path.
 pub fn path(folder: &str, words: &[&str]) -> String {
+    format!("{folder}/{}.json", key(words))
+}
+
+/// What something is known by that a few words from outside describe.
+pub fn key(words: &[&str]) -> String {
     let mut key = Vec::new();
     for word in words {
         key.extend_from_slice(&(word.len() as u64).to_le_bytes());
         key.extend_from_slice(word.as_bytes());
     }
-    format!("{folder}/{}.json", Digest::of(&key).short_hex())
+    Digest::of(&key).short_hex()
 }
 
 /// What to ask the host about a file of the state.

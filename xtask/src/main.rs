@@ -8,6 +8,7 @@ mod demo;
 mod docs;
 mod e2e;
 mod fuzz;
+mod guard;
 mod house;
 mod licences;
 mod module_order;
@@ -24,6 +25,7 @@ cargo xtask demo    build, then show calls allowed, blocked, traced and augmente
 cargo xtask test    check, then every test there is, natively, in wasmtime, in Node 20, 22 and 24, in Bun, and in the real programs
 cargo xtask fuzz    attack the gate with 20,000 generated commands, run for real in a namespace; --seed N, --count N
 cargo xtask bench   how long things take beside a baseline in the same run, with budgets; also as target/bench.json
+cargo xtask guard   what hot paths cost, in instructions, system calls and calls of the host, against xtask/guard.json; --renew
 cargo xtask e2e     sessions in the real programs alone, with what is built: opencode, claude-code, codex, gemini, copilot, vscode
 cargo xtask check   format, links, order of modules, licences, contract, lints, docs, fuzz targets, types, imports and size
 ";
@@ -46,6 +48,8 @@ fn run() -> Result<()> {
         ["test"] => test::test(),
         ["fuzz", words @ ..] => fuzz::fuzz(words),
         ["bench"] => bench::bench(),
+        ["guard"] => guard::guard(false),
+        ["guard", "--renew"] => guard::guard(true),
         ["check"] => check::check(),
         ["e2e", names @ ..] => e2e::test(names),
         [] | ["help" | "--help" | "-h"] => {

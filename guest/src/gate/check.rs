@@ -1,7 +1,7 @@
 //! Before a tool runs: may it?
 
 use super::confined::Hold;
-use super::guard::is_open_ended;
+use super::guard::{is_open_ended, stale_at_this_moment, write_in_flight};
 use super::late::ComparisonTime;
 use super::on_fault::OnFault;
 use super::scratch::Scratch;
@@ -15,6 +15,7 @@ use crate::config::{self, Config, Policy};
 use crate::effects::path::{Location, WorkspacePath};
 use crate::effects::{Effect, Extent, Footprint, Operation, Persistence};
 use crate::inflight::late;
+use crate::inflight::lease::LeaseDenial;
 use crate::inflight::rulings::{self, Past};
 use crate::intents::file::{self, Governance, Intents};
 use crate::intents::guarded::{self, Guarded};
@@ -168,24 +169,23 @@ impl Gate {
         scratch.keep(&call.session, &self.ports);
         let now = self.ports.clock.now();
         let mut fault = self.recorder.strict_fault(config);
-        // A person may take longer to decide than a lease lasts.
-        if ruling.verdict == Verdict::Allow
-            && fault.is_none()
-            && let Err(denied) = self.lease(call, &ruling.effects, now)
-        {
-            match denied.ruling(ruling.effects.clone()) {
-                Ok(denial) => return denial,
-                Err((why, _)) => {
-                    self.ports.warn(&format!("no lease could be taken for the call `{}`: {why}", call.call));
-                    fault = Some(format!("the gate cannot tell who writes there: {why}"));
-                }
-            }
-        }
+        // A person may take longer to decide than files are held.
+        let holds = ruling.verdict == Verdict::Allow && fault.is_none();
         // Remembered in any case: a person may let it run, and then it is entered.
         let open_ended = is_open_ended(&ruling.effects, unknown);
-        let how = Remembered { since: now.0, certain: !conditional, open_ended, persistence, confined: ruling.confined };
-        if let Err(why) = self.remember(call, intent, &ruling.effects, how) {
-            fault = Some(format!("the call cannot be remembered until it is done: {why}"));
+        let how = Remembered { since: now.0, certain: !conditional, open_ended, persistence, confined: ruling.confined, holds };
+        match self.remember(call, intent, &ruling.effects, how) {
+            Ok(slot) => {
+                if holds && let Some(path) = self.changed_meanwhile(&ruling.effects).map(str::to_owned) {
+                    self.recorder.forget(&slot, &self.ports);
+                    if persistence != Persistence::Ends {
+                        self.unwatch(&call.session, &call.call);
+                    }
+                    return stale_at_this_moment(&path, ruling.effects);
+                }
+            }
+            Err(LeaseDenial::Held(held)) => return write_in_flight(&held, now, ruling.effects),
+            Err(LeaseDenial::Fault(why)) => fault = Some(format!("the call cannot be remembered until it is done: {why}")),
         }
         match fault {
             Some(why) if config.strict || self.asks_on_fault() => {

@@ -8,11 +8,11 @@ use crate::call::ToolCall;
 use crate::digest::Digest;
 use crate::effects::path::Location;
 use crate::effects::{Access, Effect, Extent, Footprint, Operation};
-use crate::inflight::lease::{Lease, LeaseDenial};
+use crate::inflight::lease::Lease;
 use crate::inflight::{lease, seen};
 use crate::ledger::entry::Entry;
 use crate::ledger::reading;
-use crate::ports::{Facts, FileFault, FileKind, Question, Timestamp};
+use crate::ports::{Facts, FileKind, Question, Timestamp};
 use crate::ruling::{Code, Ruling};
 
 /// Arguments in which a call says what it expects the file to be.
@@ -26,9 +26,6 @@ const MAX_SEEN: usize = 64;
 
 /// What a session saw of this many files is looked for one by one; for more it is put in order first.
 const FEW: usize = 8;
-
-/// A call that changes more files, a folder that goes with everything in it, holds only so many.
-pub(super) const MAX_LEASES: usize = 64;
 
 impl Gate {
     /// Why the call would overwrite what its session has not seen.
@@ -79,37 +76,8 @@ impl Gate {
         }
     }
 
-    /// Takes a lease on every file that the call changes. Where another session has one, none is kept.
-    pub(super) fn lease(&self, call: &ToolCall, effects: &[Effect], now: Timestamp) -> Result<(), Denied> {
-        let mut paths: Vec<&str> = effects.iter().filter_map(Effect::changed_file).map(|path| path.as_str()).collect();
-        // In one order for everybody, so that of two calls with the same files one gets them all.
-        paths.sort_unstable();
-        paths.dedup();
-        paths.truncate(MAX_LEASES);
-        for (taken, path) in paths.iter().enumerate() {
-            if let Err(denial) = Lease::new(path, &call.session, &call.call, &call.tool, now).take(now, &self.ports) {
-                self.give_back(call, paths.iter().take(taken).copied());
-                return Err(match denial {
-                    LeaseDenial::Held(held) => Denied::Held(held_back(&held, now)),
-                    LeaseDenial::Fault(fault) => Denied::Fault(fault),
-                });
-            }
-        }
-        self.changed_meanwhile(effects).map_or(Ok(()), |path| {
-            self.give_back(call, paths.iter().copied());
-            Err(Denied::Stale(format!(
-                "`{path}` changed at this very moment; read it again, then make your change to what stands there"
-            )))
-        })
-    }
-
-    /// Gives back what a call holds.
-    pub(super) fn give_back<'a>(&self, call: &ToolCall, paths: impl Iterator<Item = &'a str>) {
-        paths.for_each(|path| lease::give_back(path, &call.session, &call.call, &self.ports));
-    }
-
-    /// A file that somebody changed between the look and the lease. From the lease on, nobody who asks does.
-    fn changed_meanwhile<'a>(&self, effects: &'a [Effect]) -> Option<&'a str> {
+    /// A file that somebody changed between the look and the moment from which the call holds it. From then on, nobody who asks does.
+    pub(super) fn changed_meanwhile<'a>(&self, effects: &'a [Effect]) -> Option<&'a str> {
         let changed: Vec<&Effect> =
             effects.iter().filter(|effect| effect.changed_file().is_some() && effect.stamp != 0).collect();
         if changed.is_empty() {
@@ -176,33 +144,20 @@ fn remedy(now: Option<Digest>) -> &'static str {
     }
 }
 
-/// Why a lease was not given.
-pub(super) enum Denied {
-    /// Another session writes there.
-    Held(String),
-    /// Somebody wrote there between the look and the lease.
-    Stale(String),
-    /// A fault of our own.
-    Fault(FileFault),
-}
-
-impl Denied {
-    /// The ruling that follows, unless the fault is ours.
-    pub(super) fn ruling(self, effects: Vec<Effect>) -> Result<Ruling, (FileFault, Vec<Effect>)> {
-        match self {
-            Self::Held(why) => Ok(Ruling::deny(Code::WriteInFlight, why, effects)),
-            Self::Stale(why) => Ok(Ruling::deny(Code::StaleWrite, why, effects)),
-            Self::Fault(fault) => Err((fault, effects)),
-        }
-    }
-}
-
-fn held_back(held: &Lease, now: Timestamp) -> String {
+/// The denial of a call that would write where another session does.
+pub(super) fn write_in_flight(held: &Lease, now: Timestamp, effects: Vec<Effect>) -> Ruling {
     let seconds = held.until.saturating_sub(now.0).div_ceil(1000);
-    format!(
+    let why = format!(
         "session `{}` is writing to `{}` with `{}` at this moment; wait until it is done, {seconds} s at most, then read the file again",
         held.session, held.path, held.tool
-    )
+    );
+    Ruling::deny(Code::WriteInFlight, why, effects)
+}
+
+/// The denial of a call whose file somebody wrote to while it was ruled on.
+pub(super) fn stale_at_this_moment(path: &str, effects: Vec<Effect>) -> Ruling {
+    let why = format!("`{path}` changed at this very moment; read it again, then make your change to what stands there");
+    Ruling::deny(Code::StaleWrite, why, effects)
 }
 
 /// What the call expects the file to be, where it says so.

@@ -7,11 +7,11 @@
 
 use super::Gate;
 use super::late::differs;
-use super::settle::{CallOutcome, Settlement, digest_question, leased};
+use super::settle::{CallOutcome, Settlement, digest_question};
 use crate::call::{ToolCall, leaves_end_untold};
 use crate::digest::Digest;
 use crate::effects::Persistence;
-use crate::inflight::pending::{self, Over, Pending, snapshot_of};
+use crate::inflight::pending::{self, Over, Pending, Slot, snapshot_of};
 use crate::inflight::snapshot::{Ignored, Snapshot};
 use crate::ledger::entry::{Entry, ScopeValidation};
 use crate::ledger::mutation::MutationClass;
@@ -27,14 +27,11 @@ impl Gate {
     /// Enters what calls changed that nobody will settle any more; of what is over, all of its calls.
     pub(super) fn settle_left_behind(&mut self, over: Over<'_>, now: Timestamp) {
         let left = pending::left_behind(over, now, &self.ports);
-        for (key, pending) in left.into_iter().take(MAX_AT_ONCE) {
+        for pending in left.into_iter().take(MAX_AT_ONCE) {
             let call = pending.caller.call();
-            // What an earlier version remembered does not say whose it is.
-            if pending::key(&call.session, &call.call) != key {
-                pending::forget(&key, &self.ports);
-            } else if pending.is_presumed_refused {
+            if pending.is_presumed_refused {
                 self.note_unheard(&call, &pending);
-                self.recorder.forget(&key, &self.ports);
+                self.recorder.forget(&Slot::of(&pending), &self.ports);
             } else {
                 let settled = self.settle(&call, &CallOutcome::Unknown);
                 self.notices.add(settled.notice);
@@ -46,19 +43,20 @@ impl Gate {
     /// gives back what they hold. One that is under way all the same ends as usual.
     pub(super) fn presume_refused(&mut self, session: &str, now: Timestamp) {
         let left = pending::left_behind(Over::Turn(session), now, &self.ports);
-        for (key, mut pending) in left.into_iter().take(MAX_AT_ONCE) {
+        for mut pending in left.into_iter().take(MAX_AT_ONCE) {
+            let slot = Slot::of(&pending);
             let host = pending.caller.host.as_deref();
             let may_run_untold = !pending.certain && host.is_some() && leaves_end_untold(host);
             let is_own = pending.caller.session == session && !pending.is_presumed_refused;
-            if !is_own || may_run_untold || !self.is_without_trace(&key, &pending) {
+            if !is_own || may_run_untold || !self.is_without_trace(&slot.key, &pending) {
                 continue;
             }
-            pending.is_presumed_refused = true;
-            if pending::keep(&key, &pending, &self.ports).is_err() {
+            (pending.is_presumed_refused, pending.holds) = (true, false);
+            if pending::update(&pending, &self.ports).is_err() {
                 continue;
             }
+            pending::give_back(&slot, &self.ports);
             let call = pending.caller.call();
-            self.give_back(&call, leased(&pending));
             if pending.persistence != Persistence::Ends && !leaves_end_untold(call.host.as_deref()) {
                 self.unwatch(&call.session, &call.call);
             }
@@ -90,13 +88,13 @@ impl Gate {
     }
 
     /// Enters of a call only that it cannot be looked at: the gate failed on it again and again, and would fail on every call after it.
-    pub(super) fn give_up(&mut self, call: &ToolCall, key: String, pending: &Pending, now: Timestamp) -> Settlement {
+    pub(super) fn give_up(&mut self, call: &ToolCall, slot: Slot, pending: &Pending, now: Timestamp) -> Settlement {
         let why =
             format!("what `{}` changed is not known: the gate failed {} times when it looked", call.tool, pending::MAX_ATTEMPTS);
         self.ports.fail(&why);
         let entry = self.entry(call, Some(&pending.intent), now, None, MutationClass::IntentEvolution);
         let entry = Entry { success: false, error: Some(why.clone()), scope_validation: ScopeValidation::Fail, ..entry };
-        let lines = match self.recorder.enter(Some(key), vec![entry], &self.ports) {
+        let lines = match self.recorder.enter(Some(slot), vec![entry], &self.ports) {
             Ok(entered) => entered.lines,
             Err(unentered) => unentered.lines,
         };

@@ -4,7 +4,7 @@
 //! call, or when the host's timer fires. Nothing waits for it. What still cannot be appended then is not lost: see `left_behind`.
 
 use crate::config::Config;
-use crate::inflight::pending::{self, Pending};
+use crate::inflight::pending::{self, Pending, Recent, Slot};
 use crate::ledger::entry::Entry;
 use crate::ledger::{self, checkpoint, map, writing};
 use crate::ports::{Facts, FileFault, FileKind, Ports};
@@ -23,14 +23,14 @@ pub(super) struct Recorder {
     /// Why the last attempt to append failed.
     fault: Option<FileFault>,
     /// Calls under way that could not be kept in the state folder.
-    unsaved_calls: Vec<(String, Pending)>,
+    unsaved_calls: Vec<Pending>,
     /// The stamps of the checkpoint and of the ledger when they were last compared.
     compared: Option<(u64, u64)>,
 }
 
 /// Entries that wait for the retry.
 pub(super) struct Waiting {
-    key: Option<String>,
+    call: Option<Slot>,
     entries: Vec<Entry>,
     due: u64,
 }
@@ -53,12 +53,12 @@ pub(super) struct Unentered {
 
 impl Recorder {
     /// Appends the entries of a call, and forgets the call once that is done.
-    pub(super) fn enter(&mut self, key: Option<String>, entries: Vec<Entry>, ports: &Ports) -> Result<Entered, Unentered> {
+    pub(super) fn enter(&mut self, call: Option<Slot>, entries: Vec<Entry>, ports: &Ports) -> Result<Entered, Unentered> {
         let mut lines = Vec::new();
         match writing::enter(&entries, &mut lines, ports) {
             Ok(notice) => {
                 self.fault = None;
-                self.finish(key, &entries, ports);
+                self.finish(call, &entries, ports);
                 Ok(Entered { lines, notice })
             }
             Err(fault) => {
@@ -68,7 +68,7 @@ impl Recorder {
                 self.fault = Some(fault);
                 let due = ports.clock.now().0 + RETRY_MS;
                 let entries = entries.into_iter().skip(lines.len()).collect();
-                self.waiting.push(Waiting { key, entries, due });
+                self.waiting.push(Waiting { call, entries, due });
                 Err(Unentered { lines, why })
             }
         }
@@ -84,12 +84,12 @@ impl Recorder {
         let is_due = |waiting: &Waiting| waiting.due <= now || waiting.due > now + RETRY_MS;
         let (due, later) = std::mem::take(&mut self.waiting).into_iter().partition(is_due);
         self.waiting = later;
-        for Waiting { key, entries, .. } in due {
+        for Waiting { call, entries, .. } in due {
             let mut lines = Vec::new();
             match writing::enter(&entries, &mut lines, ports) {
                 Ok(_) => {
                     self.fault = None;
-                    self.finish(key, &entries, ports);
+                    self.finish(call, &entries, ports);
                 }
                 Err(fault) => {
                     self.fault = Some(fault);
@@ -101,8 +101,8 @@ impl Recorder {
                         );
                         ports.fail(&why);
                     }
-                    if let Some(key) = key {
-                        pending::release(&key, ports);
+                    if let Some(call) = call {
+                        pending::release(&call, ports);
                     }
                 }
             }
@@ -111,7 +111,7 @@ impl Recorder {
 
     /// What to say about a call that is settled and whose entries still wait for the retry.
     pub(super) fn waiting_notice(&self, key: &str) -> Option<String> {
-        let waiting = self.waiting.iter().any(|waiting| waiting.key.as_deref() == Some(key));
+        let waiting = self.waiting.iter().any(|waiting| waiting.call.as_ref().is_some_and(|call| call.key == key));
         waiting.then(|| format!("`{}` could not be written; what the call changed is tried again in a moment", ledger::PATH))
     }
 
@@ -128,38 +128,44 @@ impl Recorder {
         Some(format!("`{path}` cannot be written: {fault}"))
     }
 
-    fn finish(&mut self, key: Option<String>, entries: &[Entry], ports: &Ports) {
+    fn finish(&mut self, call: Option<Slot>, entries: &[Entry], ports: &Ports) {
         map::update(entries, ports);
-        if let Some(key) = key {
-            self.forget(&key, ports);
+        if let Some(call) = call {
+            self.forget(&call, ports);
         }
     }
 
     /// Forgets a call that is settled.
-    pub(super) fn forget(&mut self, key: &str, ports: &Ports) {
-        self.unsaved_calls.retain(|(known, _)| known != key);
-        pending::forget(key, ports);
-        pending::forget(&pending::snapshot_of(key), ports);
-        pending::unclaim(key, ports);
+    pub(super) fn forget(&mut self, call: &Slot, ports: &Ports) {
+        self.unsaved_calls.retain(|pending| Slot::of(pending).key != call.key);
+        pending::forget(call, ports);
     }
 
     /// Keeps a call in memory that could not be saved; the oldest one goes where there are too many.
-    pub(super) fn keep_unsaved(&mut self, key: String, pending: Pending) {
+    pub(super) fn keep_unsaved(&mut self, pending: Pending) {
         if self.unsaved_calls.len() == MAX_UNSAVED {
             self.unsaved_calls.remove(0);
         }
-        self.unsaved_calls.push((key, pending));
+        self.unsaved_calls.push(pending);
     }
 
     /// The calls that are kept in memory alone.
     pub(super) fn unsaved_calls(&self) -> impl Iterator<Item = &Pending> {
-        self.unsaved_calls.iter().map(|(_, pending)| pending)
+        self.unsaved_calls.iter()
     }
 
     /// The call under way with this key.
     pub(super) fn recall(&self, key: &str, ports: &Ports) -> Option<Pending> {
-        let here = self.unsaved_calls.iter().find(|(known, _)| known == key).map(|(_, pending)| pending.clone());
-        here.or_else(|| pending::recall(key, ports))
+        self.recall_unsaved(key).or_else(|| pending::recall(key, ports))
+    }
+
+    /// The same, where it may be looked for among the latest calls only.
+    pub(super) fn recall_recent(&self, key: &str, ports: &Ports) -> Recent {
+        self.recall_unsaved(key).map_or_else(|| pending::recall_recent(key, ports), |pending| Recent::Open(Box::new(pending)))
+    }
+
+    fn recall_unsaved(&self, key: &str) -> Option<Pending> {
+        self.unsaved_calls.iter().find(|pending| Slot::of(pending).key == key).cloned()
     }
 
     /// Notices a ledger that is not the one this machine last wrote to, given what the host saw of `ledger_questions`.

@@ -5,15 +5,16 @@ use std::collections::BTreeSet;
 use serde::Deserialize;
 
 use super::Gate;
-use super::guard::MAX_LEASES;
 use super::left_behind::{UNKNOWN, explains};
 use super::reconcile::Reconciled;
 use super::recorder::{Entered, Unentered};
+use super::unrecorded::may_change;
 use crate::call::ToolCall;
 use crate::config;
 use crate::digest::Digest;
 use crate::effects::{Effect, Operation, Persistence};
-use crate::inflight::pending::{self, AllowedChange, CallOrigin, Over, Pending};
+use crate::inflight::lease::LeaseDenial;
+use crate::inflight::pending::{self, AllowedChange, CallOrigin, Claimed, Over, Pending, Recent, Slot};
 use crate::inflight::rulings::{self, Past};
 use crate::inflight::seen;
 use crate::intents::intent::{Intent, IntentId};
@@ -21,7 +22,7 @@ use crate::ledger::entry::{Concurrent, Entry, FileChange, ScopeValidation};
 use crate::ledger::line_ranges::{self, LineRange};
 use crate::ledger::mutation::MutationClass;
 use crate::ledger::reading::{self, Filter};
-use crate::ports::{Facts, FileFault, FileKind, Ports, Question, Root, Timestamp};
+use crate::ports::{Facts, FileKind, Ports, Question, Root, Timestamp};
 use crate::ruling::Ruling;
 
 /// Text from outside is no longer than this in an entry.
@@ -82,6 +83,8 @@ pub(super) struct Remembered {
     pub(super) open_ended: bool,
     pub(super) confined: bool,
     pub(super) persistence: Persistence,
+    /// Whether nobody else may write to the files that it changes.
+    pub(super) holds: bool,
 }
 
 impl Gate {
@@ -92,7 +95,7 @@ impl Gate {
         intent: &Intent,
         effects: &[Effect],
         how: Remembered,
-    ) -> Result<(), FileFault> {
+    ) -> Result<Slot, LeaseDenial> {
         let mut changes = self.changes(effects);
         let key = pending::key(&call.session, &call.call);
         let open_ended = how.open_ended.then(|| self.take_snapshot(&key, intent)).flatten();
@@ -102,18 +105,30 @@ impl Gate {
                 change.before = content.and_then(|content| String::from_utf8(content).ok());
             }
         }
-        let Remembered { since, certain, persistence, confined, .. } = how;
-        let (caller, intent) = (CallOrigin::of(call), intent.id.clone());
-        let pending =
-            Pending { caller, intent, since, changes, certain, persistence, is_presumed_refused: false, open_ended, confined };
-        if persistence != Persistence::Ends {
+        let Remembered { since, certain, persistence, confined, holds, .. } = how;
+        let pending = Pending {
+            caller: CallOrigin::of(call),
+            intent: intent.id.clone(),
+            since,
+            changes,
+            certain,
+            persistence,
+            is_presumed_refused: false,
+            open_ended,
+            confined,
+            holds,
+        };
+        let slot = Slot::of(&pending);
+        let opened = pending::open(&pending, &self.ports);
+        if persistence != Persistence::Ends && !matches!(opened, Err(LeaseDenial::Held(_))) {
             self.watch(&pending, persistence, &key, None);
         }
-        pending::keep(&key, &pending, &self.ports).inspect_err(|fault| {
+        if let Err(LeaseDenial::Fault(fault)) = &opened {
             // A person may let it run all the same, and this process at least remembers.
             self.ports.warn(&format!("the call `{}` cannot be remembered: {fault}", call.call));
-            self.recorder.keep_unsaved(key, pending);
-        })
+            self.recorder.keep_unsaved(pending);
+        }
+        opened.map(|()| slot)
     }
 
     pub(super) fn changes(&self, effects: &[Effect]) -> Vec<AllowedChange> {
@@ -154,10 +169,10 @@ impl Gate {
             return Settlement { notice: Some(notice), ..Settlement::default() };
         }
         let ground = self.ground();
-        let pending = self.recorder.recall(&key, &self.ports);
+        let pending = self.recall(call, &key);
         let refusal = self.kernel_refusal(call, outcome, output, pending.as_ref(), &ground);
         let mut settlement = match pending {
-            Some(pending) => self.settle_recorded(call, outcome, key, &pending),
+            Some(pending) => self.settle_recorded(call, outcome, &pending),
             None => self.settle_unrecorded(call, outcome, &ground),
         };
         // A command that goes on is still held.
@@ -175,25 +190,35 @@ impl Gate {
         settlement
     }
 
-    /// Enters what a call changed that is remembered.
-    fn settle_recorded(&mut self, call: &ToolCall, outcome: &CallOutcome, key: String, pending: &Pending) -> Settlement {
-        let now = self.ports.clock.now();
-        let Some(attempts) = pending::claim(&key, pending, now, &self.ports) else { return Settlement::default() };
-        if attempts > pending::MAX_ATTEMPTS {
-            return self.give_up(call, key, pending, now);
+    /// What is remembered about a call that has ended. Most calls only read, and of those nothing is: they are not looked for far.
+    fn recall(&self, call: &ToolCall, key: &str) -> Option<Pending> {
+        match self.recorder.recall_recent(key, &self.ports) {
+            Recent::Open(pending) => return Some(*pending),
+            Recent::Over => return None,
+            Recent::Unknown => {}
         }
-        // Whoever had it before may have been done in this moment.
-        let Some(pending) = self.recorder.recall(&key, &self.ports) else {
-            pending::unclaim(&key, &self.ports);
+        let only_reads = self.footprint(call, &self.config.last()).is_ok_and(|footprint| !may_change(&footprint));
+        if only_reads { None } else { self.recorder.recall(key, &self.ports) }
+    }
+
+    /// Enters what a call changed that is remembered.
+    fn settle_recorded(&mut self, call: &ToolCall, outcome: &CallOutcome, pending: &Pending) -> Settlement {
+        let now = self.ports.clock.now();
+        let slot = Slot::of(pending);
+        let Some(Claimed { attempts, left_others }) = pending::claim(&slot, now, &self.ports) else {
             return Settlement::default();
         };
+        if attempts > pending::MAX_ATTEMPTS {
+            return self.give_up(call, slot, pending, now);
+        }
+        let key = slot.key.clone();
         let mut questions = vec![Question::project(config::PATH)];
         questions.extend(pending.changes.iter().map(|change| digest_question(&change.path)));
         let facts = self.look(&questions);
         if let Some(file) = facts.first() {
             self.config.refresh(file, &self.ports);
         }
-        let work = Work { call, pending: &pending, outcome, now };
+        let work = Work { call, pending, outcome, now };
         let mut entries = self.entries(&work, facts.get(1..).unwrap_or_default());
         let mut seen = Reconciled::default();
         if let (Some(open), false) = (&pending.open_ended, matches!(outcome, CallOutcome::Refused(_))) {
@@ -211,22 +236,22 @@ impl Gate {
         let is_watched = self.watch_ended(&work, &key, seen.after, is_heard);
         // Before it is forgotten, so that it is always one or the other.
         match outcome {
-            CallOutcome::Refused(_) => self.note_refusal(call, &pending),
-            CallOutcome::Unknown if !is_heard && !is_watched => self.note_unheard(call, &pending),
+            CallOutcome::Refused(_) => self.note_refusal(call, pending),
+            CallOutcome::Unknown if !is_heard && !is_watched => self.note_unheard(call, pending),
             _ => rulings::note(super::unrecorded::named(call), Past::Settled, now, &self.ports),
         }
-        let lines = match self.recorder.enter(Some(key), entries, &self.ports) {
+        let lines = match self.recorder.enter(Some(slot.clone()), entries, &self.ports) {
             Ok(Entered { lines, notice: about_ledger }) => {
                 notice = [about_ledger, notice].into_iter().flatten().reduce(join);
                 lines
             }
             Err(Unentered { lines, why }) => {
+                pending::give_back(&slot, &self.ports);
                 notice = Some(why);
                 lines
             }
         };
-        self.give_back(call, leased(&pending));
-        if *outcome != CallOutcome::Unknown {
+        if left_others && *outcome != CallOutcome::Unknown {
             self.settle_left_behind(Over::Nothing, now);
         }
         Settlement { lines, notice, restore: seen.restore }
@@ -379,13 +404,6 @@ pub(super) struct Work<'a> {
     pub(super) pending: &'a Pending,
     pub(super) outcome: &'a CallOutcome,
     pub(super) now: Timestamp,
-}
-
-/// The files that a call may hold.
-pub(super) fn leased(pending: &Pending) -> impl Iterator<Item = &str> {
-    let mut paths: Vec<&str> = pending.changes.iter().map(|change| &*change.path).collect();
-    paths.sort_unstable();
-    paths.into_iter().take(MAX_LEASES)
 }
 
 /// A question about a file's content.

@@ -2,6 +2,7 @@
 //!
 //! | module | what lives there |
 //! | --- | --- |
+//! | `journal` | where all of that is kept, a line each |
 //! | [`pending`] | one allowed call, until it is settled |
 //! | [`lease`] | which session is writing a file at the moment |
 //! | [`seen`] | the content that a session last saw of a file |
@@ -10,6 +11,7 @@
 //! | [`rulings`] | how a session's latest calls ended |
 
 pub mod git_index;
+mod journal;
 pub mod late;
 pub mod lease;
 pub mod pending;

@@ -1,16 +1,21 @@
 //! Calls that were allowed and have not ended: what was known when they were ruled on.
 //!
-//! Kept in a file each, so that the ledger can tell before from after even if another process settles the call, and so
-//! that an intent selected meanwhile does not get the credit.
+//! Kept in the [`journal`](super::journal), so that the ledger can tell before from after even if another process settles the call,
+//! and so that an intent selected meanwhile does not get the credit.
+
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+
+use super::journal::{self, Kind, Line, Part};
+use super::lease::{self, LeaseDenial};
 
 use crate::digest::Digest;
 use crate::effects::{Operation, Persistence};
 use crate::intents::intent::IntentId;
 use crate::json;
-use crate::ports::{Expectation, FileFault, Ports, Timestamp};
+use crate::ports::{FileFault, Ports, Timestamp};
 use crate::state;
 use crate::tool_call::ToolCall;
 
@@ -91,6 +96,9 @@ pub struct Pending {
     /// Whether it had to run confined.
     #[serde(default, skip_serializing_if = "is_not")]
     pub confined: bool,
+    /// Whether nobody else may write to the files that it changes; see [`lease`](super::lease).
+    #[serde(default, skip_serializing_if = "is_not")]
+    pub holds: bool,
 }
 
 fn is_not(flag: &bool) -> bool {
@@ -106,24 +114,142 @@ pub struct OpenEnded {
     pub ignored: String,
 }
 
-/// Remembers a call until it is settled.
-pub fn keep(key: &str, pending: &Pending, ports: &Ports) -> Result<(), FileFault> {
-    state::replace(key, json::line(pending).as_bytes(), Expectation::Anything, ports)
+/// A longer record stands in a file beside the journal: the contents of files before a change, or a long list of them.
+const MAX_IN_LINE: usize = 4 << 10;
+
+/// Of a long list, so many files stand in the journal itself, for those who ask who holds a file.
+const MAX_NAMED: usize = 64;
+
+/// What a line of the journal says about a call.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Record {
+    pub(super) call: Pending,
+    /// Where that is not all of it: how long the whole is that stands beside the journal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    more: Option<u64>,
+}
+
+impl Record {
+    /// Reads it off a line about a call that was allowed.
+    pub(super) fn of(line: &Line<'_>) -> Option<Self> {
+        let (_, record) = line.rest.split_once(' ')?;
+        json::parse(record.as_bytes()).ok()
+    }
+
+    /// The whole call.
+    fn whole(line: &Line<'_>, ports: &Ports) -> Option<Pending> {
+        let record = Self::of(line).or_else(|| {
+            ports.warn(&format!("a line of the calls in flight cannot be parsed and counts as missing: {}", line.key));
+            None
+        })?;
+        let Some(length) = record.more else { return Some(record.call) };
+        let whole = journal::read_more(line.key, line.since, length, ports);
+        let whole = whole.and_then(|text| json::parse(&text).ok());
+        if whole.is_none() {
+            ports.warn(&format!("what is known of the call `{}` is gone, except for its first files", record.call.caller.call));
+        }
+        Some(whole.unwrap_or(record.call))
+    }
+}
+
+/// A call that is remembered: by its key, and when it was ruled on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Slot {
+    /// The call's key, see [`key`].
+    pub key: String,
+    /// In milliseconds since 1970.
+    pub since: u64,
+    /// Whether a snapshot was taken before it.
+    has_snapshot: bool,
+}
+
+impl Slot {
+    /// The slot of a call.
+    pub fn of(pending: &Pending) -> Self {
+        let key = key(&pending.caller.session, &pending.caller.call);
+        Self { key, since: pending.since, has_snapshot: pending.open_ended.is_some() }
+    }
+}
+
+/// Remembers a call until it is settled, and takes the files that it holds, unless another session has one of them: then nothing
+/// is remembered.
+pub fn open(pending: &Pending, ports: &Ports) -> Result<(), LeaseDenial> {
+    append_open(pending, ports)?;
+    if !pending.holds || pending.changes.is_empty() {
+        return Ok(());
+    }
+    let slot = Slot::of(pending);
+    lease::look_for_others(&slot.key, pending, ports).inspect_err(|_| forget(&slot, ports))
+}
+
+/// Remembers something else about a call that is remembered. What it holds stays as it is.
+pub fn update(pending: &Pending, ports: &Ports) -> Result<(), FileFault> {
+    append_open(pending, ports)
+}
+
+/// Appends the line about a call that is allowed. Of two lines about a call the later one counts.
+pub(super) fn append_open(pending: &Pending, ports: &Ports) -> Result<(), FileFault> {
+    let Slot { key, since, .. } = Slot::of(pending);
+    let mut record = Record { call: pending.clone(), more: None };
+    let mut text = json::line(&record);
+    if text.len() > MAX_IN_LINE {
+        record.more = Some(journal::append_more(&key, since, &json::line(&record.call), ports)?);
+        record.call.changes.truncate(MAX_NAMED);
+        record.call.changes.iter_mut().for_each(|change| change.before = None);
+        text = json::line(&record);
+    }
+    journal::append(Kind::Open, &key, since, &format!("{} {text}", lease::files_of(pending)), ports)
 }
 
 /// What is remembered about a call; none where it was not ruled on or is settled.
 pub fn recall(key: &str, ports: &Ports) -> Option<Pending> {
-    // A folder that goes with ten thousand files in it makes a long list.
-    const MAX_BYTES: u64 = 64 << 20;
-    match state::read(key, MAX_BYTES, ports) {
-        Ok(text) => json::parse(&text)
-            .inspect_err(|fault| ports.warn(&format!("`{key}` cannot be parsed and counts as missing: {fault}")))
-            .ok(),
-        Err(FileFault::Missing) => None,
-        Err(fault) => {
-            ports.warn(&format!("`{key}` cannot be read and counts as missing: {fault}"));
-            None
+    let now = ports.clock.now().0;
+    match recall_recent(key, ports) {
+        Recent::Open(pending) => return Some(*pending),
+        Recent::Over => return None,
+        Recent::Unknown => {}
+    }
+    let earlier = journal::hours(ports);
+    let first = [now, journal::hour_before(now)];
+    let others = earlier.into_iter().filter(|at| !first.iter().any(|known| journal::is_same_hour(*known, *at)));
+    for at in first.into_iter().chain(others) {
+        let part = Part::whole(at, ports)
+            .inspect_err(|fault| ports.warn(&format!("the calls in flight cannot be read and count as missing: {fault}")));
+        match part.map(|part| find(&part, key, ports)) {
+            Ok(Recent::Open(pending)) => return Some(*pending),
+            Ok(Recent::Over) => return None,
+            Ok(Recent::Unknown) | Err(_) => {}
         }
+    }
+    None
+}
+
+/// What the latest calls say about one.
+pub enum Recent {
+    /// It is under way.
+    Open(Box<Pending>),
+    /// It is over.
+    Over,
+    /// It is not among them.
+    Unknown,
+}
+
+/// Looks for a call among the latest ones only. Most calls end soon after they were allowed.
+pub fn recall_recent(key: &str, ports: &Ports) -> Recent {
+    Part::end(ports.clock.now().0, ports).map_or(Recent::Unknown, |part| find(&part, key, ports))
+}
+
+fn find(part: &Part, key: &str, ports: &Ports) -> Recent {
+    let of_call = |kind: Kind| part.lines().filter(move |line| line.kind == kind && line.key == key);
+    let over = of_call(Kind::Over).map(|line| line.since).max();
+    match of_call(Kind::Open).max_by_key(|line| line.since) {
+        Some(line) if over.is_none_or(|over| over < line.since) => {
+            Record::whole(&line, ports).map_or(Recent::Unknown, |pending| Recent::Open(Box::new(pending)))
+        }
+        Some(_) => Recent::Over,
+        // Where its line stands further up, it may have been allowed again since.
+        None if over.is_some() && part.is_whole() => Recent::Over,
+        None => Recent::Unknown,
     }
 }
 
@@ -133,63 +259,122 @@ const CLAIM_MS: u64 = 10_000;
 /// A call under way is not looked at again after it was begun to be settled so often and never was to the end.
 pub const MAX_ATTEMPTS: u32 = 3;
 
-/// Takes the settling of a call, and says whether nobody else has it: hosts that run each other's hooks tell of the same call
-/// in two processes at once. Returns how often it has been begun, this time included.
-pub fn claim(key: &str, pending: &Pending, now: Timestamp, ports: &Ports) -> Option<u32> {
-    let now = now.0;
-    let (at, mut attempts) = (claim_of(key), 1);
-    let text = |attempts: u32| format!("{} {now} {attempts}", pending.since);
-    let claimed = match state::replace(&at, text(1).as_bytes(), Expectation::Absent, ports) {
-        // One that was left behind belongs to an earlier call under the same id, or to somebody who was killed at it.
-        Err(FileFault::Exists) => match state::read(&at, state::MAX_BYTES, ports) {
-            Ok(found) => {
-                match SettlementClaim::read(&found).filter(|claim| claim.since == pending.since) {
-                    Some(claim) if claim.is_held(now) => return None,
-                    Some(claim) => attempts = claim.attempts.saturating_add(1),
-                    None => {}
-                }
-                let expected = Expectation::Digest(Digest::of(&found));
-                state::replace(&at, text(attempts).as_bytes(), expected, ports)
-            }
-            Err(fault) => Err(fault),
-        },
-        claimed => claimed,
-    };
-    // Gone or changed meanwhile, it was somebody else's. Any other fault is our own, and a line too many is better than none.
-    let is_lost = matches!(claimed, Err(FileFault::Exists | FileFault::Changed | FileFault::Missing));
-    (!is_lost).then_some(attempts)
+/// The settling of a call, taken.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Claimed {
+    /// How often it has been begun, this time included.
+    pub attempts: u32,
+    /// Whether there are other calls that somebody began to settle and did not.
+    pub left_others: bool,
+}
+
+/// Takes the settling of a call, unless somebody else has it, or the call is over: hosts that run each other's hooks tell of the same
+/// call in two processes at once.
+pub fn claim(slot: &Slot, now: Timestamp, ports: &Ports) -> Option<Claimed> {
+    let Slot { key, since, .. } = slot;
+    let random = ports.random.random_bytes();
+    let nonce: String = random.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+    // A fault is our own, and a line too many is better than none.
+    let ours = Some(Claimed { attempts: 1, left_others: false });
+    if journal::append(Kind::Claim, key, *since, &format!("{} {nonce}", now.0), ports).is_err() {
+        return ours;
+    }
+    let reaches = |part: &Part| part.is_whole() || part.has(Kind::Open, key, *since);
+    let part = Part::end(*since, ports).and_then(|end| if reaches(&end) { Ok(end) } else { Part::whole(*since, ports) });
+    let Ok(part) = part else { return ours };
+    if part.has(Kind::Over, key, *since) {
+        return None;
+    }
+    let Some(claim) = Claim::of(&part, key, *since) else { return ours };
+    (claim.nonce == nonce).then(|| Claimed { attempts: claim.attempts, left_others: has_abandoned(&part, now) })
 }
 
 /// Who settles a call.
-struct SettlementClaim {
-    /// When the call was ruled on.
-    since: u64,
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Claim<'j> {
     /// When it was begun to be settled.
     at: u64,
+    nonce: &'j str,
     /// How often.
     attempts: u32,
+    is_released: bool,
 }
 
-impl SettlementClaim {
-    fn read(text: &[u8]) -> Option<Self> {
-        let text = String::from_utf8_lossy(text);
-        let mut numbers = text.split(' ');
-        let mut next = || numbers.next()?.parse().ok();
-        let (since, at) = (next()?, next()?);
-        Some(Self { since, at, attempts: next().and_then(|attempts| u32::try_from(attempts).ok()).unwrap_or(1) })
+impl<'j> Claim<'j> {
+    /// Who has the settling of a call. A claim does not count that was made while another was held.
+    fn of(part: &'j Part, key: &str, since: u64) -> Option<Self> {
+        part.lines().filter(|line| line.is_of(key, since)).fold(None, |claim, line| Self::after(claim, &line))
+    }
+
+    fn after(claim: Option<Self>, line: &Line<'j>) -> Option<Self> {
+        match line.kind {
+            Kind::Claim => {
+                let (at, nonce) = line.rest.split_once(' ')?;
+                let at = at.parse().ok()?;
+                match claim {
+                    Some(held) if held.is_held(at) => Some(held),
+                    Some(left) => {
+                        let attempts = if left.is_released { 1 } else { left.attempts.saturating_add(1) };
+                        Some(Self { at, nonce, attempts, is_released: false })
+                    }
+                    None => Some(Self { at, nonce, attempts: 1, is_released: false }),
+                }
+            }
+            Kind::Released => Some(Self { at: 0, nonce: "", attempts: 0, is_released: true }),
+            _ => claim,
+        }
     }
 
     /// Whether somebody is still at it.
     fn is_held(&self, now: u64) -> bool {
-        now.abs_diff(self.at) < CLAIM_MS
+        !self.is_released && now.abs_diff(self.at) < CLAIM_MS
     }
 }
 
-/// How many calls under way are looked at.
-const MAX_LEFT: u32 = 10_000;
+/// Whether somebody began to settle a call and did not.
+fn has_abandoned(part: &Part, now: Timestamp) -> bool {
+    calls_in(part).values().any(|call| call.is_open() && call.claim.is_some_and(|claim| !claim.is_held(now.0)))
+}
 
-/// Old calls are looked for only once there are so many, because most processes end before they could matter.
-const MANY: usize = 256;
+/// What the lines of a part come to for one call.
+#[derive(Default)]
+struct Course<'j> {
+    opened: Option<Line<'j>>,
+    over: Option<u64>,
+    claim: Option<Claim<'j>>,
+}
+
+impl Course<'_> {
+    fn is_open(&self) -> bool {
+        self.opened.is_some_and(|line| self.over.is_none_or(|over| over < line.since))
+    }
+}
+
+/// Every call that a part tells of.
+fn calls_in(part: &Part) -> BTreeMap<&str, Course<'_>> {
+    let mut calls: BTreeMap<&str, Course<'_>> = BTreeMap::new();
+    for line in part.lines() {
+        let call = calls.entry(line.key).or_default();
+        match line.kind {
+            Kind::Open => {
+                if call.opened.is_none_or(|opened| opened.since <= line.since) {
+                    if call.opened.is_some_and(|opened| opened.since < line.since) {
+                        call.claim = None;
+                    }
+                    call.opened = Some(line);
+                }
+            }
+            Kind::Over => call.over = call.over.max(Some(line.since)),
+            Kind::Claim | Kind::Released => {
+                if call.opened.is_none_or(|opened| opened.since == line.since) {
+                    call.claim = Claim::after(call.claim, &line);
+                }
+            }
+            Kind::GivenBack => {}
+        }
+    }
+    calls
+}
 
 /// What is over, so that nobody will tell any more how its calls ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -212,86 +397,88 @@ impl Over<'_> {
     }
 }
 
+/// Goes through all calls under way until `visit` says that it has seen enough.
+fn visit_open(ports: &Ports, mut visit: impl FnMut(&Course<'_>) -> bool) {
+    for at in journal::hours(ports) {
+        let Ok(part) = Part::whole(at, ports) else { continue };
+        if calls_in(&part).values().filter(|call| call.is_open()).any(&mut visit) {
+            return;
+        }
+    }
+}
+
 /// The calls under way, as many as are looked at when somebody asks whose a change is.
 pub fn under_way(ports: &Ports) -> Vec<Pending> {
     const MAX_UNDER_WAY: usize = 256;
-    let names = state::list("calls", MAX_LEFT, ports).map(|listing| listing.entries).unwrap_or_default();
-    let keys = names.iter().map(|entry| &entry.path).filter(|name| !name.ends_with(SETTLING)).take(MAX_UNDER_WAY);
-    keys.filter_map(|name| recall(&format!("calls/{name}"), ports)).collect()
+    let mut calls = Vec::new();
+    visit_open(ports, |call| {
+        calls.extend(call.opened.and_then(|line| Record::whole(&line, ports)));
+        calls.len() == MAX_UNDER_WAY
+    });
+    calls
 }
 
 /// Whether any call is under way.
 pub fn is_any_under_way(ports: &Ports) -> bool {
-    state::list("calls", 1, ports).is_ok_and(|listing| !listing.entries.is_empty())
+    let mut is_any = false;
+    visit_open(ports, |_| {
+        is_any = true;
+        true
+    });
+    is_any
 }
 
-/// Calls whose end nobody will tell any more: those that somebody began to settle and did not, those of what is over, and, where
-/// there are many, those that are a day old.
-pub fn left_behind(over: Over<'_>, now: Timestamp, ports: &Ports) -> Vec<(String, Pending)> {
+/// Calls whose end nobody will tell any more: those that somebody began to settle and did not, those of what is over, and those that
+/// are a day old.
+pub fn left_behind(over: Over<'_>, now: Timestamp, ports: &Ports) -> Vec<Pending> {
     const DAY_MS: u64 = 86_400_000;
-    let folder = "calls";
-    let listing = state::list(folder, MAX_LEFT, ports);
-    let names: Vec<String> = listing.map(|found| found.entries.into_iter().map(|entry| entry.path).collect()).unwrap_or_default();
-    let is_many = names.len() >= MANY;
     let mut left = Vec::new();
-    for name in names.iter().filter(|name| !name.ends_with(SETTLING)) {
-        let key = format!("{folder}/{name}");
-        let claim = claim_of(name);
-        let is_claimed = names.contains(&claim);
-        if !is_claimed && !is_many && over == Over::Nothing {
-            continue;
+    visit_open(ports, |call| {
+        let Some(line) = call.opened else { return false };
+        let is_abandoned = call.claim.is_some_and(|claim| !claim.is_held(now.0));
+        let is_old = line.since.saturating_add(DAY_MS) < now.0;
+        let is_covered = || over != Over::Nothing && Record::of(&line).is_some_and(|record| over.covers(&record.call.caller));
+        if is_abandoned || is_old || is_covered() {
+            left.extend(Record::whole(&line, ports));
         }
-        let Some(pending) = recall(&key, ports) else {
-            if is_many {
-                forget(&key, ports);
-            }
-            continue;
-        };
-        let is_abandoned = || {
-            let claim = state::read(&format!("{folder}/{claim}"), state::MAX_BYTES, ports).ok();
-            claim.and_then(|text| SettlementClaim::read(&text)).is_some_and(|claim| !claim.is_held(now.0))
-        };
-        if over.covers(&pending.caller) || pending.since.saturating_add(DAY_MS) < now.0 || is_claimed && is_abandoned() {
-            left.push((key, pending));
-        }
-    }
+        false
+    });
     left
 }
 
+/// Removes what nobody will ask for again.
+pub fn sweep(now: Timestamp, ports: &Ports) {
+    journal::sweep(now, |part| calls_in(part).values().any(Course::is_open), ports);
+}
+
 /// Leaves a call that could not be entered to whoever settles one next.
-pub fn release(key: &str, ports: &Ports) {
-    let Some(pending) = recall(key, ports) else { return };
-    let text = format!("{} 0 0", pending.since);
+pub fn release(slot: &Slot, ports: &Ports) {
     // Where nothing can be written, it is found when the session ends.
-    let _ = state::replace(&claim_of(key), text.as_bytes(), Expectation::Anything, ports);
+    let _ = journal::append(Kind::Released, &slot.key, slot.since, "", ports);
 }
 
-/// Gives back what [`claim`] took. The call must be forgotten before.
-pub fn unclaim(key: &str, ports: &Ports) {
-    forget(&claim_of(key), ports);
+/// Gives back the files that a call holds, which is not over yet.
+pub fn give_back(slot: &Slot, ports: &Ports) {
+    // What cannot be written is free after a minute.
+    let _ = journal::append(Kind::GivenBack, &slot.key, slot.since, "", ports);
 }
 
-/// How the name of a claim ends.
-const SETTLING: &str = ".settling.json";
-
-fn claim_of(key: &str) -> String {
-    key.replace(".json", SETTLING)
-}
-
-/// Forgets a settled call.
-pub fn forget(key: &str, ports: &Ports) {
-    match state::remove(key, ports) {
-        Ok(()) | Err(FileFault::Missing) => {}
-        Err(fault) => ports.warn(&format!("`{key}` cannot be removed: {fault}")),
+/// Forgets a call that is settled, and what it holds.
+pub fn forget(slot: &Slot, ports: &Ports) {
+    if let Err(fault) = journal::append(Kind::Over, &slot.key, slot.since, "", ports) {
+        ports.warn(&format!("a call that is settled cannot be forgotten, and may be settled again: {fault}"));
+    }
+    if slot.has_snapshot {
+        let _ = state::remove(&snapshot_of(&slot.key), ports);
     }
 }
 
 /// Where the snapshot stands that was taken before a call.
 pub fn snapshot_of(key: &str) -> String {
-    key.replace("calls/", "snapshots/")
+    format!("snapshots/{key}")
 }
 
-/// The file that remembers a call.
+/// What a call is known by, while it is under way. Session and call come from outside, so they are hashed.
 pub fn key(session: &str, call: &str) -> String {
-    state::path("calls", &[session, call])
+    state::key(&[session, call])
 }

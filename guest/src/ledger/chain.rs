@@ -89,17 +89,32 @@ impl End {
             at += line.len() as u64;
             // What precedes the first newline may be the rest of a line.
             let whole = start > tail.offset || start == 0;
-            let line = line.trim_ascii_end();
-            if !whole || line.is_empty() || start < end.saturating_sub(WINDOW) {
-                continue;
+            if whole && start >= end.saturating_sub(WINDOW) {
+                take(&mut heads, line);
             }
-            if let Some(tie) = Link::of(line) {
-                heads.retain(|head| !tie.names().contains(head));
-            }
-            heads.push(Digest::of(line));
         }
         Self { heads }
     }
+
+    /// Goes on from the one head at the end of a line, with what was appended since.
+    pub fn after(head: Digest, bytes: &[u8]) -> Self {
+        let complete = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+        let mut heads = vec![head];
+        bytes.get(..complete).unwrap_or_default().split(|byte| *byte == b'\n').for_each(|line| take(&mut heads, line));
+        Self { heads }
+    }
+}
+
+/// Takes in a line: it is a head, and what it names is none any more.
+fn take(heads: &mut Vec<Digest>, line: &[u8]) {
+    let line = line.trim_ascii_end();
+    if line.is_empty() {
+        return;
+    }
+    if let Some(tie) = Link::of(line) {
+        heads.retain(|head| !tie.names().contains(head));
+    }
+    heads.push(Digest::of(line));
 }
 
 #[cfg(test)]
@@ -125,6 +140,21 @@ mod tests {
         assert_eq!(end(&format!("{one}\n")).heads, [hash(&one)]);
         assert_eq!(end(&format!("{one}\n{two}\n{three}\n")).heads, [hash(&two), hash(&three)]);
         assert_eq!(end(&format!("{one}\n{two}\n{three}\n{four}\n")).heads, [hash(&four)]);
+    }
+
+    #[test]
+    fn going_on_is_the_same_as_beginning_anew() {
+        let one = line("1", &[]);
+        let (two, three) = (line("2", &[&one]), line("3", &[&one]));
+        let four = line("4", &[&two, &three]);
+        let all = [&one, &two, &three, &four].map(|line| format!("{line}\n"));
+        for count in 1..=all.len() {
+            let rest: String = all.iter().take(count).skip(1).map(String::as_str).collect();
+            let went_on = End::after(Digest::of(one.as_bytes()), rest.as_bytes());
+            assert_eq!(went_on, end(&format!("{}{rest}", all[0])), "{count} lines");
+        }
+        let torn = End::after(Digest::of(one.as_bytes()), b"{\"id\":");
+        assert_eq!(torn.heads, [Digest::of(one.as_bytes())]);
     }
 
     #[test]

@@ -22,7 +22,13 @@ use crate::ports::{Expectation, FileFault, FileKind, Ports, Question, Root, Tail
 use crate::state;
 
 /// Where it is kept in the state.
-pub const KEPT: &str = "ledger.json";
+pub const KEPT: &str = "ledger.jsonl";
+
+/// The last lines of it that are read, to find the last whole one.
+const KEPT_TAIL: u64 = 4 << 10;
+
+/// From this length on it is cut down to its last line, when a session begins.
+const KEPT_LONG: u64 = 64 << 10;
 
 /// Who is telling that the ledger is another one, at this moment.
 const CLAIM: &str = "ledger-told.json";
@@ -30,14 +36,12 @@ const CLAIM: &str = "ledger-told.json";
 /// Nobody takes longer to tell, unless they were killed.
 const CLAIM_MS: u64 = 10_000;
 
-/// So many of the bytes before the end are compared.
-const COMPARED: u64 = 4 << 10;
+/// So many of the bytes before the end are compared. The last line is among them, and it names the one before.
+const COMPARED: u64 = 1 << 10;
 
 /// So many parts are searched, the newest first.
 const MAX_PARTS: usize = 1_000;
 
-/// Another writer may keep a checkpoint between our look and our try.
-const MAX_TRIES: usize = 4;
 
 /// Who enters that the ledger is another one: no agent's session.
 const SESSION: &str = "tollgate";
@@ -68,20 +72,21 @@ enum CheckpointState {
 }
 
 impl Checkpoint {
-    /// The ledger up to its end, by its last bytes.
-    fn of(tail: &Tail) -> Self {
-        let compared = tail.bytes.len().saturating_sub(usize::try_from(COMPARED).unwrap_or(usize::MAX));
+    /// The ledger up to its end.
+    fn of(seen: &Seen) -> Self {
+        let Tail { offset, bytes } = &seen.tail;
+        let compared = bytes.len().saturating_sub(usize::try_from(COMPARED).unwrap_or(usize::MAX));
         Self {
-            bytes: tail.offset + tail.bytes.len() as u64,
-            tail: Digest::of(tail.bytes.get(compared..).unwrap_or_default()),
-            heads: End::of(tail).heads,
+            bytes: offset + bytes.len() as u64,
+            tail: Digest::of(bytes.get(compared..).unwrap_or_default()),
+            heads: seen.end.heads.clone(),
         }
     }
 
-    /// The one that is kept, with the text that it is kept as.
+    /// The one that is kept, with the line that it is kept as. Of several lines the last one counts: whoever wrote it looked last.
     fn read(ports: &Ports) -> Option<(Self, Vec<u8>)> {
-        let text = match state::read(KEPT, state::MAX_BYTES, ports) {
-            Ok(text) => text,
+        let tail = match ports.workspace.read_tail(Root::State, KEPT, KEPT_TAIL) {
+            Ok(tail) => tail.bytes,
             Err(FileFault::Missing) => return None,
             Err(fault) => {
                 ports.warn(&format!(
@@ -90,12 +95,13 @@ impl Checkpoint {
                 return None;
             }
         };
-        json::parse(&text)
-            .inspect_err(|fault| {
-                ports.warn(&format!("`{KEPT}` in the state folder cannot be parsed and counts as missing: {fault}"))
-            })
-            .ok()
-            .map(|checkpoint| (checkpoint, text))
+        // A line that a full disk cut off has none after it that continues it: each begins with a line break of its own.
+        let mut lines = tail.rsplit(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+        let found = lines.find_map(|line| Some((json::parse(line).ok()?, line.to_vec())));
+        if found.is_none() && !tail.is_empty() {
+            ports.warn(&format!("`{KEPT}` in the state folder cannot be parsed and counts as missing"));
+        }
+        found
     }
 
     /// The one that is kept.
@@ -132,8 +138,28 @@ impl Checkpoint {
         Ok(found.len() as u64 == compared && Digest::of(&found) == self.tail)
     }
 
-    fn keep(&self, expected: Expectation, ports: &Ports) -> Result<(), FileFault> {
-        state::replace(KEPT, json::line(self).as_bytes(), expected, ports)
+    /// The ledger from a little before the checkpoint to its end, where it is still the one that the checkpoint is of and not much was
+    /// entered since; `more` is how much. None where that cannot be told so easily.
+    pub(super) fn read_on(&self, more: u64, ports: &Ports) -> Option<Seen> {
+        let [head] = self.heads.as_slice() else { return None };
+        let compared = self.bytes.min(COMPARED);
+        let offset = self.bytes - compared;
+        let bytes = ports.workspace.read_range(Root::Project, PATH, offset, compared + more).ok()?;
+        let (known, new) = bytes.split_at_checked(usize::try_from(compared).ok()?)?;
+        // Where the checkpoint was taken in the middle of a line, it is not known what that line came to.
+        if new.len() as u64 == more || known.last() != Some(&b'\n') || Digest::of(known) != self.tail {
+            return None;
+        }
+        let end = End::after(*head, new);
+        Some(Seen { tail: Tail { offset, bytes }, end, went_on: true })
+    }
+
+    fn keep(&self, ports: &Ports) {
+        if let Err(fault) = state::append(KEPT, format!("\n{}\n", json::line(self)).as_bytes(), ports) {
+            ports.warn(&format!(
+                "`{KEPT}` cannot be kept in the state folder, so a ledger that was cut off may go unnoticed: {fault}"
+            ));
+        }
     }
 
     /// What to say of a ledger that this one is not of.
@@ -143,10 +169,42 @@ impl Checkpoint {
     }
 }
 
-/// Keeps how far the ledger goes, where nothing is kept yet.
+/// The end of the ledger.
+pub(super) struct Seen {
+    /// Its last bytes.
+    pub(super) tail: Tail,
+    /// Which lines a new one is tied to.
+    pub(super) end: End,
+    /// Whether it was seen to be the ledger that the last checkpoint is of.
+    went_on: bool,
+}
+
+impl Seen {
+    /// Looks at it anew.
+    pub(super) fn anew(length: u64, ports: &Ports) -> Result<Self, FileFault> {
+        let tail = writing::end_of_file(length, ports)?;
+        Ok(Self { end: End::of(&tail), tail, went_on: false })
+    }
+}
+
+/// Keeps how far the ledger goes, where nothing is kept yet. Cuts down what has grown long.
 pub fn begin(ports: &Ports) {
-    if let Ok(tail) = writing::end_of_file(chain::READ, ports) {
-        warn_unkept(Checkpoint::of(&tail).keep(Expectation::Absent, ports), ports);
+    match Checkpoint::read(ports) {
+        None => {
+            if let Ok(seen) = Seen::anew(chain::READ, ports) {
+                Checkpoint::of(&seen).keep(ports);
+            }
+        }
+        Some((_, line)) => {
+            let size = ports.workspace.inspect(&[state::question(KEPT)]).first().map_or(0, |facts| facts.size);
+            // Where another writer appends at this moment, its line is lost, and the checkpoint lags behind, as it may.
+            if size > KEPT_LONG
+                && let Ok(text) = state::read(KEPT, state::MAX_BYTES, ports)
+            {
+                let line = [b"\n", line.as_slice(), b"\n"].concat();
+                let _ = state::replace(KEPT, &line, Expectation::Digest(Digest::of(&text)), ports);
+            }
+        }
     }
 }
 
@@ -160,9 +218,9 @@ pub fn check(ports: &Ports) -> Option<String> {
     match kept.standing(ports) {
         CheckpointState::Current | CheckpointState::Unreadable => None,
         CheckpointState::Archived => {
-            let now = Checkpoint::of(&writing::end_of_file(chain::READ, ports).ok()?);
+            let now = Checkpoint::of(&Seen::anew(chain::READ, ports).ok()?);
             if now.bytes > 0 {
-                warn_unkept(now.keep(Expectation::Digest(Digest::of(&text)), ports), ports);
+                now.keep(ports);
             }
             None
         }
@@ -170,32 +228,23 @@ pub fn check(ports: &Ports) -> Option<String> {
     }
 }
 
-/// Keeps how far the ledger goes, after lines were entered; `tail` is its end. Returns what there is to say.
-pub fn advance(tail: &Tail, ports: &Ports) -> Option<String> {
-    let now = Checkpoint::of(tail);
+/// Keeps how far the ledger goes, after lines were entered. Returns what there is to say.
+pub(super) fn advance(seen: &Seen, ports: &Ports) -> Option<String> {
+    let now = Checkpoint::of(seen);
     // A ledger that was put aside at this very moment: the lines are in the part.
     if now.bytes == 0 {
         return None;
     }
-    for _ in 0..MAX_TRIES {
-        let expected = match Checkpoint::read(ports) {
-            None => Expectation::Absent,
-            Some((kept, text)) => match kept.standing(ports) {
-                CheckpointState::Gone(what) => return accept(&kept, &text, &what, ports),
-                // Somebody who wrote later has kept theirs already.
-                CheckpointState::Current if kept.bytes >= now.bytes => return None,
-                _ => Expectation::Digest(Digest::of(&text)),
-            },
-        };
-        match now.keep(expected, ports) {
-            Err(FileFault::Exists | FileFault::Changed) => {}
-            kept => {
-                warn_unkept(kept, ports);
-                return None;
-            }
+    if !seen.went_on
+        && let Some((kept, text)) = Checkpoint::read(ports) {
+        match kept.standing(ports) {
+            CheckpointState::Gone(what) => return accept(&kept, &text, &what, ports),
+            // Somebody who wrote later has kept theirs already.
+            CheckpointState::Current if kept.bytes >= now.bytes => return None,
+            _ => {}
         }
     }
-    // So many write at once that the next one will do.
+    now.keep(ports);
     None
 }
 
@@ -213,9 +262,9 @@ fn accept(gone: &Checkpoint, text: &[u8], what: &str, ports: &Ports) -> Option<S
     if !claim(ports) {
         return None;
     }
-    let told = match state::read(KEPT, state::MAX_BYTES, ports) {
+    let told = match Checkpoint::read(ports) {
         // Somebody else was done with it just before.
-        Ok(kept) if kept != text => None,
+        Some((_, kept)) if kept != text => None,
         _ => Some(enter(gone.complaint(what), ports)),
     };
     let _ = state::remove(CLAIM, ports);
@@ -254,19 +303,8 @@ fn enter(complaint: String, ports: &Ports) -> String {
         ..Entry::new(SESSION, TOOL, class, ports.clock.now(), ports)
     };
     // Where it cannot be entered, the checkpoint stays, and the next one who looks tries again.
-    if let Ok(Some(tail)) = writing::enter_unchecked(&[entry], &mut Vec::new(), ports) {
-        warn_unkept(Checkpoint::of(&tail).keep(Expectation::Anything, ports), ports);
+    if let Ok(Some(seen)) = writing::enter_unchecked(&[entry], &mut Vec::new(), None, ports) {
+        Checkpoint::of(&seen).keep(ports);
     }
     said
-}
-
-fn warn_unkept(kept: Result<(), FileFault>, ports: &Ports) {
-    match kept {
-        Ok(()) | Err(FileFault::Exists | FileFault::Changed) => {}
-        Err(fault) => {
-            ports.warn(&format!(
-                "`{KEPT}` cannot be kept in the state folder, so a ledger that was cut off may go unnoticed: {fault}"
-            ));
-        }
-    }
 }

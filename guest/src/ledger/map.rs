@@ -104,7 +104,11 @@ pub fn update(entries: &[Entry], ports: &Ports) {
             Err(FileFault::Missing) => (Vec::new(), Expectation::Absent),
             Err(fault) => return ports.warn(&format!("`{PATH}` cannot be read: {fault}")),
         };
-        let mut map = Map::parse(&String::from_utf8_lossy(&bytes));
+        let text = String::from_utf8_lossy(&bytes);
+        if entries.iter().all(|entry| is_on_page(entry, &text)) {
+            return;
+        }
+        let mut map = Map::parse(&text);
         let changes = entries.iter().filter(|entry| map.take(entry)).count();
         if changes == 0 {
             return;
@@ -115,6 +119,17 @@ pub fn update(entries: &[Entry], ports: &Ports) {
             Err(fault) => return ports.warn(&format!("`{PATH}` cannot be written: {fault}")),
         }
     }
+}
+
+/// Whether a page has what an entry would put there, as far as that can be told without reading all of it.
+fn is_on_page(entry: &Entry, page: &str) -> bool {
+    let (Some(intent), Some(path)) = (&entry.intent_id, entry.path()) else { return true };
+    if entry.mutation_class == MutationClass::FileDeletion || path.contains(['\n', '\r', '`']) {
+        return false;
+    }
+    let Some((_, section)) = page.split_once(&format!("\n## {intent}\n")) else { return false };
+    let section = section.split_once("\n## ").map_or(section, |(section, _)| section);
+    section.contains(&format!("\n- `{path}`\n"))
 }
 
 /// A rebuild under way.

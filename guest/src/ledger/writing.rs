@@ -1,8 +1,8 @@
 //! Entering lines.
 
 use super::PATH;
-use super::chain::{self, End};
-use super::checkpoint;
+use super::chain;
+use super::checkpoint::{self, Checkpoint, Seen};
 use super::entry::Entry;
 use crate::digest::Digest;
 use crate::json;
@@ -17,15 +17,25 @@ const MAX_TIMES: usize = 4;
 /// Enters entries. Their lines stand in `lines` as they are entered, also where that ends half-way. Returns what there is to say
 /// about the ledger itself.
 pub fn enter(entries: &[Entry], lines: &mut Vec<String>, ports: &Ports) -> Result<Option<String>, FileFault> {
-    let tail = enter_unchecked(entries, lines, ports)?;
-    Ok(tail.and_then(|tail| checkpoint::advance(&tail, ports)))
+    if entries.is_empty() {
+        return Ok(None);
+    }
+    let kept = Checkpoint::kept(ports);
+    let seen = enter_unchecked(entries, lines, kept.as_ref(), ports)?;
+    Ok(seen.and_then(|seen| checkpoint::advance(&seen, ports)))
 }
 
-/// Enters entries and returns the end of the ledger then; none where there was nothing to enter.
-pub(super) fn enter_unchecked(entries: &[Entry], lines: &mut Vec<String>, ports: &Ports) -> Result<Option<Tail>, FileFault> {
-    let mut tail = None;
+/// Enters entries and returns the end of the ledger then; none where there was nothing to enter. From a checkpoint on, only what came
+/// since is looked at.
+pub(super) fn enter_unchecked(
+    entries: &[Entry],
+    lines: &mut Vec<String>,
+    kept: Option<&Checkpoint>,
+    ports: &Ports,
+) -> Result<Option<Seen>, FileFault> {
+    let mut seen = None;
     while lines.len() < entries.len() {
-        let end = end(ports)?;
+        let Seen { end, .. } = look(kept, chain::READ, ports)?;
         let mut batch: Vec<String> = Vec::new();
         let mut length = 0;
         for entry in entries.iter().skip(lines.len()) {
@@ -41,8 +51,8 @@ pub(super) fn enter_unchecked(entries: &[Entry], lines: &mut Vec<String>, ports:
             }
             batch.push(line);
         }
-        match append(&batch, ports) {
-            Ok(end) => tail = Some(end),
+        match append(&batch, kept, ports) {
+            Ok(end) => seen = Some(end),
             Err(fault) => {
                 // Of a write that ran out of room, the first lines may stand.
                 lines.extend(standing(batch, ports));
@@ -51,7 +61,12 @@ pub(super) fn enter_unchecked(entries: &[Entry], lines: &mut Vec<String>, ports:
         }
         lines.append(&mut batch);
     }
-    Ok(tail)
+    Ok(seen)
+}
+
+/// The end of the ledger.
+fn look(kept: Option<&Checkpoint>, length: u64, ports: &Ports) -> Result<Seen, FileFault> {
+    kept.and_then(|kept| kept.read_on(length, ports)).map_or_else(|| Seen::anew(length, ports), Ok)
 }
 
 fn standing(batch: Vec<String>, ports: &Ports) -> Vec<String> {
@@ -65,10 +80,10 @@ fn standing(batch: Vec<String>, ports: &Ports) -> Vec<String> {
 
 /// Appends one line of another kind, tied like an entry; `make` is given the heads.
 pub fn enter_line(make: impl FnOnce(&[Digest]) -> String, ports: &Ports) -> Result<String, FileFault> {
-    let end = end(ports)?;
-    let batch = [make(&end.heads)];
-    let tail = append(&batch, ports)?;
-    checkpoint::advance(&tail, ports);
+    let kept = Checkpoint::kept(ports);
+    let batch = [make(&look(kept.as_ref(), chain::READ, ports)?.end.heads)];
+    let seen = append(&batch, kept.as_ref(), ports)?;
+    checkpoint::advance(&seen, ports);
     let [line] = batch;
     Ok(line)
 }
@@ -76,23 +91,22 @@ pub fn enter_line(make: impl FnOnce(&[Digest]) -> String, ports: &Ports) -> Resu
 /// Appends lines in one write. A writer that was stopped may have left a line without an end, before our look or after it,
 /// and what looks like one may be a write under way; so nothing is put between, but the first line is entered again where
 /// it came to stand behind something torn. What is not on a line of its own is not entered. Returns the end of the ledger then.
-fn append(batch: &[String], ports: &Ports) -> Result<Tail, FileFault> {
+fn append(batch: &[String], kept: Option<&Checkpoint>, ports: &Ports) -> Result<Seen, FileFault> {
     let mut text = String::new();
     for line in batch {
         text.push_str(line);
         text.push('\n');
     }
-    let mut tail = Tail { offset: 0, bytes: Vec::new() };
-    let Some(first) = batch.first() else { return Ok(tail) };
-    for _ in 0..MAX_TIMES {
+    let mut times = 0;
+    loop {
         ports.records.append(Root::Project, PATH, text.as_bytes())?;
-        tail = end_of_file(text.len() as u64 + chain::READ, ports)?;
-        if !is_glued(first, &tail) {
-            break;
+        let seen = look(kept, text.len() as u64 + chain::READ, ports)?;
+        times += 1;
+        match batch.first() {
+            Some(first) if times < MAX_TIMES && is_glued(first, &seen.tail) => text = format!("{first}\n"),
+            _ => return Ok(seen),
         }
-        text = format!("{first}\n");
     }
-    Ok(tail)
 }
 
 fn is_glued(line: &str, tail: &Tail) -> bool {
@@ -104,10 +118,6 @@ fn is_glued(line: &str, tail: &Tail) -> bool {
         found |= whole.ends_with(line.as_bytes());
     }
     found
-}
-
-fn end(ports: &Ports) -> Result<End, FileFault> {
-    Ok(End::of(&end_of_file(chain::READ, ports)?))
 }
 
 /// The last bytes of the ledger; nothing where there is none.

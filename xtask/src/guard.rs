@@ -1,0 +1,239 @@
+//! `cargo xtask guard`: what hot paths cost, counted instead of timed, so that a busy machine makes no difference.
+//!
+//! Instructions and system calls are counted by valgrind, calls of the host by the gate's own harness. `xtask/guard.json` holds what
+//! they were when somebody last looked; `cargo xtask guard --renew` writes it anew.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context as _, Result, ensure};
+use serde::{Deserialize, Serialize};
+
+use crate::house::{cargo, command, component, house, run, target};
+
+/// The paths, each with how often it is done in the shorter run and in the longer one.
+const ROWS: &[(&str, usize, usize)] = &[
+    ("check-in-scope", 20, 60),
+    ("check-out-of-scope", 20, 60),
+    ("check-read", 20, 60),
+    ("check-shell", 20, 60),
+    ("check-shell-reading", 20, 60),
+    ("first-check-1000-intents", 2, 6),
+    ("program-call-1000-files", 2, 6),
+];
+
+/// Instructions may differ by so much: hash maps are seeded anew in every process, and a compiler inlines differently when code
+/// beside a path changes.
+const TOLERANCE: f64 = 0.10;
+
+/// The component's size may grow by so much before somebody has to say so.
+const SIZE_TOLERANCE: f64 = 0.05;
+
+/// What things cost.
+#[derive(Debug, Serialize, Deserialize)]
+struct Costs {
+    /// The compiler that it was counted with; another one makes other instructions.
+    rustc: String,
+    /// The component, in bytes.
+    component_bytes: usize,
+    rows: BTreeMap<String, Cost>,
+}
+
+/// What one path costs.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+struct Cost {
+    /// None where nothing could count them.
+    instructions: Option<u64>,
+    system_calls: Option<u64>,
+    crossings: u64,
+}
+
+/// Counts, and compares with what is written down; or writes it down.
+pub(crate) fn guard(renew: bool) -> Result<()> {
+    let words = ["build", "--release", "--locked", "--package", "tollgate", "--features", "native", "--example", "hot_paths"];
+    run(&mut cargo(&words))?;
+    let counts = valgrind().is_some();
+    if !counts {
+        ensure!(!renew, "valgrind is not installed, so nothing can be written down");
+        println!("\nSKIPPED: instructions and system calls are not counted: valgrind is not installed");
+    }
+    let mut rows = BTreeMap::new();
+    for (row, few, many) in ROWS {
+        rows.insert((*row).to_owned(), cost(row, *few, *many, counts)?);
+    }
+    let component_bytes = fs::metadata(component()).map_or(0, |file| usize::try_from(file.len()).unwrap_or(usize::MAX));
+    let now = Costs { rustc: rustc()?, component_bytes, rows };
+    if renew {
+        fs::write(file(), format!("{}\n", serde_json::to_string_pretty(&now)?))?;
+        println!("written to {}", file().display());
+        return Ok(());
+    }
+    let before: Costs = serde_json::from_slice(&fs::read(file())?).with_context(|| format!("reading {}", file().display()))?;
+    let faults = compare(&before, &now);
+    ensure!(
+        faults.is_empty(),
+        "hot paths cost more than before:\n  {}\nmake them cheaper, or say why in a commit with what `cargo xtask guard --renew` writes",
+        faults.join("\n  ")
+    );
+    Ok(())
+}
+
+fn file() -> PathBuf {
+    house().join("xtask/guard.json")
+}
+
+fn rustc() -> Result<String> {
+    let said = Command::new("rustc").arg("--version").output().context("running rustc")?;
+    Ok(String::from_utf8_lossy(&said.stdout).trim().to_owned())
+}
+
+fn valgrind() -> Option<()> {
+    Command::new("valgrind").arg("--version").output().ok().filter(|said| said.status.success()).map(drop)
+}
+
+/// What costs more than it did. Prints all of it.
+fn compare(before: &Costs, now: &Costs) -> Vec<String> {
+    let mut faults = Vec::new();
+    let same_compiler = before.rustc == now.rustc;
+    if !same_compiler {
+        println!("\nSKIPPED: instructions are not compared: they were counted with {}, and this is {}", before.rustc, now.rustc);
+    }
+    println!("\n{:<28} {:>14} {:>14} {:>13} {:>10}", "", "instructions", "before", "system calls", "crossings");
+    for (row, now) in &now.rows {
+        let Some(before) = before.rows.get(row) else {
+            faults.push(format!("{row} is not written down"));
+            continue;
+        };
+        let shown = |count: Option<u64>| count.map_or_else(|| "-".to_owned(), |count| count.to_string());
+        println!(
+            "{row:<28} {:>14} {:>14} {:>13} {:>10}",
+            shown(now.instructions),
+            shown(before.instructions),
+            shown(now.system_calls),
+            now.crossings
+        );
+        if let (true, Some(now), Some(before)) = (same_compiler, now.instructions, before.instructions)
+            && now as f64 > before as f64 * (1.0 + TOLERANCE)
+        {
+            faults.push(format!("{row}: {now} instructions, and {before} before"));
+        }
+        if let (Some(now), Some(before)) = (now.system_calls, before.system_calls)
+            && now > before
+        {
+            faults.push(format!("{row}: {now} system calls, and {before} before"));
+        }
+        if now.crossings > before.crossings {
+            faults.push(format!("{row}: {} calls of the host, and {} before", now.crossings, before.crossings));
+        }
+    }
+    println!("{:<28} {:>14} {:>14}", "component, bytes", now.component_bytes, before.component_bytes);
+    if now.component_bytes as f64 > before.component_bytes as f64 * (1.0 + SIZE_TOLERANCE) {
+        faults.push(format!("the component: {} bytes, and {} before", now.component_bytes, before.component_bytes));
+    }
+    faults
+}
+
+/// What one path costs: the difference between doing it often and doing it less often.
+fn cost(row: &str, few: usize, many: usize, counts: bool) -> Result<Cost> {
+    let each = |few_count: u64, many_count: u64| many_count.saturating_sub(few_count) / (many - few) as u64;
+    let crossings = run_counted(row, many, None)?.crossings / many as u64;
+    if !counts {
+        return Ok(Cost { instructions: None, system_calls: None, crossings });
+    }
+    let (less, more) = (run_counted(row, few, Some("callgrind"))?, run_counted(row, many, Some("callgrind"))?);
+    let instructions = Some(each(less.instructions, more.instructions));
+    let system_calls = Some(each(less.system_calls, more.system_calls));
+    Ok(Cost { instructions, system_calls, crossings })
+}
+
+/// What was counted in one run.
+#[derive(Default)]
+struct Counted {
+    instructions: u64,
+    system_calls: u64,
+    crossings: u64,
+}
+
+fn run_counted(row: &str, count: usize, tool: Option<&str>) -> Result<Counted> {
+    // As long for every run, so that no path in it costs more than in another.
+    let folder = tempfile::Builder::new().prefix("guard-").rand_bytes(6).tempdir()?;
+    let program = target().join("release/examples/hot_paths");
+    let out = folder.path().join("counts");
+    let work = folder.path().join("work");
+    fs::create_dir(&work)?;
+    let mut command = match tool {
+        None => command(&program, &[]),
+        Some(tool) => {
+            let mut valgrind = command("valgrind", &["--collect-systime=yes", "--log-file=/dev/null"]);
+            valgrind.arg(format!("--tool={tool}")).arg(format!("--callgrind-out-file={}", out.display())).arg(&program);
+            valgrind
+        }
+    };
+    let output = command.arg(row).arg(count.to_string()).arg(&work).output().context("running the harness")?;
+    ensure!(output.status.success(), "{row}: {}", String::from_utf8_lossy(&output.stderr));
+    #[derive(Deserialize)]
+    struct Said {
+        crossings: u64,
+    }
+    let said: Said = serde_json::from_slice(&output.stdout).context("reading what the harness says")?;
+    let mut counted = if tool.is_some() { read_counts(&out)? } else { Counted::default() };
+    counted.crossings = said.crossings;
+    Ok(counted)
+}
+
+/// The sums at the end of what callgrind writes.
+fn read_counts(file: &Path) -> Result<Counted> {
+    let text = fs::read_to_string(file).context("valgrind wrote nothing")?;
+    let line = |name: &str| text.lines().rev().find_map(|line| line.strip_prefix(name)).map(str::trim);
+    let events: Vec<&str> = line("events:").context("no events were counted")?.split(' ').collect();
+    let sums: Vec<u64> = line("totals:").or_else(|| line("summary:")).context("no sums")?.split(' ').map_while(|sum| sum.parse().ok()).collect();
+    let sum = |event: &str| {
+        let at = events.iter().position(|name| *name == event).with_context(|| format!("`{event}` was not counted"))?;
+        sums.get(at).copied().with_context(|| format!("`{event}` has no sum"))
+    };
+    Ok(Counted { instructions: sum("Ir")?, system_calls: sum("sysCount")?, crossings: 0 })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn costs(instructions: u64, system_calls: u64, crossings: u64, bytes: usize) -> Costs {
+        let cost = Cost { instructions: Some(instructions), system_calls: Some(system_calls), crossings };
+        Costs { rustc: "x".to_owned(), component_bytes: bytes, rows: [("row".to_owned(), cost)].into() }
+    }
+
+    #[test]
+    fn what_costs_more_is_named() {
+        let before = costs(1_000, 10, 5, 100);
+        for (now, said) in [
+            (costs(1_000, 10, 5, 100), ""),
+            (costs(1_099, 10, 5, 100), ""),
+            (costs(500, 9, 4, 90), ""),
+            (costs(1_101, 10, 5, 100), "row: 1101 instructions"),
+            (costs(1_000, 11, 5, 100), "row: 11 system calls"),
+            (costs(1_000, 10, 6, 100), "row: 6 calls of the host"),
+            (costs(1_000, 10, 5, 106), "the component: 106 bytes"),
+        ] {
+            assert_eq!(compare(&before, &now).join(";").starts_with(said), true, "{said}");
+            assert_eq!(compare(&before, &now).is_empty(), said.is_empty(), "{said}");
+        }
+    }
+
+    #[test]
+    fn counts_of_another_compiler_are_not_compared() {
+        let other = Costs { rustc: "y".to_owned(), ..costs(9_999, 10, 5, 100) };
+        assert!(compare(&costs(1_000, 10, 5, 100), &other).is_empty());
+    }
+
+    #[test]
+    fn sums_are_read() {
+        let folder = tempfile::tempdir().unwrap_or_else(|why| panic!("{why}"));
+        let file = folder.path().join("counts");
+        assert!(fs::write(&file, "version: 1\nevents: Ir sysCount sysTime\nfn=x\n1 2\ntotals: 100 7 3\n").is_ok());
+        let counted = read_counts(&file).unwrap_or_else(|why| panic!("{why}"));
+        assert_eq!((counted.instructions, counted.system_calls), (100, 7));
+    }
+}
