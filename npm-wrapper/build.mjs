@@ -1,4 +1,4 @@
-// Makes dist/ from the component: `node build.mjs --component PATH`.
+// Builds dist/ from the component: `node build.mjs --component PATH`.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import * as fs from 'node:fs';
@@ -25,21 +25,21 @@ await bundleExtension();
 for (const name of modules)
   for (const folder of [at('dist'), at('vscode', 'dist')]) fs.copyFileSync(at('generated', name), path.join(folder, name));
 writeTypes();
-console.log(`dist/ holds tollgate ${version} (component ${digest})`);
+console.log(`dist/ contains tollgate ${version} (component ${digest})`);
 console.log(`vscode/dist/tollgate.vsix has ${Math.ceil(pack(version) / 1024)} KiB`);
 
 function readComponent(file) {
   try {
     return fs.readFileSync(file);
   } catch (error) {
-    console.error(`cannot read the component: ${error.message}; build it first, or name it with --component`);
+    console.error(`cannot read the component: ${error.message}; build it first, or pass its path with --component`);
     process.exit(2);
   }
 }
 
-/** Writes what the transpiler makes of the component to generated/, and returns the names of the core modules. */
+/** Writes the code that the transpiler generates from the component to generated/, and returns the names of the core modules. */
 async function writeGlue(bytes) {
-  // Imports come from the sources beside, so nothing is mapped to the transpiler's own WASI packages.
+  // The imports are implemented in src/, so nothing is mapped to the transpiler's own WASI packages.
   const options = { name: 'tollgate', instantiation: 'sync', wasiShim: false, nodejsCompat: false };
   const { files } = await transpile(bytes, options);
   fs.rmSync(at('generated'), { recursive: true, force: true });
@@ -47,45 +47,45 @@ async function writeGlue(bytes) {
   for (const [name, content] of Object.entries(files)) {
     const file = path.resolve(at('generated'), name);
     fs.mkdirSync(path.dirname(file), { recursive: true });
-    fs.writeFileSync(file, name === 'tollgate.js' ? improved(Buffer.from(content).toString()) : content);
+    fs.writeFileSync(file, name === 'tollgate.js' ? improve(Buffer.from(content).toString()) : content);
     if (name.endsWith('.wasm')) modules.push(name);
   }
   return modules;
 }
 
-/** The glue with what it lacks. */
-function improved(glue) {
-  return encodingInPlace(keepingMarks(glue));
+/** Fixes two shortcomings of the generated code. */
+function improve(code) {
+  return encodeInPlace(keepByteOrderMarks(code));
 }
 
-/** The glue's decoder would drop a byte order mark that begins a string, and so turn one path into another. */
-function keepingMarks(glue) {
-  const patched = glue.replaceAll('new TextDecoder()', "new TextDecoder('utf-8', { ignoreBOM: true })");
-  if (patched === glue) throw new Error('the glue decodes text in a new way; make sure that it keeps byte order marks');
+/** The generated decoder would drop a byte order mark at the beginning of a string, and so turn one path into another. */
+function keepByteOrderMarks(code) {
+  const patched = code.replaceAll('new TextDecoder()', "new TextDecoder('utf-8', { ignoreBOM: true })");
+  if (patched === code) throw new Error('the generated code decodes text in a new way; make sure that it keeps byte order marks');
   return patched;
 }
 
-/** Leaves sources that match out of the bundle, which imports the bundle at `file` beside it instead. */
+/** Replaces matching sources by an import of the bundle `file` in the same folder. */
 function beside(filter, file) {
   const resolved = { path: file, external: true };
   return { name: `beside ${file}`, setup: (build) => build.onResolve({ filter }, () => resolved) };
 }
 
-/** The client for MCP servers, which is loaded when it is first needed. */
+/** The MCP client, which is loaded when it is first needed. */
 function mcpBeside() {
   return beside(/^\.\.?\/(programs\/)?mcp\.js$/, './mcp.js');
 }
 
-/** The package's main entry, so that whoever loads both has its code once. */
+/** The main entry of the package, so that its code exists only once. */
 function indexBeside(file) {
   return beside(/\/api\/index\.js$/, file);
 }
 
-/** The glue encodes every string into an array of its own first, which takes a tenth of a call: most strings are short and ASCII. */
-function encodingInPlace(glue) {
+/** The generated code encodes every string into a separate array first, which takes a tenth of a call: most strings are short and ASCII. */
+function encodeInPlace(code) {
   const plain =
     /let buf = utf8Encoder\.encode\(s\);\s*let ptr = realloc\(0, 0, 1, buf\.length\);\s*new Uint8Array\(memory\.buffer\)/;
-  const patched = glue.replace(
+  const patched = code.replace(
     plain,
     `const { length } = s;
     let ptr = length <= 256 ? realloc(0, 0, 1, length) : 0;
@@ -102,7 +102,7 @@ function encodingInPlace(glue) {
     ptr = realloc(ptr, ptr === 0 ? 0 : length, 1, buf.length);
     new Uint8Array(memory.buffer)`,
   );
-  if (patched === glue) throw new Error('the glue encodes text in a new way; look at what that costs');
+  if (patched === code) throw new Error('the generated code encodes text in a new way; measure what that costs');
   return patched.replace('let utf8EncodedLen = 0;', 'let utf8EncodedLen = 0;\n  let utf8Memory = new Uint8Array(0);');
 }
 
@@ -112,7 +112,7 @@ function common() {
     bundle: true,
     platform: 'node',
     target: 'node20',
-    // The editor gives it to its extensions.
+    // Provided by the editor.
     external: ['vscode'],
     plugins: [mcpBeside()],
     define: { TOLLGATE_VERSION: JSON.stringify(version), TOLLGATE_DIGEST: JSON.stringify(digest) },
@@ -120,7 +120,7 @@ function common() {
   };
 }
 
-/** CommonJS does not say where it stands in the way that the sources ask. */
+/** CommonJS has no `import.meta.url`, so it is defined here. */
 function commonJs(entry, outfile) {
   const options = common();
   return {
@@ -162,20 +162,20 @@ async function bundle() {
   });
 }
 
-/** Takes the core modules from inside the bundle. */
+/** Uses the core modules that are embedded in the bundle. */
 function inline() {
   const resolved = { path: at('src', 'component', 'core_inline.ts') };
   return { name: 'inline', setup: (build) => build.onResolve({ filter: /\/core_files\.js$/ }, () => resolved) };
 }
 
 function packed() {
-  // The best quality takes ten times as long for a tenth less.
+  // The highest quality takes ten times as long and saves only a tenth.
   const params = { [constants.BROTLI_PARAM_QUALITY]: 9 };
   const pack = (name) => brotliCompressSync(fs.readFileSync(at('generated', name)), { params }).toString('base64');
   return Object.fromEntries(modules.map((name) => [name, pack(name)]));
 }
 
-/** The client for MCP servers, which the entry points load when they first need it, and the licences of what it carries. */
+/** Bundles the MCP client, which the entry points load when it is first needed, and the licences of its dependencies. */
 async function bundleMcp() {
   const { metafile } = await esbuild.build({
     ...common(),
@@ -186,7 +186,7 @@ async function bundleMcp() {
     minify: true,
     legalComments: 'none',
     metafile: true,
-    // A request to a server that hangs must not keep the process.
+    // A request to a hanging server must not keep the process alive.
     banner: { js: 'const setTimeout = (...words) => globalThis.setTimeout(...words).unref();' },
   });
   const packages = new Set(
@@ -194,11 +194,11 @@ async function bundleMcp() {
   );
   const notices = [...packages].sort().map((folder) => {
     const licence = fs.readdirSync(at(folder)).find((name) => /^licen[cs]e/i.test(name));
-    if (licence === undefined) throw new Error(`${folder} goes into the package, and has no licence`);
+    if (licence === undefined) throw new Error(`${folder} is part of the package, but has no licence`);
     const { name, version } = JSON.parse(fs.readFileSync(at(folder, 'package.json'), 'utf8'));
     return `${name} ${version}\n\n${fs.readFileSync(at(folder, licence), 'utf8').trim()}\n`;
   });
-  fs.writeFileSync(at('dist', 'mcp.LICENSES.txt'), `mcp.js carries these packages.\n\n${notices.join('\n---\n\n')}`);
+  fs.writeFileSync(at('dist', 'mcp.LICENSES.txt'), `mcp.js contains these packages.\n\n${notices.join('\n---\n\n')}`);
 }
 
 /** The extension's own code, in vscode/dist/. */
@@ -207,11 +207,11 @@ async function bundleExtension() {
   await esbuild.build({ ...commonJs('vscode/src/extension.mts', 'vscode/dist/extension.cjs'), minifySyntax: true });
   for (const name of ['gate-worker.cjs', 'mcp.js', 'mcp.LICENSES.txt'])
     fs.copyFileSync(at('dist', name), at('vscode', 'dist', name));
-  // The extension's own manifest says nothing of modules, and without a word one of these would be taken for CommonJS.
+  // The manifest of the extension does not set a module type, so this file would be treated as CommonJS.
   fs.writeFileSync(at('vscode', 'dist', 'package.json'), '{ "type": "module" }\n');
 }
 
-/** Writes the declarations that the entry points need, once for each module system, all in one folder. */
+/** Writes the type declarations of the entry points for both module systems, all in one folder. */
 function writeTypes() {
   const tsc = at('node_modules', 'typescript', 'bin', 'tsc');
   const emit = ['--noEmit', 'false', '--declaration', '--emitDeclarationOnly', '--stripInternal', '--outDir', 'generated/types'];
@@ -221,7 +221,7 @@ function writeTypes() {
     ['opencode/index', 'opencode'],
     ['vscode/index', 'vscode'],
   ]);
-  // Grows while it is walked.
+  // Entries are added during the iteration.
   for (const [source, name] of names) {
     const text = fs.readFileSync(at('generated', 'types', 'src', `${source}.d.ts`), 'utf8');
     if (text.includes('generated/')) throw new Error(`the public types in src/${source}.ts depend on generated ones`);

@@ -1,4 +1,4 @@
-//! No path makes the gate panic, tidying twice changes nothing, and what is allowed lies in the scope.
+//! No path makes the gate panic, normalizing twice changes nothing, and allowed paths are in scope.
 
 #![no_main]
 

@@ -28,6 +28,7 @@
 //! | `select` | which intent a session works for that has selected none: `explicit` (none), or `single` (the only one that is open) |
 //! | `record` | whether calls that failed, and calls that the gate rejected, are entered in the ledger |
 //! | `hooks` | limits of hooks, see [`HookSettings`] |
+//! | `extensions` | which extensions count, and what is set for them, see [`extensions`] |
 //! | `confine` | how shell commands are held to the scope by the kernel, see [`confine`] |
 //! | `secretPatterns` | what is hidden, besides common secrets, in everything the gate says and writes down |
 //! | `augment` | who is asked about the concepts that a call names, see [`settings`](crate::augment::settings) |
@@ -35,12 +36,14 @@
 //! `on_fault` and `unattended` are the user's alone and do not count here. Other keys are left to others. A file that cannot be used leaves the last good settings in force.
 
 pub mod confine;
+pub mod extensions;
 
 use std::rc::Rc;
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use self::extensions::Choices;
 use crate::augment::settings::Settings;
 use crate::glob::Glob;
 use crate::hooks::settings::{self, HookSettings};
@@ -135,6 +138,8 @@ pub struct Config {
     pub hooks: HookSettings,
     /// What is hidden besides common secrets.
     pub secrets: Rc<[Pattern]>,
+    /// Which extensions count, and what is set for them.
+    pub extensions: Rc<Choices>,
     /// How commands are confined, as far as a workspace can say.
     pub confine: confine::Written,
     /// What they say that only the user's own can say.
@@ -154,6 +159,7 @@ impl Default for Config {
             augment: Settings::default(),
             hooks: HookSettings::default(),
             secrets: Rc::default(),
+            extensions: Rc::default(),
             confine: confine::Written::default(),
             oversteps: None,
         }
@@ -197,6 +203,7 @@ struct Written {
     augment: Option<Value>,
     hooks: Option<Value>,
     confine: Option<Value>,
+    extensions: Option<Value>,
     #[serde(default, rename = "secretPatterns")]
     secret_patterns: Value,
     on_fault: Option<Value>,
@@ -243,6 +250,9 @@ impl Config {
         }
         if let Some(confine) = &written.confine {
             config.confine = confine::Written::parse(confine).map_err(ConfigFault::Other)?;
+        }
+        if let Some(extensions) = &written.extensions {
+            config.extensions = Choices::parse(extensions).map_err(ConfigFault::Other)?.into();
         }
         config.secrets = settings::patterns(&written.secret_patterns).map_err(ConfigFault::Other)?.into();
         let mut patterns = 0;

@@ -121,6 +121,13 @@ pub struct RunEnvironment {
     pub output_bytes: u64,
 }
 
+/// That a program is to run confined.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Confine {
+    /// The session whose intent says what it may change, where it runs for one.
+    pub session: Option<String>,
+}
+
 /// An instruction to the host.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Order {
@@ -134,6 +141,8 @@ pub enum Order {
         copy: Option<Copy>,
         /// What else it is run with.
         surroundings: RunEnvironment,
+        /// Whether it is to run confined. The gate writes that into the words, so no host is told of it.
+        confine: Option<Confine>,
     },
     /// Have a prompt answered.
     Prompt {
@@ -265,7 +274,7 @@ impl Order {
     /// The order as JSON, by its `type`.
     pub fn to_json(&self) -> Value {
         match self {
-            Self::Run { argv, stdin, copy, surroundings } => {
+            Self::Run { argv, stdin, copy, surroundings, .. } => {
                 let copy = copy.as_ref().map(Copy::to_json).unwrap_or_default();
                 let mut fields = vec![("type", "run".into()), ("argv", argv.clone().into()), ("stdin", stdin.as_str().into())];
                 fields.push(("copy", copy));

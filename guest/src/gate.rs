@@ -11,6 +11,7 @@ mod late;
 mod left_behind;
 mod notices;
 pub mod on_fault;
+mod own_programs;
 mod prompt;
 mod reconcile;
 mod recorder;
@@ -27,6 +28,7 @@ use crate::call::{self, ToolCall};
 use crate::config::confine::UserSettings;
 use crate::config::{self, Config};
 use crate::confine::{Confiner, evidence};
+use crate::extensions::{self, Extensions};
 use crate::hooks::Hooks;
 use crate::hooks::event::Event;
 use crate::inflight::late as watch;
@@ -44,6 +46,7 @@ use crate::ledger::reading::{self, Filter};
 use crate::ledger::{self, checkpoint};
 use crate::ports::{Facts, FileFault, Ports, Question};
 use crate::state;
+pub use confined::HostCommand;
 use late::ComparisonTime;
 use notices::Notices;
 use on_fault::OnFault;
@@ -69,6 +72,8 @@ pub struct Gate {
     user: UserSettings,
     /// The program that runs commands confined, where this host can.
     confiner: Confiner,
+    /// Programs of hooks under way that run confined.
+    running: Vec<own_programs::Running>,
     notices: Notices,
     /// The agent program above whoever asks, where the host has told of one.
     pub(crate) agent_above: Option<String>,
@@ -76,6 +81,7 @@ pub struct Gate {
     pub(crate) ledger_jobs: LedgerJobs,
     knowledge: Knowledge,
     hooks: Hooks,
+    extensions: Extensions,
 }
 
 /// Why an intent could not be selected.
@@ -122,6 +128,8 @@ impl Refusal {
 impl Gate {
     /// A gate onto a world.
     pub fn new(ports: Ports) -> Self {
+        let mut hooks = Hooks::default();
+        hooks.registry.translate_with(call::claude_words::calls);
         Self {
             ports,
             intents: file::Cache::default(),
@@ -132,11 +140,13 @@ impl Gate {
             guarded: Guarded::default(),
             user: UserSettings::default(),
             confiner: Confiner::default(),
+            running: Vec::new(),
             notices: Notices::default(),
             agent_above: None,
             ledger_jobs: LedgerJobs::default(),
             knowledge: Knowledge::default(),
-            hooks: Hooks::default(),
+            hooks,
+            extensions: Extensions::default(),
         }
     }
 
@@ -233,7 +243,9 @@ impl Gate {
             Err(skipped) => Plan { skipped: Some(skipped), ..Plan::default() },
             Ok(named) => {
                 let config = self.settings();
-                self.knowledge.plan(call, named, &config.augment, &self.ports)
+                let mut plan = self.knowledge.plan(call, named, &config.augment, &self.ports);
+                self.confine_servers(&mut plan, &call.session);
+                plan
             }
         }
     }
@@ -273,9 +285,24 @@ impl Gate {
 
     /// The hooks as they are declared now, and the world that they look onto.
     pub(crate) fn hooks(&mut self) -> (&mut Hooks, &Ports) {
-        let limits = self.settings().hooks;
-        self.hooks.refresh(limits, &self.ports);
+        let config = self.settings();
+        let facts = self.look(&extensions::questions());
+        self.refresh_extensions(&facts, &config);
+        self.hooks.refresh(config.hooks, &self.ports);
         (&mut self.hooks, &self.ports)
+    }
+
+    /// The extensions as they are now, the hooks, and the world that both look onto.
+    pub(crate) fn extensions(&mut self) -> (&Extensions, &Hooks, &Ports) {
+        self.hooks();
+        (&self.extensions, &self.hooks, &self.ports)
+    }
+
+    /// Takes in what the host saw of [`extensions::questions`], so that what extensions bring counts at once.
+    fn refresh_extensions(&mut self, facts: &[Facts], config: &Config) {
+        if self.extensions.refresh(facts, &config.extensions, self.hooks.machine(), &self.ports) {
+            self.hooks.registry.bring(self.extensions.hooks());
+        }
     }
 
     /// Tells hooks of an event. Whether any waits for it: then a step brings what they say, under this number.

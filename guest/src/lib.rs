@@ -20,6 +20,7 @@
 //! | [`confine`] | what a shell command may change, for the kernel to enforce |
 //! | [`ruling`] | the verdict, its code, its reason |
 //! | [`call`] | what a tool call means: tools, arguments, patches and shell commands become effects on paths |
+//! | [`extensions`] | folders that bring hooks, MCP servers, settings and skills: discovery, trust, enablement |
 //! | [`servers`] | MCP servers: what a person says about their tools, and what they claim themselves |
 //! | [`config`] | the settings of the workspace and of the user |
 //! | [`hooks`] | user- and workspace-defined hooks: declarations, trust, scheduling |
@@ -72,6 +73,7 @@ pub mod digest;
 pub mod effects;
 pub mod engine;
 pub mod exchange;
+pub mod extensions;
 pub mod gate;
 pub mod glob;
 pub mod home;

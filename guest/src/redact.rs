@@ -28,14 +28,36 @@ const MARK: &str = "[REDACTED]";
 /// What a text is replaced by that could not be searched within the budget: it is never shown unsearched.
 const WITHHELD: &str = "[REDACTED: too long to search]";
 
-/// What the workspace calls secret, besides what everybody does.
-#[derive(Debug, Default)]
-pub struct Secrets(RefCell<Rc<[Pattern]>>);
+/// What the workspace calls secret, besides what everybody does, and the secrets of extensions.
+#[derive(Default)]
+pub struct Secrets {
+    patterns: RefCell<Rc<[Pattern]>>,
+    values: RefCell<Vec<String>>,
+}
+
+impl std::fmt::Debug for Secrets {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.debug_struct("Secrets").finish_non_exhaustive()
+    }
+}
 
 impl Secrets {
     /// From now on these patterns.
     pub fn set(&self, patterns: Rc<[Pattern]>) {
-        self.0.replace(patterns);
+        self.patterns.replace(patterns);
+    }
+
+    /// From now on these texts, as they stand and as JSON writes them.
+    pub fn hide(&self, values: Vec<String>) {
+        let escaped = |value: &String| {
+            let json = Value::from(value.as_str()).to_string();
+            json.strip_prefix('"').and_then(|json| json.strip_suffix('"')).map(str::to_owned)
+        };
+        let mut all: Vec<String> = values.iter().filter_map(escaped).chain(values.iter().cloned()).collect();
+        all.retain(|value| !value.is_empty());
+        all.sort_unstable();
+        all.dedup();
+        self.values.replace(all);
     }
 
     /// The text without its secrets.
@@ -54,9 +76,12 @@ impl Secrets {
     }
 
     fn redact_within<'t>(&self, text: &'t str, more: &[Pattern], budget: &mut Budget) -> Cow<'t, str> {
-        let own = self.0.borrow();
+        let own = self.patterns.borrow();
         // All look at the text as it is: what one hides must not keep another from knowing its own.
         let mut hidden = hidden(text);
+        for value in self.values.borrow().iter() {
+            hidden.extend(text.match_indices(value.as_str()).map(|(at, _)| at..at + value.len()));
+        }
         budget.grant(text.len());
         for pattern in own.iter().chain(more) {
             if pattern.cover(text, &mut hidden, budget).is_err() {

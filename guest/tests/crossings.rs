@@ -99,6 +99,47 @@ fn a_call_crosses_as_often_as_it_must() {
     }
 }
 
+/// Without a folder of extensions nothing is read or listed for them; with a hundred of them, each manifest is read once, and a call
+/// asks two questions more.
+#[test]
+fn extensions_are_read_once() {
+    let world = Memory::new();
+    world.write(".orchestration/active_intents.yaml", "[{id: I, name: I, status: IN_PROGRESS, owned_scope: ['src/**']}]");
+    world.write_home(".tollgate/config.json", r#"{"extensions": {"autoEnable": true}}"#);
+    world.write("src/a", "a");
+    let counted = Rc::new(Counted {
+        world: world.clone(),
+        asked: RefCell::default(),
+        listed: RefCell::default(),
+        followed: Cell::default(),
+    });
+    let mut ports = world.ports();
+    ports.workspace = counted.clone();
+    let mut gate = Gate::new(ports);
+    perform(&mut gate, br#"{"op":"select-intent","session":"s","intent":"I"}"#);
+    let mut asked = |gate: &mut Gate| {
+        counted.asked.borrow_mut().clear();
+        perform(gate, br#"{"op":"pre-tool","session":"s","call":"c","tool":"read","args":{"filePath":"src/a"}}"#);
+        let asked = counted.asked.borrow();
+        ["inspect", "list", "read"].map(|what| asked.iter().filter(|other| **other == what).count())
+    };
+    asked(&mut gate);
+    assert_eq!(asked(&mut gate), [2, 0, 0], "there are none");
+    for at in 0..100 {
+        let skills: Vec<_> =
+            (0..10).map(|skill| serde_json::json!({"name": format!("s{skill}"), "description": "d", "prompt": "p"})).collect();
+        let hooks = serde_json::json!([{"name": "h", "event": "after_agent", "prompt": "p"}]);
+        let manifest = serde_json::json!({"name": format!("e{at}"), "version": "1", "skills": skills, "hooks": hooks});
+        world.write_home(&format!(".tollgate/extensions/e{at}/manifest.json"), manifest.to_string());
+    }
+    let [_, listed, read] = asked(&mut gate);
+    // The user's settings are read for them as well.
+    assert_eq!((listed, read), (1, 101), "all are found");
+    assert_eq!(asked(&mut gate), [3, 1, 0], "and kept");
+    world.write_home(".tollgate/extensions/e7/manifest.json", r#"{"name": "e7", "version": "2"}"#);
+    assert_eq!(asked(&mut gate)[2], 1, "what has changed is read again, alone");
+}
+
 /// A tree is listed once, however much is in it and however often it is written to, and its links are followed all at once.
 #[test]
 fn a_tree_is_listed_once() {

@@ -27,12 +27,12 @@ fn main() {
 }
 
 /// A workspace with ten intents, and a home folder beside it.
-struct House {
+struct TestWorkspace {
     folder: tempfile::TempDir,
     runtime: Runtime,
 }
 
-impl House {
+impl TestWorkspace {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         for part in ["workspace/.orchestration", "workspace/src/auth", "workspace/src/billing", "home"] {
@@ -45,11 +45,11 @@ impl House {
                 scope(number)
             )
         };
-        let house = Self { folder, runtime: Runtime::new(Limits::default()).unwrap() };
-        fs::write(house.root().join(".orchestration/active_intents.yaml"), (0..10).map(intent).collect::<String>()).unwrap();
-        fs::write(house.root().join("src/auth/login.ts"), "export const login = () => 1;\n").unwrap();
-        fs::write(house.root().join("src/billing/pay.ts"), "export const pay = () => 2;\n").unwrap();
-        house
+        let workspace = Self { folder, runtime: Runtime::new(Limits::default()).unwrap() };
+        fs::write(workspace.root().join(".orchestration/active_intents.yaml"), (0..10).map(intent).collect::<String>()).unwrap();
+        fs::write(workspace.root().join("src/auth/login.ts"), "export const login = () => 1;\n").unwrap();
+        fs::write(workspace.root().join("src/billing/pay.ts"), "export const pay = () => 2;\n").unwrap();
+        workspace
     }
 
     fn root(&self) -> std::path::PathBuf {
@@ -91,7 +91,7 @@ fn checks() {
         ("out-of-scope", "write", json!({"path": "src/billing/pay.ts"}), "deny"),
         ("shell", "bash", json!({"command": "cd src && sed -i s/2/3/ billing/pay.ts"}), "deny"),
     ] {
-        let (one, other) = (House::new(), House::new());
+        let (one, other) = (TestWorkspace::new(), TestWorkspace::new());
         let (native, mut component) = (one.native(), other.component());
         let check = line("pre-tool", "s", "c", tool, &args);
         let settle = line("post-tool", "s", "c", tool, &args);
@@ -129,12 +129,12 @@ fn unavoidable(file: &Path, ledger: &Path, entry: &str) {
 }
 
 fn settling() {
-    let house = House::new();
-    let mut gate = house.component();
-    let native = House::new();
+    let workspace = TestWorkspace::new();
+    let mut gate = workspace.component();
+    let native = TestWorkspace::new();
     let native_gate = native.native();
     let ledger = native.folder.path().join("ledger");
-    let file = house.root().join("src/auth/login.ts");
+    let file = workspace.root().join("src/auth/login.ts");
     let entry = format!("{}\n", "x".repeat(600));
     let args = json!({"path": "src/auth/login.ts"});
     let mut count = 0;
@@ -161,7 +161,7 @@ const SESSIONS: usize = 10_000;
 
 /// A call of each of many sessions in turns, against calls of one.
 fn sessions() {
-    let (one, many) = (House::new(), House::new());
+    let (one, many) = (TestWorkspace::new(), TestWorkspace::new());
     let (mut single, mut several) = (one.component(), many.component());
     let check = |session: &str| line("pre-tool", session, "c", "write", &json!({"path": "src/billing/pay.ts"}));
     let names: Vec<String> = (0..SESSIONS).map(|number| format!("session-{number}")).collect();
@@ -188,9 +188,9 @@ fn resident() -> f64 {
 /// One more agent at work: a gate of its own on the same engine, with a session that has made calls.
 fn memory() {
     const MORE: usize = 8;
-    let house = House::new();
+    let workspace = TestWorkspace::new();
     let open = || {
-        let mut gate = house.component();
+        let mut gate = workspace.component();
         for args in [json!({"path": "src/auth/login.ts"}), json!({"path": "src/billing/pay.ts"})] {
             gate.perform(&line("pre-tool", "s", "c", "write", &args)).unwrap();
             gate.perform(&line("post-tool", "s", "c", "write", &args)).unwrap();
@@ -218,8 +218,8 @@ fn programs() {
 
 /// What a program call takes from the second time on, before and after it together, and what `git status` takes.
 fn program(files: usize) -> (Duration, Duration) {
-    let house = House::new();
-    let root = house.root();
+    let workspace = TestWorkspace::new();
+    let root = workspace.root();
     fs::write(root.join(".gitignore"), ".orchestration/agent_trace.jsonl\n.orchestration/intent_map.md\n").unwrap();
     for number in 0..files {
         let folder = root.join(format!("src/auth/{}/{}", number / 1_000, number / 50));
@@ -236,7 +236,7 @@ fn program(files: usize) -> (Duration, Duration) {
     git(&["init", "--quiet"]);
     git(&["-c", "core.autocrlf=false", "add", "."]);
     git(&["-c", "user.name=bench", "-c", "user.email=bench@example.org", "commit", "--quiet", "--message", "all"]);
-    let mut gate = house.component();
+    let mut gate = workspace.component();
     let args = json!({"command": "make"});
     let lines = ["pre-tool", "post-tool"].map(|op| line(op, "s", "c", "bash", &args));
     let answer = gate.perform(&lines[0]).unwrap();

@@ -1,7 +1,7 @@
-//! How long it takes to know what a call touches, natively and in wasmtime, in one run: `cargo xtask bench`.
+//! Measures how long it takes to analyse and check a call, natively and in wasmtime, in one run: `cargo xtask bench`.
 //!
-//! Every line is a whole ruling: the call is understood, its files are looked at, and it is judged. Both columns look at
-//! the same real files through the same host code, so their ratio is the price of the component.
+//! Every line is a whole ruling: the call is analysed, its files are looked up, and it is checked. Both columns use the same real
+//! files and the same host code, so their ratio is the overhead of the component.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, missing_docs)]
 
@@ -41,7 +41,7 @@ fn main() {
     alone();
 }
 
-/// The understanding by itself, natively, in a world in memory.
+/// Only the analysis, natively and in memory.
 fn alone() {
     use tollgate_guest::call::{patch, shell};
     let world = tollgate_guest::ports::memory::Memory::new();

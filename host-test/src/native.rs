@@ -1,6 +1,6 @@
-//! The gate's logic natively, over the same files, without the component: what the component is measured against.
+//! The gate's logic compiled natively, on the same files, as a baseline for measuring the component.
 //!
-//! Only with the feature `native`, for benchmarks. A host that decides with this runs other bytes than everybody else.
+//! Only with the feature `native`, for benchmarks. A host that used it for decisions would not run the verified component.
 
 use std::cell::{Cell, RefCell};
 use std::path::Path;
@@ -9,13 +9,13 @@ use std::time::SystemTime;
 
 use tollgate_guest::gate::Gate;
 use tollgate_guest::ports::{
-    Clock, DirEntry, Expectation, Facts, FileFault, FileKind, LogLevel, Listing, Log, Ports, Question, Random, ListingLimits, Records, Root, Tail,
-    Timestamp, Workspace, marks,
+    Clock, DirEntry, Environment, Expectation, Facts, FileFault, FileKind, Listing, ListingLimits, Log, LogLevel, Ports,
+    Question, Random, Records, Root, Tail, Timestamp, Workspace, marks,
 };
 
 use crate::bindings::tollgate::hooks::{records, workspace};
 use crate::error::Error;
-use crate::files::{FileError, Files, state_folder};
+use crate::files::{FileError, Files, states_folder};
 
 /// The gate of a workspace, natively.
 pub struct NativeGate {
@@ -24,9 +24,9 @@ pub struct NativeGate {
 }
 
 impl NativeGate {
-    /// Opens it, with the user's own settings and hooks in a home folder, and the state in that.
+    /// Opens the gate with user settings and hooks from a home folder, which also contains the state folder.
     pub fn open(folder: &Path, home: &Path) -> Result<Self, Error> {
-        let state = state_folder(Some(home), None)?;
+        let state = states_folder(Some(home), None)?;
         Self::over(Files::open(folder, Some(home), Some(&state))?)
     }
 
@@ -38,6 +38,7 @@ impl NativeGate {
             log: files.clone(),
             clock: files.clone(),
             random: files.clone(),
+            environment: files.clone(),
             secrets: Rc::default(),
         };
         Ok(Self { gate: RefCell::new(Gate::new(ports)), files })
@@ -154,11 +155,21 @@ impl Clock for Native {
 }
 
 impl Random for Native {
-    fn sixteen(&self) -> [u8; 16] {
+    fn random_bytes(&self) -> [u8; 16] {
         self.crossed();
         let mut bytes = [0; 16];
         let _ = getrandom::fill(&mut bytes);
         bytes
+    }
+}
+
+impl Environment for Native {
+    fn variables(&self, names: &[String]) -> Vec<Option<String>> {
+        names.iter().map(|name| std::env::var(name).ok()).collect()
+    }
+
+    fn secrets(&self, names: &[String]) -> Vec<Option<String>> {
+        names.iter().map(|_| None).collect()
     }
 }
 

@@ -1,4 +1,4 @@
-//! The hosts' files, as a guest sees them through rulings: what is lent, and what is not.
+//! The files of a host, as a guest sees them through rulings: what is accessible, and what is not.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 #![cfg(unix)]
@@ -41,7 +41,7 @@ fn nothing_is_written_through_a_link_that_leads_out() {
     assert_eq!(fs::read_dir(&outside).unwrap().count(), 0);
 }
 
-/// What is kept between calls is the user's alone, in the home folder that was named or in a folder of its own.
+/// State between calls is accessible only to the user, in the given home folder or a folder of its own.
 #[test]
 fn the_state_stands_outside_the_workspace_and_is_private() {
     use std::os::unix::fs::PermissionsExt as _;
@@ -80,7 +80,7 @@ fn the_state_stands_outside_the_workspace_and_is_private() {
     assert!(!root.join(".tollgate").exists(), "nothing of it stands in the workspace");
 }
 
-/// A workspace ships links to the user's own files, and hooks that would be written there.
+/// A workspace contains links to user files, and hooks that would write there.
 #[test]
 fn a_link_in_the_workspace_does_not_reach_the_users_files() {
     let place = tempfile::tempdir().unwrap();
@@ -101,7 +101,7 @@ fn a_link_in_the_workspace_does_not_reach_the_users_files() {
     assert_eq!(fs::read(&own).unwrap(), before);
 }
 
-/// Names and links that the contract's strings cannot say are no way round the search of a tree.
+/// Names and links that the contract's strings cannot represent do not bypass the search of a tree.
 #[test]
 fn a_tree_with_something_unspeakable_in_it_is_not_written_through() {
     use std::os::unix::ffi::OsStrExt as _;

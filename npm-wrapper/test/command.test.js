@@ -128,7 +128,7 @@ test('what was changed is listed, verified, exported and mapped', () => {
   const place = governed();
   after(place.discard);
   const at = { cwd: place.workspace, env: { HOME: place.home, PATH: process.env.PATH } };
-  assert.match(run(['trace'], at).stderr, /nothing has been entered in the ledger yet/);
+  assert.match(run(['trace'], at).stderr, /the ledger is empty/);
   const gate = createTollgate({
     workspace: place.workspace,
     state: path.join(place.home, '.local/state/tollgate'),

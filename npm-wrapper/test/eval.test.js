@@ -112,7 +112,7 @@ for (const [what, args, status, stdout, stderr] of [
     [`--workspace=${command}`],
     2,
     '',
-    /: it is no folder; name an existing folder with --workspace\n$/,
+    /: it is not a folder; name an existing folder with --workspace\n$/,
   ],
   ['an empty workspace name', ['--workspace', ''], 2, '', /^tollgate: cannot open the workspace ``: /],
 ]) {

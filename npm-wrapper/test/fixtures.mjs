@@ -79,6 +79,7 @@ function compareRun(name, root, home) {
   const gate = createTollgate({
     workspace: root,
     home,
+    variables: { TOLLGATE_FIXTURE: 'from the environment' },
     clock: () => 1_767_225_600_000 + 1000 * ticks++,
     random: (length) => Uint8Array.from({ length }, () => Math.floor(drawn++ / 16)),
   });

@@ -65,7 +65,7 @@ test('the code of a signal is the one that a shell tells', () => {
 });
 
 for (const [what, argv, more, expected] of [
-  ['no program', [], {}, { how: 'failed', why: 'no program is named' }],
+  ['no program', [], {}, { how: 'failed', why: 'no program is given' }],
   ['a program that is not there', ['/no/such/program'], {}, { how: 'missing' }],
   [
     'a folder that is not there',
@@ -77,7 +77,7 @@ for (const [what, argv, more, expected] of [
     'a script that nobody reads',
     [`${folder}/odd`],
     {},
-    { how: 'failed', why: `the interpreter that \`${folder}/odd\` names in its first line is not there` },
+    { how: 'failed', why: `the interpreter that \`${folder}/odd\` names in its first line does not exist` },
   ],
   ['a file that only a shell would run', ['./words'], {}, { how: 'failed', why: 'Exec format error (os error 8)' }],
   ['an empty file', [`${folder}/empty`], {}, { how: 'failed', why: 'Exec format error (os error 8)' }],

@@ -48,6 +48,7 @@ test('the archive holds the extension, its schemas and the component, and nothin
     'extension/media/tollgate.svg',
     'extension/package.json',
     'extension/schemas/config.schema.json',
+    'extension/schemas/extension.schema.json',
     'extension/schemas/hooks.schema.json',
     'extension/schemas/intents.schema.json',
   ]);

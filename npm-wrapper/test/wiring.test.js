@@ -80,7 +80,7 @@ test('init keeps comments, doctor finds it live, undo goes back to the byte', ()
   assert.match(run(['init', '--yes']).stdout, /everything is set up already\n$/);
   assert.equal(run(['init', '--undo', '--yes']).status, 0);
   assert.deepEqual(files(), before);
-  assert.match(run(['init', '--undo', '--yes']).stderr, /there is nothing to take back/);
+  assert.match(run(['init', '--undo', '--yes']).stderr, /there is nothing to undo/);
 });
 
 test('one program that cannot be wired does not stop the others', () => {

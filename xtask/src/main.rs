@@ -3,16 +3,14 @@
 mod bench;
 mod build;
 mod check;
-mod contract;
 mod demo;
 mod docs;
 mod e2e;
 mod fuzz;
 mod guard;
-mod house;
-mod licences;
 mod module_order;
 mod npm;
+mod repository;
 mod test;
 
 use std::process::ExitCode;
@@ -56,6 +54,6 @@ fn run() -> Result<()> {
             print!("{HELP}");
             Ok(())
         }
-        other => bail!("`{}` is no command of this project; it has:\n{HELP}", other.join(" ")),
+        other => bail!("`{}` is not a command of this project; commands are:\n{HELP}", other.join(" ")),
     }
 }

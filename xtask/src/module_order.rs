@@ -6,11 +6,11 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result, ensure};
 
-use crate::house::house;
+use crate::repository::root;
 
 /// Checks every source file of the guest, tests aside, against the table of modules in `guest/src/lib.rs`.
 pub(crate) fn check() -> Result<()> {
-    let sources = house().join("guest/src");
+    let sources = root().join("guest/src");
     let lib = fs::read_to_string(sources.join("lib.rs")).context("reading guest/src/lib.rs")?;
     let order = order(&lib);
     let mut faults = missing(&lib, &order);

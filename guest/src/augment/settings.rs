@@ -118,7 +118,10 @@ impl Source {
     pub(super) fn request(&self, concept: &str, start: Option<Program>) -> Option<Request> {
         Some(match &self.kind {
             Kind::Notes(_) => return None,
-            Kind::Command(words) => Request::Run(Program { argv: filled(words, concept), inherit: inherited(), set: Vec::new() }),
+            Kind::Command(words) => {
+                let argv = filled(words, concept);
+                Request::Run(Program { argv, inherit: inherited(), set: Vec::new(), confine: false })
+            }
             Kind::Mcp { server, tool, arguments } => {
                 let mut given = arguments.clone();
                 for value in given.values_mut() {
@@ -287,7 +290,7 @@ mod tests {
             ("mine", json!({"function": {"name": "mine", "concept": "A \"b\""}})),
         ] {
             let source = settings.sources.iter().find(|source| source.name == name).unwrap();
-            let start = Program { argv: vec!["x".to_owned()], inherit: Vec::new(), set: Vec::new() };
+            let start = Program { argv: vec!["x".to_owned()], inherit: Vec::new(), set: Vec::new(), confine: false };
             let request = source.request("A \"b\"", Some(start)).map(|request| request.to_json()).unwrap_or_default();
             assert_eq!(request, expected, "{name}");
         }

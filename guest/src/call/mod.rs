@@ -1,5 +1,6 @@
 //! What a tool call means: whatever the host calls its tools, every call becomes a set of paths and what is done to them.
 
+pub mod claude_words;
 pub mod patch;
 pub mod resolve;
 pub mod shell;

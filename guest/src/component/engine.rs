@@ -47,7 +47,7 @@ fn input(input: Input) -> engine::Input {
 
 fn order(order: engine::Order) -> Order {
     match order {
-        engine::Order::Run { argv, stdin, copy, surroundings: with } => {
+        engine::Order::Run { argv, stdin, copy, surroundings: with, .. } => {
             Order::Run(Run { argv, stdin, copy: copy.map(copied), surroundings: surroundings(with) })
         }
         engine::Order::Prompt { text, argv, surroundings: with } => {

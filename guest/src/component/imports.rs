@@ -5,10 +5,10 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::Value;
 
-use super::bindings::tollgate::hooks::{log, records, workspace};
+use super::bindings::tollgate::hooks::{environment, log, records, workspace};
 use crate::ports::{
-    Clock, DirEntry, Expectation, Facts, FileFault, FileKind, Listing, ListingLimits, Log, LogLevel, Ports, Question, Random,
-    Records, Root, Tail, Timestamp, Workspace, marks,
+    Clock, DirEntry, Environment, Expectation, Facts, FileFault, FileKind, Listing, ListingLimits, Log, LogLevel, Ports,
+    Question, Random, Records, Root, Tail, Timestamp, Workspace, marks,
 };
 
 /// The contract's imports.
@@ -21,7 +21,8 @@ pub(super) fn ports() -> Ports {
         records: imports.clone(),
         log: imports.clone(),
         clock: imports.clone(),
-        random: imports,
+        random: imports.clone(),
+        environment: imports,
         secrets: Rc::default(),
     }
 }
@@ -126,6 +127,16 @@ impl Random for Imports {
             log::write(log::Level::Warn, "the host gives no random bytes; ids may repeat", &[]);
         }
         bytes
+    }
+}
+
+impl Environment for Imports {
+    fn variables(&self, names: &[String]) -> Vec<Option<String>> {
+        environment::variables(names)
+    }
+
+    fn secrets(&self, names: &[String]) -> Vec<Option<String>> {
+        environment::secrets(names)
     }
 }
 

@@ -6,6 +6,7 @@
 
 use std::cell::OnceCell;
 
+use super::wrapping::PROGRAM;
 use crate::effects::path::Location;
 use crate::engine;
 use crate::hooks::machine::Machine;
@@ -23,6 +24,8 @@ const MAX_FOLDERS: usize = 100;
 /// Where the program may be, and where it is.
 #[derive(Debug, Default)]
 pub struct Confiner {
+    /// The workspace's absolute path.
+    pub workspace: String,
     folders: Vec<String>,
     found: OnceCell<Option<String>>,
     can: bool,
@@ -35,7 +38,13 @@ impl Confiner {
             return Self::default();
         }
         let machine = Machine::new(&told.workspace, told.search_path.iter().take(MAX_FOLDERS).cloned());
-        Self { folders: machine.path, found: OnceCell::new(), can: true }
+        Self { workspace: machine.workspace, folders: machine.path, found: OnceCell::new(), can: true }
+    }
+
+    /// What starts a program confined; none where the host cannot confine. Where the program is not there, the host restricts processes
+    /// itself, and the name only says what is meant.
+    pub fn command(&self, ports: &Ports) -> Option<&str> {
+        self.can.then(|| self.program(ports).unwrap_or(PROGRAM))
     }
 
     /// The program's path; none where the host cannot confine, or the program is not there.

@@ -2,6 +2,7 @@
 
 use super::grant::Grants;
 use super::repository;
+use crate::effects::path::temporary_entry;
 use crate::effects::{Effect, Extent, Footprint, Operation};
 
 /// Why a command would stop half-way.
@@ -20,6 +21,10 @@ impl Hindrance {
             Self::Git => {
                 "commands run confined, and git's own folder is open only to git; run `git` in a call of its own".to_owned()
             }
+            Self::Name(path) if temporary_entry(path).is_some() => format!(
+                "commands run confined, and folders for temporary files that everybody shares take no new names from programs; put `{path}` \
+                 into `$TMPDIR` instead, or make or remove it in a call of its own, then run the rest"
+            ),
             Self::Name(path) => format!(
                 "commands run confined, and the folder of `{path}` takes no new names from programs, because control files lie below it; \
                  make, move or remove `{path}` in a call of its own, then run the rest"

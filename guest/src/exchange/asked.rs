@@ -15,7 +15,7 @@ use crate::gate::{CallOutcome, Gate};
 use crate::hooks::event::Event as HookEvent;
 use crate::programs::own_tools::{self, OwnCall};
 use crate::programs::{
-    self, Act, AgentProgram, CallEnding, EventKind, HookAnswer, HookProtocol, Limit, ProgramEvent, ReportedCall, cut,
+    self, Act, AgentProgram, CallEnding, EventKind, HookAnswer, HookProtocol, Limit, ProgramEvent, ReportedCall, cut, derived_id,
 };
 use crate::ruling::{Ruling, Verdict};
 
@@ -52,13 +52,16 @@ pub(super) struct Exchange {
     pub(super) for_person: String,
     /// It follows from another event, and nobody waits for the answer.
     pub(super) is_implied: bool,
+    /// A hook has changed the call's arguments.
+    is_rewritten: bool,
 }
 
 impl Exchange {
     pub(super) fn new(program: &'static AgentProgram, speech: &'static HookProtocol, event: ProgramEvent, number: u64) -> Self {
         let (restore, told, kept, for_person) = (Vec::new(), Vec::new(), Vec::new(), String::new());
         let (stage, ruling, is_implied, resumes) = (ExchangeStage::Queue, None, false, false);
-        Self { number, program, speech, event, stage, ruling, restore, told, kept, for_person, is_implied, resumes }
+        let is_rewritten = false;
+        Self { number, program, speech, event, stage, ruling, restore, told, kept, for_person, is_implied, resumes, is_rewritten }
     }
 
     /// Whether an earlier exchange has to end first, so that hooks hear of what happens in a session in its order.
@@ -177,6 +180,28 @@ impl Exchange {
         self.told.extend(failed.map(|why| format!("Tollgate: {why}")));
     }
 
+    /// Lets the call have the arguments that a hook wants, and rules on it anew; gives the answer where that cannot be.
+    fn rewrite(&mut self, gate: &mut Gate, word: &HooksReply) -> Option<HookAnswer> {
+        let call = self.tool_call()?;
+        let wanted = word.args.as_ref().filter(|args| **args != call.args);
+        let can_rewrite = (self.speech.rewrites)(&self.event);
+        if let Some(args) = word.wanted.as_ref().or(wanted.filter(|_| !can_rewrite)) {
+            let reason = wording::other_arguments(self.program.title, &gate.ports().secrets.redact(&args.to_string()));
+            return Some(withdraw(gate, &call, wording::reason(&reason, "hook")));
+        }
+        let args = wanted?.clone();
+        // What was ruled on does not run, and what runs instead has not been ruled on.
+        gate.settle(&call, &CallOutcome::Refused(wording::REWRITTEN.to_owned()));
+        let told = self.event.call.as_mut()?;
+        let is_derived = told.id == derived_id(&call.session, &told.tool, &told.args);
+        told.args = args;
+        if is_derived {
+            told.id = derived_id(&call.session, &told.tool, &told.args);
+        }
+        self.is_rewritten = true;
+        self.rule(gate)
+    }
+
     fn go_on_after(&mut self, gate: &mut Gate, word: HooksReply) -> Option<HookAnswer> {
         match self.event.moment() {
             EventKind::BeforeTool => {
@@ -185,9 +210,22 @@ impl Exchange {
                     let reason = word.message.unwrap_or_else(|| wording::HOOK_STOPPED.to_owned());
                     return Some(withdraw(gate, &call, wording::reason(&reason, "hook")));
                 }
+                if let Some(refused) = self.rewrite(gate, &word) {
+                    return Some(refused);
+                }
+                let call = self.tool_call()?;
                 let ruling = self.ruling.as_ref()?;
                 if ruling.verdict == Verdict::Ask {
                     return Some(HookAnswer::Ask(wording::reason(&ruling.reason, ruling.code.as_str())));
+                }
+                if let Some(why) = &word.asks {
+                    let reason = wording::reason(why, "hook");
+                    let can_ask = (self.speech.asks)(&self.event);
+                    return Some(if can_ask {
+                        HookAnswer::Ask(reason)
+                    } else {
+                        withdraw(gate, &call, wording::without_person(&reason))
+                    });
                 }
                 self.told.extend(word.message);
                 // What is wrong though the call may run, a person and the model should know.
@@ -263,7 +301,8 @@ impl Exchange {
             EventKind::BeforeTool => {
                 // Where the program takes nothing now, it is told after the tool ran.
                 self.told.extend(known.filter(|_| self.limit(moment).is_some()));
-                HookAnswer::Allow { args: None, told: self.fit(gate) }
+                let args = self.event.call.as_ref().filter(|_| self.is_rewritten).map(|call| call.args.clone());
+                HookAnswer::Allow { args, told: self.fit(gate) }
             }
             EventKind::AfterTool => {
                 self.told.extend(known.filter(|_| !rewrites));

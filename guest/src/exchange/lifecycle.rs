@@ -4,6 +4,7 @@
 
 use serde_json::{Map, Value};
 
+use crate::hooks::claude::answer;
 use crate::programs::{AgentProgram, CallEnding, EventKind, ProgramEvent, ReportedCall};
 
 /// The event of a moment; none where hooks do not hear of it.
@@ -73,18 +74,28 @@ pub(super) struct HooksReply {
     pub(super) goes_on: bool,
     /// What the model or the person is told.
     pub(super) message: Option<String>,
+    /// Why a person should decide.
+    pub(super) asks: Option<String>,
+    /// The arguments that the call shall run with instead.
+    pub(super) args: Option<Value>,
+    /// Arguments that a hook wants and that cannot be told to the program.
+    pub(super) wanted: Option<Value>,
 }
 
 impl HooksReply {
     /// Nobody said anything.
-    pub(super) const NONE: Self = Self { goes_on: true, message: None };
+    pub(super) const NONE: Self = Self { goes_on: true, message: None, asks: None, args: None, wanted: None };
 
     /// Reads what a chain of hooks answered.
     pub(super) fn read(answer: &Value) -> Self {
         let message = answer.get("system_message").and_then(Value::as_str);
+        let said = |key: &str| answer.get("data").and_then(|data| data.get(key)).filter(|said| !said.is_null());
         Self {
             goes_on: answer.get("continue") != Some(&Value::Bool(false)),
             message: message.filter(|message| !message.is_empty()).map(str::to_owned),
+            asks: said(answer::ASKS).and_then(Value::as_str).map(str::to_owned),
+            args: said(answer::UPDATED).filter(|args| args.is_object()).cloned(),
+            wanted: said(answer::WANTED).cloned(),
         }
     }
 }

@@ -99,7 +99,7 @@ impl Restoring {
         let argv = [self.program.as_str(), "trace", "revert", entry, "--restoring"].map(str::to_owned).to_vec();
         let inherit = VARIABLES.map(str::to_owned).to_vec();
         let surroundings = RunEnvironment { inherit, output_bytes: MAX_OUTPUT, ..RunEnvironment::default() };
-        Order::Run { argv, stdin: String::new(), copy: None, surroundings }
+        Order::Run { argv, stdin: String::new(), copy: None, surroundings, confine: None }
     }
 }
 

@@ -31,3 +31,13 @@ pub(super) const HOOK_STOPPED: &str = "a hook stopped it and did not say why";
 /// A command that was to run confined, and whose call has no place for that.
 pub(super) const NOT_CONFINED: &str =
     "Tollgate: the command has to run confined, and the call has no place to say so; run it as a plain command (gate_fault)";
+
+/// A hook that wants other arguments, which a program cannot be given.
+pub(super) fn other_arguments(program: &str, wanted: &str) -> String {
+    format!(
+        "a hook changes the arguments of this call to {wanted}, and {program} cannot be given others; make the call with these"
+    )
+}
+
+/// Why a call does not run that a hook has changed: another one runs instead.
+pub(super) const REWRITTEN: &str = "a hook changed its arguments";

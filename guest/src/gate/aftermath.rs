@@ -5,7 +5,7 @@ use super::confined::evidence_key;
 use super::settle::{CallOutcome, Work};
 use super::unrecorded::Ground;
 use crate::call::{self, ToolCall};
-use crate::confine::evidence::{self, Evidence};
+use crate::confine::evidence::{self, Evidence, Key};
 use crate::confine::permit;
 use crate::confine::refusal::{advice, tells_of_refusal};
 use crate::inflight::pending::Pending;
@@ -15,16 +15,16 @@ use crate::programs;
 
 impl Gate {
     fn evidence(&self, call: &ToolCall) -> Option<Evidence> {
-        evidence::of(&call.session, &self.key_of(call), &self.ports)
+        evidence::of(&self.evidence_key(call), &self.ports)
     }
 
-    fn key_of(&self, call: &ToolCall) -> String {
-        evidence_key(call, call::shell_command(call, &self.config.last()).as_ref())
+    fn evidence_key(&self, call: &ToolCall) -> Key {
+        evidence_key(call, call::shell_command(call, &self.config.last()).as_ref()).0
     }
 
     /// Forgets that a call ran confined.
     pub(super) fn forget_evidence(&self, call: &ToolCall) {
-        evidence::forget(&call.session, &self.key_of(call), &self.ports);
+        evidence::forget(&self.evidence_key(call), &self.ports);
     }
 
     /// The changes of a confined command that are to be taken back: those out of scope in folders that had to be opened further than

@@ -14,6 +14,7 @@ use crate::config::confine::Capability;
 use crate::config::{self, Config, Policy};
 use crate::effects::path::{Location, WorkspacePath};
 use crate::effects::{Effect, Extent, Footprint, Operation, Persistence};
+use crate::extensions::{self, store};
 use crate::inflight::late;
 use crate::inflight::lease::LeaseDenial;
 use crate::inflight::rulings::{self, Past};
@@ -41,6 +42,8 @@ impl Gate {
         let mut questions: Vec<Question> = governance_questions().into();
         questions.extend(ledger_questions());
         questions.extend([late::question(), selection::question(&call.session)]);
+        let extensions = questions.len();
+        questions.extend(extensions::questions());
         let own = questions.len();
         // What the call does is worked out beforehand, so that one look answers everything, unless nobody will ask.
         let mut config = self.config.last();
@@ -54,6 +57,7 @@ impl Gate {
             return with_notice(Ruling::allow(Code::Ungoverned, Vec::new()), notice);
         }
         let anew = facts.get(2).is_some_and(|file| self.config.refresh(file, &self.ports));
+        self.refresh_extensions(facts.get(extensions..own).unwrap_or_default(), &self.config.last());
         if anew || footprint.is_none() {
             config = self.config.last();
             footprint = Some(self.footprint(call, &config));
@@ -103,6 +107,11 @@ impl Gate {
             (_, effects) if let Some(command) = footprint.as_ref().ok().and_then(|footprint| footprint.controls.first()) => {
                 persons_command(command, effects)
             }
+            (_, Ok(effects)) if effects.known.iter().any(|effect| store::is_at(effect.location.as_str())) => {
+                let reason =
+                    "the file holds secrets that a person keeps for extensions; no agent may look at it. Go on without it";
+                Ruling::deny(Code::ControlFile, reason, effects.known)
+            }
             (Governance::By(intents), Ok(effects)) => {
                 let persistence = footprint.as_ref().map_or(Persistence::Ends, |footprint| footprint.persistence);
                 self.rule(call, &intents, selected.as_ref(), (effects, persistence), &config, hold.as_ref())
@@ -113,7 +122,7 @@ impl Gate {
             (Governance::None, _) => Ruling::allow(Code::Ungoverned, Vec::new()),
         };
         if let Some(hold) = hold.as_ref().filter(|_| ruling.verdict != Verdict::Deny) {
-            self.prepare(call, owner.as_ref().filter(|intent| intent.status.is_open()), hold, ruling.confined);
+            self.prepare(owner.as_ref().filter(|intent| intent.status.is_open()), hold, ruling.confined);
         }
         if let (Verdict::Allow | Verdict::Ask, Ok(footprint)) = (ruling.verdict, &footprint) {
             self.note_reads(call, footprint, facts);

@@ -8,8 +8,9 @@ use super::{Gate, governance_questions};
 use crate::call::{self, ShellCommand, ToolCall, shell};
 use crate::config::confine::{Capability, Confinement, Mode, user_question};
 use crate::config::{Config, Policy};
+use crate::confine::evidence::{self, Key};
 use crate::confine::wrapping::{self, Wrapping};
-use crate::confine::{self, Answer, Context, Grants, Run, evidence, hindrance, is_reached};
+use crate::confine::{self, Answer, Context, Grants, Run, hindrance, is_reached};
 use crate::effects::{Effect, Footprint, Operation, Unconfinable};
 use crate::inflight::pending;
 use crate::intents::file::Governance;
@@ -33,13 +34,34 @@ pub(super) struct Hold<'a> {
     scratch: Vec<String>,
     /// How the words of the command end.
     words: Vec<String>,
-    /// The name under which whoever runs the command finds what it may change.
-    key: String,
+    /// What whoever runs the command finds by what it may change.
+    key: Key,
+    /// Whether whoever runs the command is asked about every command, and does not know the call.
+    runs_all: bool,
     /// What it may change, once somebody wants to know.
     grants: OnceCell<Grants>,
 }
 
-impl Hold<'_> {
+impl<'a> Hold<'a> {
+    /// How a command of a session would be held.
+    pub(super) fn new(
+        session: &'a str,
+        footprint: &'a Footprint,
+        settings: Confinement,
+        capability: Capability,
+        key: Key,
+    ) -> Self {
+        let (scratch, words) = (Vec::new(), Vec::new());
+        Self { session, capability, settings, footprint, scratch, words, key, runs_all: false, grants: OnceCell::new() }
+    }
+
+    /// What is answered about a command that runs confined.
+    pub(super) fn answer(&self, intent: Option<&Intent>, scope: Option<&Scope>, guarded: &Guarded, ports: &Ports) -> Answer {
+        let Confinement { mode, network, .. } = self.settings;
+        let grants = self.grants(scope, guarded, ports).clone();
+        Answer { run: Run::Confined, mode, network, intent: intent.cloned(), grants, say: None }
+    }
+
     /// What the command may change, given what its intent owns.
     fn grants(&self, scope: Option<&Scope>, guarded: &Guarded, ports: &Ports) -> &Grants {
         self.grants.get_or_init(|| {
@@ -114,14 +136,34 @@ impl Hold<'_> {
     }
 }
 
-/// What stands for a call in the evidence: where its program gives commands to a program of the settings, the command alone is known there.
-pub(super) fn evidence_key(call: &ToolCall, command: Option<&ShellCommand>) -> String {
+/// What stands for a call in the evidence, and whether it is the command: where its program gives commands to a program of the settings,
+/// the command alone is known there.
+pub(super) fn evidence_key(call: &ToolCall, command: Option<&ShellCommand>) -> (Key, bool) {
     let has_prefix =
         call.host.as_deref().and_then(programs::named).and_then(|program| program.wiring.as_ref()?.shell_prefix.as_ref());
     match (has_prefix, command) {
-        (Some(_), Some(ShellCommand::Text { command, .. })) => evidence::key_of_command(command),
-        _ => call.call.clone(),
+        (Some(_), Some(ShellCommand::Text { command, .. })) => {
+            (Key::of_call(&call.session, &evidence::key_of_command(command)), true)
+        }
+        _ => (Key::of_call(&call.session, &call.call), false),
     }
+}
+
+/// A command that a host is about to run.
+#[derive(Debug, Clone, Copy)]
+pub struct HostCommand<'a> {
+    /// The session that it runs for.
+    pub session: &'a str,
+    /// The call that the gate has ruled on.
+    pub call: Option<&'a str>,
+    /// The program and its arguments.
+    pub words: &'a [String],
+    /// Where it runs.
+    pub cwd: &'a str,
+    /// What the system can hold it to.
+    pub capability: Capability,
+    /// Why the system cannot hold it, where it cannot.
+    pub why: Option<&'a str>,
 }
 
 impl Gate {
@@ -138,30 +180,34 @@ impl Gate {
         if settings.mode == Mode::Off {
             return None;
         }
-        let scratch = Scratch::of(&call.session, &self.ports);
-        let key = evidence_key(call, Some(&command));
+        let (key, runs_all) = evidence_key(call, Some(&command));
         let words = match command {
             ShellCommand::Text { command, .. } => vec!["-c".to_owned(), command],
             ShellCommand::Words(words) => words,
         };
-        Some(Hold { session: &call.session, capability, settings, footprint, scratch, words, key, grants: OnceCell::new() })
+        let scratch = Scratch::of(&call.session, &self.ports);
+        let hold = Hold::new(&call.session, footprint, settings, capability, key);
+        Some(Hold { scratch, words, runs_all, ..hold })
     }
 
     /// Keeps what a command may change that is to run confined, for whoever runs it. Whoever runs every command is also told which one
     /// runs as it is.
-    pub(super) fn prepare(&self, call: &ToolCall, intent: Option<&Intent>, hold: &Hold<'_>, confined: bool) {
-        if !confined && hold.key == call.call {
-            return;
-        }
-        let (run, grants) = if confined {
+    pub(super) fn prepare(&self, intent: Option<&Intent>, hold: &Hold<'_>, confined: bool) {
+        if confined {
             let scope = intent.map(|intent| &intent.owned_scope);
-            (Run::Confined, hold.grants(scope, &self.guarded, &self.ports).clone())
-        } else {
-            (Run::Plain, Grants::default())
-        };
-        let settings = &hold.settings;
-        let answer = Answer { run, mode: settings.mode, network: settings.network, intent: intent.cloned(), grants, say: None };
-        evidence::prepare(&call.session, &hold.key, hold.words.clone(), &answer, self.ports.clock.now(), &self.ports);
+            self.keep_answer(hold, &hold.answer(intent, scope, &self.guarded, &self.ports));
+        } else if hold.runs_all {
+            let Confinement { mode, network, .. } = hold.settings;
+            let (intent, grants) = (intent.cloned(), Grants::default());
+            self.keep_answer(hold, &Answer { run: Run::Plain, mode, network, intent, grants, say: None });
+        }
+    }
+
+    fn keep_answer(&self, hold: &Hold<'_>, answer: &Answer) {
+        let words = hold.words.iter().cloned().map(Some).collect();
+        // Where that is not possible, the host asks again. A command that runs in a confined one finds the state closed, and the outer one
+        // has told of the call.
+        let _ = evidence::prepare(&hold.key, words, answer, self.ports.clock.now(), &self.ports);
     }
 
     /// The program that runs commands confined; none where this host cannot, or the program is not there.
@@ -210,16 +256,9 @@ impl Gate {
         Confinement::new(&user, &config.confine)
     }
 
-    /// What a command may change that a host is about to run. `why` says why the system cannot hold it, where it cannot.
-    pub fn confine(
-        &mut self,
-        session: &str,
-        call: Option<&str>,
-        command: &[String],
-        cwd: &str,
-        capability: Capability,
-        why: Option<&str>,
-    ) -> Answer {
+    /// What a command may change that a host is about to run.
+    pub fn confine(&mut self, command: &HostCommand<'_>) -> Answer {
+        let HostCommand { session, call, words, cwd, capability, why } = *command;
         let facts = self.look(&governance_questions());
         let governance = self.governance_by(&facts);
         if let Some(file) = facts.get(2) {
@@ -254,7 +293,7 @@ impl Gate {
         let intent = intent.filter(|intent| intent.status.is_open());
         if capability == Capability::None {
             if let Some(call) = call {
-                evidence::mark(session, call, Run::Plain, &self.ports);
+                evidence::mark(&Key::of_call(session, call), Run::Plain, &self.ports);
             }
             let why = why.unwrap_or("this system cannot confine commands");
             if is_held {
@@ -269,21 +308,18 @@ impl Gate {
             return plain(say, intent);
         }
         self.guarded.look_up(&self.ports);
-        let footprint = shell::footprint_of_words(command, cwd, &*self.ports.workspace);
-        let grants = confine::grants(&Context {
-            session,
-            scope: intent.as_ref().map(|intent| &intent.owned_scope),
-            settings: &settings,
-            guarded: &self.guarded,
-            scratch: &Scratch::of(session, &self.ports),
-            footprint: &footprint,
-            capability,
-            ports: &self.ports,
-        });
-        let answer = Answer { run: Run::Confined, mode: settings.mode, network: settings.network, intent, grants, say: None };
-        if let Some(call) = call {
-            evidence::prepare(session, call, command.to_vec(), &answer, self.ports.clock.now(), &self.ports);
-            evidence::mark(session, call, Run::Confined, &self.ports);
+        let footprint = shell::footprint_of_words(words, cwd, &*self.ports.workspace);
+        let key = Key::of_call(session, call.unwrap_or_default());
+        let hold = Hold {
+            scratch: Scratch::of(session, &self.ports),
+            words: words.to_vec(),
+            ..Hold::new(session, &footprint, settings, capability, key)
+        };
+        let scope = intent.as_ref().map(|intent| &intent.owned_scope);
+        let answer = hold.answer(intent.as_ref(), scope, &self.guarded, &self.ports);
+        if call.is_some() {
+            self.keep_answer(&hold, &answer);
+            evidence::mark(&hold.key, Run::Confined, &self.ports);
         }
         answer
     }

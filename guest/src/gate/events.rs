@@ -36,7 +36,18 @@ impl Gate {
         if inputs.iter().any(|input| matches!(input, Input::Machine(_) | Input::Event { .. } | Input::Reload)) {
             self.hooks();
         }
+        self.forget_ended(inputs);
         let mut turn = self.hooks.step(now_ms, inputs, &self.ports);
+        loop {
+            let refused = self.confine_runs(&mut turn.commands);
+            if refused.is_empty() {
+                break;
+            }
+            // What comes behind them goes on.
+            let more = self.hooks.step(now_ms, &refused, &self.ports);
+            turn.commands.extend(more.commands);
+            turn.next_deadline_ms = more.next_deadline_ms;
+        }
         turn.commands.iter_mut().for_each(|command| self.notices.add_to(&mut command.order));
         let again = self.retry_due_in().map(|due| now_ms.saturating_add(due));
         turn.next_deadline_ms = [turn.next_deadline_ms, again].into_iter().flatten().min();

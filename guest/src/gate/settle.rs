@@ -13,6 +13,7 @@ use crate::call::ToolCall;
 use crate::config;
 use crate::digest::Digest;
 use crate::effects::{Effect, Operation, Persistence};
+use crate::extensions;
 use crate::inflight::lease::LeaseDenial;
 use crate::inflight::pending::{self, AllowedChange, CallOrigin, Claimed, Over, Pending, Recent, Slot};
 use crate::inflight::rulings::{self, Past};
@@ -213,13 +214,17 @@ impl Gate {
         }
         let key = slot.key.clone();
         let mut questions = vec![Question::project(config::PATH)];
+        questions.extend(extensions::questions());
+        let own = questions.len();
         questions.extend(pending.changes.iter().map(|change| digest_question(&change.path)));
         let facts = self.look(&questions);
         if let Some(file) = facts.first() {
             self.config.refresh(file, &self.ports);
         }
+        // Their secrets must not be entered.
+        self.refresh_extensions(facts.get(1..own).unwrap_or_default(), &self.config.last());
         let work = Work { call, pending, outcome, now };
-        let mut entries = self.entries(&work, facts.get(1..).unwrap_or_default());
+        let mut entries = self.entries(&work, facts.get(own..).unwrap_or_default());
         let mut seen = Reconciled::default();
         if let (Some(open), false) = (&pending.open_ended, matches!(outcome, CallOutcome::Refused(_))) {
             self.guarded.look_up(&self.ports);

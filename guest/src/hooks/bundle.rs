@@ -88,6 +88,43 @@ pub fn named(patterns: &[Pattern], ports: &Ports) -> Result<Vec<Checked>, String
     checked(matching(patterns, ports)?, None, ports)
 }
 
+/// At most this many files of an extension are checked.
+pub const MAX_TREE_FILES: usize = 2_000;
+
+/// At most this many bytes, all of them together.
+const MAX_TREE_BYTES: u64 = 64 << 20;
+
+/// All files of an extension's folder, sorted by path.
+pub fn tree(folder: &str, known: &Digests, ports: &Ports) -> Result<Vec<Checked>, String> {
+    let limit = u32::try_from(MAX_TREE_FILES).unwrap_or(u32::MAX).saturating_mul(4);
+    let listing = list(folder, &ListingLimits { depth: MAX_SEARCH_DEPTH + 1, limit, skip: names_of(CACHES) }, ports)?;
+    if let Some(unseen) = &listing.unseen {
+        return Err(format!("`{folder}/{unseen}` cannot be read"));
+    }
+    let mut files = Vec::new();
+    for DirEntry { path, kind, .. } in &listing.entries {
+        let whole = format!("{folder}/{path}");
+        match kind {
+            _ if path.split('/').count() > MAX_SEARCH_DEPTH as usize => {
+                return Err(format!("`{whole}` lies more than {MAX_SEARCH_DEPTH} folders deep"));
+            }
+            FileKind::Directory => {}
+            FileKind::File => files.push(whole),
+            _ => return Err(format!("`{whole}` is a link, or not a file; replace it by a file")),
+        }
+    }
+    if listing.truncated || files.len() > MAX_TREE_FILES {
+        return Err(format!("it has more than {MAX_TREE_FILES} files"));
+    }
+    measured(files, MAX_TREE_BYTES, Some(known), ports)
+}
+
+/// One digest for files and what is in them.
+pub fn digest(files: &[Checked]) -> Digest {
+    let lines: String = files.iter().map(|(path, digest)| format!("{digest} {path}\n")).collect();
+    Digest::of(lines.as_bytes())
+}
+
 /// The files in a script's own folder.
 fn folder_of(script: &str, ports: &Ports) -> Result<Vec<String>, String> {
     let folder = script.rsplit_once('/').map_or("", |(folder, _)| folder);
@@ -166,15 +203,19 @@ fn matching(patterns: &[Pattern], ports: &Ports) -> Result<Vec<String>, String> 
 }
 
 /// The files with their digests, if they are few and small enough and each is what its path says.
-fn checked(mut files: Vec<String>, known: Option<&Digests>, ports: &Ports) -> Result<Vec<Checked>, String> {
+fn checked(files: Vec<String>, known: Option<&Digests>, ports: &Ports) -> Result<Vec<Checked>, String> {
     if files.len() > MAX_FILES {
         return Err(format!("it needs more than {MAX_FILES} files; {REMEDY}"));
     }
+    measured(files, MAX_BYTES, known, ports)
+}
+
+fn measured(mut files: Vec<String>, limit: u64, known: Option<&Digests>, ports: &Ports) -> Result<Vec<Checked>, String> {
     files.sort_unstable();
     let looked_at = inspected(&files, false, ports)?;
     // A large file is not hashed only to be refused.
-    if looked_at.iter().try_fold(0u64, |sum, facts| sum.checked_add(facts.size)).is_none_or(|sum| sum > MAX_BYTES) {
-        return Err(format!("its files are larger than {} MiB together; {REMEDY}", MAX_BYTES >> 20));
+    if looked_at.iter().try_fold(0u64, |sum, facts| sum.checked_add(facts.size)).is_none_or(|sum| sum > limit) {
+        return Err(format!("its files are larger than {} MiB together; {REMEDY}", limit >> 20));
     }
     let find = |(path, facts): (&String, &Facts)| known.and_then(|known| known.find(path, facts));
     let mut digests: Vec<Option<Digest>> = files.iter().zip(&looked_at).map(find).collect();

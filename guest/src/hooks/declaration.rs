@@ -1,9 +1,15 @@
 //! What a hook is declared to be, one entry of `hooks.json`.
 
+use std::rc::Rc;
+
 use serde_json::{Map, Value};
 
 use super::bundle;
+use super::claude::call::Call;
+use super::claude::matcher::Matcher;
+use super::claude::{self, Declared};
 use super::event;
+use super::owner::Owner;
 use super::settings::{LEAST_TIMEOUT_MS, MAX_TIMEOUT_MS, patterns};
 use crate::glob::Glob;
 use crate::json::place::PathStep;
@@ -50,6 +56,12 @@ pub struct Hook {
     pub secrets: Vec<Pattern>,
     /// The files that its script needs, where it names them.
     pub files: Option<Vec<bundle::Pattern>>,
+    /// Whether the kernel holds its program to what the session's intent owns.
+    pub confine: bool,
+    /// What makes it a hook in Claude Code's format.
+    pub claude: Option<Declared>,
+    /// The extension that it comes with.
+    pub owner: Option<Rc<Owner>>,
     /// The declaration as it was written.
     pub written: Value,
 }
@@ -119,10 +131,13 @@ pub struct Fault {
 }
 
 impl Hook {
-    /// Whether an event is one that it waits for.
-    pub fn fits(&self, event: &event::Event) -> bool {
+    /// Whether an event is one that it waits for; `calls` are those of the event in Claude Code's words, where they matter.
+    pub fn fits(&self, event: &event::Event, calls: &[Call]) -> bool {
         if *self.trigger != *event.name {
             return false;
+        }
+        if let Some(claude) = &self.claude {
+            return claude.fits(event, calls);
         }
         let selected = match (&self.pattern, event.subject()) {
             (Some(pattern), Some(subject)) => pattern.matches(subject),
@@ -143,16 +158,19 @@ fn plain(folder: &str) -> &str {
 
 /// Reads a file of declarations: all hooks, or everything that is wrong.
 pub fn read(document: &Value) -> Result<Vec<Hook>, Vec<Fault>> {
-    let mut reader = Reader { faults: Vec::new(), path: Vec::new(), patterns_size: 0, globs_size: 0 };
+    let mut reader = Reader::default();
     let mut hooks: Vec<Hook> = Vec::new();
+    if let Some(Value::Object(events)) = document.get("hooks") {
+        return reader.claude_hooks(events);
+    }
     let list = match document {
         Value::Array(list) => Some(list),
         Value::Object(fields) => reader.within(fields, |reader, key, value| match (key, value) {
-            ("hooks", Value::Array(_)) | ("$schema", Value::String(_)) => {}
+            ("hooks", Value::Array(_)) | ("$schema" | "description", Value::String(_)) => {}
             ("hooks", _) => reader.fault("must be a list of hooks"),
             ("schemaVersion", version) if version.as_u64() == Some(SCHEMA_VERSION) => {}
             ("schemaVersion", _) => reader.fault("must be 1; newer files need a newer tollgate"),
-            ("$schema", _) => reader.fault("must be a text"),
+            ("$schema" | "description", _) => reader.fault("must be a text"),
             _ => reader.fault("is not known here; known are `hooks` and `schemaVersion`"),
         }),
         _ => None,
@@ -182,20 +200,22 @@ pub fn read(document: &Value) -> Result<Vec<Hook>, Vec<Fault>> {
 
 /// Reads one declaration that was not written in a file.
 pub fn read_one(written: &Value) -> Result<Hook, Vec<Fault>> {
-    let mut reader = Reader { faults: Vec::new(), path: Vec::new(), patterns_size: 0, globs_size: 0 };
+    let mut reader = Reader::default();
     let hook = reader.hook(written);
     hook.filter(|_| reader.faults.is_empty()).ok_or(reader.faults)
 }
 
-struct Reader {
-    faults: Vec<Fault>,
-    path: Vec<PathStep>,
+/// Reads an object field by field, and collects everything that is wrong with where it stands.
+#[derive(Debug, Default)]
+pub(crate) struct Reader {
+    pub(crate) faults: Vec<Fault>,
+    pub(crate) path: Vec<PathStep>,
     patterns_size: usize,
     globs_size: usize,
 }
 
 impl Reader {
-    fn fault(&mut self, message: &str) {
+    pub(crate) fn fault(&mut self, message: &str) {
         // Each is looked up in the text, and nobody reads more.
         if self.faults.len() >= MAX_FAULTS {
             return;
@@ -203,7 +223,7 @@ impl Reader {
         self.faults.push(Fault { path: self.path.clone(), message: message.to_owned() });
     }
 
-    fn fault_at(&mut self, key: &str, message: &str) {
+    pub(crate) fn fault_at(&mut self, key: &str, message: &str) {
         self.path.push(PathStep::Key(key.to_owned()));
         self.fault(message);
         self.path.pop();
@@ -223,7 +243,55 @@ impl Reader {
         list
     }
 
-    fn hook(&mut self, written: &Value) -> Option<Hook> {
+    /// The hooks of a file in Claude Code's format.
+    fn claude_hooks(mut self, events: &Map<String, Value>) -> Result<Vec<Hook>, Vec<Fault>> {
+        let mut hooks = Vec::new();
+        for handler in claude::settings::handlers(events) {
+            self.path = handler.path;
+            match handler.taken {
+                Ok(declared) => hooks.extend(self.hook(&declared)),
+                Err(why) => self.fault(&why),
+            }
+        }
+        if self.faults.is_empty() { Ok(hooks) } else { Err(self.faults) }
+    }
+
+    /// What makes a hook one of Claude Code's, and our name for its event.
+    fn claude(&mut self, fields: &Map<String, Value>, trigger: &mut String) -> Option<Declared> {
+        let format = self.text(fields, "format");
+        let matcher = self.text(fields, "matcher");
+        let on_failure = self.text(fields, "onFailure");
+        let from = self.text(fields, "from").map(str::to_owned);
+        if format.is_none() {
+            for key in ["matcher", "onFailure", "from"].into_iter().filter(|key| fields.contains_key(*key)) {
+                self.fault_at(key, "belongs to a hook with `\"format\": \"claude-code\"`");
+            }
+            return None;
+        }
+        if format != Some(claude::FORMAT) {
+            self.fault_at("format", "must be `claude-code`");
+        }
+        if on_failure.is_some_and(|said| !matches!(said, "block" | "continue")) {
+            self.fault_at("onFailure", "must be `block` or `continue`");
+        }
+        let Some((event, ours)) = claude::event(trigger) else {
+            self.fault(&format!(
+                "waits for `{trigger}`, which is not an event of Claude Code's that is known here; known are {}",
+                claude::events()
+            ));
+            return None;
+        };
+        ours.clone_into(trigger);
+        match Matcher::compile(matcher.unwrap_or_default()) {
+            Ok(matcher) => Some(Declared { event, matcher, from, blocks_on_failure: on_failure == Some("block") }),
+            Err(why) => {
+                self.fault_at("matcher", &why);
+                None
+            }
+        }
+    }
+
+    pub(crate) fn hook(&mut self, written: &Value) -> Option<Hook> {
         let faults = self.faults.len();
         let Some(fields) = written.as_object() else {
             self.fault("must be an object with `id`, `trigger`, and `prompt`, `command` or `component`");
@@ -258,8 +326,18 @@ impl Reader {
             repo_root: self.text(fields, "repoRoot").map(str::to_owned),
             secrets: Vec::new(),
             files: self.files(fields),
+            confine: self.flag(fields, "confine", false),
+            claude: None,
+            owner: None,
             written: written.clone(),
         };
+        if hook.confine && !matches!(hook.action, Action::Command { .. }) {
+            self.fault_at("confine", "belongs to a `command`");
+        }
+        hook.claude = self.claude(fields, &mut hook.trigger);
+        if hook.claude.is_some() && !matches!(hook.action, Action::Command { .. }) {
+            self.fault("is in Claude Code's format, so it must have a `command`");
+        }
         match patterns(fields.get("secretPatterns").unwrap_or(&Value::Null)) {
             Ok(patterns) => {
                 self.patterns_size += patterns.iter().map(Pattern::size).sum::<usize>();
@@ -311,7 +389,7 @@ impl Reader {
         None
     }
 
-    fn text<'v>(&mut self, fields: &'v Map<String, Value>, key: &str) -> Option<&'v str> {
+    pub(crate) fn text<'v>(&mut self, fields: &'v Map<String, Value>, key: &str) -> Option<&'v str> {
         let value = fields.get(key)?;
         if !value.is_string() {
             self.fault_at(key, "must be a text");
@@ -319,7 +397,7 @@ impl Reader {
         value.as_str()
     }
 
-    fn flag(&mut self, fields: &Map<String, Value>, key: &str, default: bool) -> bool {
+    pub(crate) fn flag(&mut self, fields: &Map<String, Value>, key: &str, default: bool) -> bool {
         let Some(value) = fields.get(key) else { return default };
         if !value.is_boolean() {
             self.fault_at(key, "must be true or false");
@@ -327,7 +405,7 @@ impl Reader {
         value.as_bool().unwrap_or(default)
     }
 
-    fn number(&mut self, fields: &Map<String, Value>, key: &str, range: std::ops::RangeInclusive<u64>) -> Option<u64> {
+    pub(crate) fn number(&mut self, fields: &Map<String, Value>, key: &str, range: std::ops::RangeInclusive<u64>) -> Option<u64> {
         let value = fields.get(key)?;
         let number = value.as_u64().filter(|number| range.contains(number));
         if number.is_none() {
@@ -442,6 +520,11 @@ const KEYS: &[&str] = &[
     "shell",
     "component",
     "files",
+    "confine",
+    "format",
+    "matcher",
+    "onFailure",
+    "from",
     "enabled",
     "concurrency",
     "timeoutMs",
@@ -480,7 +563,7 @@ mod tests {
         for (document, said) in [
             (json!(3), "$ must be an object"),
             (json!({}), "$ has no `hooks`"),
-            (json!({"hooks": {}}), "$.hooks must be a list"),
+            (json!({"hooks": 3}), "$.hooks must be a list"),
             (json!({"hooks": [], "schemaVersion": 2}), "$.schemaVersion must be 1"),
             (json!({"hooks": [], "hook": 1}), "$.hook is not known"),
             (json!({"hooks": [3]}), "$.hooks[0] must be an object"),
@@ -508,6 +591,8 @@ mod tests {
             (with("files", json!(["a["])), "$.hooks[1].files `a[` is not a pattern"),
             (with("files", json!(vec!["a"; 33])), "$.hooks[1].files must be a list of at most 32"),
             (json!([{"id": "a", "trigger": "t", "prompt": "p", "files": []}]), "$[0].files belongs to a `command`"),
+            (with("confine", json!("yes")), "$.hooks[1].confine must be true or false"),
+            (json!([{"id": "a", "trigger": "t", "prompt": "p", "confine": true}]), "$[0].confine belongs to a `command`"),
             (with("timoutMs", json!(1)), "$.hooks[1].timoutMs is not known"),
         ] {
             let found = faults(&document);

@@ -75,7 +75,7 @@ impl Hooks {
 
     /// Puts in an event whose answer somebody waits for; none where no hook waits for it.
     pub fn put(&mut self, event: Event) -> Option<u64> {
-        let left: VecDeque<Registered> = self.registry.waiting_for(&event).cloned().collect();
+        let left = self.registry.waiting_for(&event);
         if left.is_empty() {
             return None;
         }
@@ -86,7 +86,7 @@ impl Hooks {
 
     /// Puts in an event whose answer the gate itself waits for, under this number; false where no hook waits for it.
     pub fn put_for_gate(&mut self, event: Event, number: u64) -> bool {
-        let left: VecDeque<Registered> = self.registry.waiting_for(&event).cloned().collect();
+        let left = self.registry.waiting_for(&event);
         let waits = !left.is_empty();
         if waits {
             self.inbox.push((event, left, Asker::Gate(number), false));
@@ -117,8 +117,17 @@ impl Hooks {
     pub fn examine(&mut self, registered: &Registered, ports: &Ports) -> Result<(Fingerprint, Option<Trust>), String> {
         let asks = registered.source == Source::Workspace;
         let fingerprint = trust::fingerprint(&registered.hook, !asks, &self.machine, ports)?;
+        if let Some(owner) = registered.hook.owner.as_deref().filter(|_| asks) {
+            let trust = trust::of_owner(owner, &fingerprint, &self.machine, ports)?;
+            return Ok((fingerprint, Some(trust)));
+        }
         let trust = asks.then(|| self.approvals.trust(&registered.hook, &fingerprint, &self.machine, ports));
         Ok((fingerprint, trust))
+    }
+
+    /// The machine that hooks run on.
+    pub fn machine(&self) -> &Machine {
+        &self.machine
     }
 
     /// Keeps or takes back an approval.
@@ -235,7 +244,7 @@ impl Hooks {
     }
 
     fn happened(&mut self, event: Event, asker: Asker, ports: &Ports) {
-        let matching: VecDeque<Registered> = self.registry.waiting_for(&event).cloned().collect();
+        let matching = self.registry.waiting_for(&event);
         if self.closing.is_some() {
             for registered in matching {
                 let run = self.new_run(&registered, event.clone(), None);
@@ -259,6 +268,7 @@ impl Hooks {
             hook: registered.hook.clone(),
             source: registered.source,
             event,
+            part: registered.part,
             events: 1,
             chain,
             attempts: 0,

@@ -2,6 +2,8 @@
 
 use serde_json::{Map, Value};
 
+use super::claude;
+use super::declaration::Hook;
 use super::run::Status;
 use crate::engine::RunEnding;
 use crate::ports::Ports;
@@ -36,6 +38,20 @@ impl Outcome {
     /// The same for results, which are small where all is well.
     pub(super) fn boxed(status: Status, reason: &str) -> Box<Self> {
         Box::new(Self::of(status, reason))
+    }
+
+    /// Reads what the host reports about a run of a hook.
+    pub(super) fn of_hook(ending: &RunEnding, hook: &Hook, ports: &Ports) -> Self {
+        let mut outcome = Self::read(ending, &hook.secrets, ports);
+        if let Some(declared) = &hook.claude {
+            outcome.answer = claude::answer::read(declared, ending);
+            outcome.is_malformed = false;
+            // To stop something is what such a hook is there for, not a failure of it.
+            if outcome.exit_code == Some(2) {
+                (outcome.status, outcome.reason) = (Some(Status::Success), None);
+            }
+        }
+        outcome
     }
 
     /// Reads what the host reports about a run.

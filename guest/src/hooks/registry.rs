@@ -3,10 +3,14 @@
 //! A file of the user that lies in the workspace is a file of the workspace: whoever writes there wrote it. So it is where
 //! the workspace is the home folder.
 
+use std::collections::VecDeque;
 use std::rc::Rc;
 
 use serde_json::Value;
 
+use super::claude::Declared;
+use super::claude::call::{Translate, untranslated};
+use super::claude::installed::Installed;
 use super::declaration::{self, Fault, Hook};
 use super::event::{self, Event};
 use super::machine::Machine;
@@ -18,11 +22,17 @@ use crate::state;
 /// A larger file is a mistake.
 const MAX_BYTES: u64 = 8 << 20;
 
+/// A hook is told of no more calls for one event, such as the files of a patch.
+pub(super) const MAX_PARTS: usize = 256;
+
+/// The part of an event that has more.
+pub(super) const TOO_MANY: usize = usize::MAX;
+
 /// Files of declarations.
 const SHEETS: usize = 3;
 
 /// Where a hook was declared.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Source {
     /// By the program that has the gate in it.
     BuiltIn,
@@ -51,10 +61,15 @@ pub struct Registered {
     /// Where it was declared.
     pub source: Source,
     /// In which file.
-    pub file: &'static str,
+    pub file: Rc<str>,
     /// Why it does not run, if it does not.
     pub disabled: Option<String>,
+    /// Which part of an event a run of it is about, where it is told several.
+    pub part: usize,
 }
+
+/// A hook that an extension brings, where it is declared and whose it is.
+pub type Brought = (Rc<Hook>, Source, Rc<str>);
 
 /// Something wrong in a file.
 #[derive(Debug, Clone)]
@@ -90,6 +105,12 @@ pub struct Registry {
     files: [HooksFile; SHEETS],
     /// What was said about hooks since: run it though it is declared off, do not run it and why, forget it.
     said: Vec<(String, Said)>,
+    /// Those of extensions: the user's, then the workspace's.
+    brought: Vec<Brought>,
+    /// What Claude Code runs itself.
+    installed: Installed,
+    /// Tells calls in Claude Code's words.
+    pub(super) translate: Translate,
     all: Vec<Registered>,
     of_user: (u64, OfUser),
     changed: bool,
@@ -116,6 +137,9 @@ impl Default for Registry {
                 file(Root::Project, ".akira/hooks.json", ".akira/hooks.json"),
             ],
             said: Vec::new(),
+            brought: Vec::new(),
+            installed: Installed::default(),
+            translate: untranslated,
             all: Vec::new(),
             of_user: (0, OfUser::default()),
             changed: false,
@@ -161,7 +185,23 @@ impl Registry {
             self.said.clear();
             self.arrange();
         }
+        let is_taken_over = |registered: &Registered| registered.hook.claude.as_ref().is_some_and(|claude| claude.from.is_some());
+        if self.all.iter().any(is_taken_over) {
+            self.installed.refresh(ports);
+        }
         changed
+    }
+
+    /// From now on, calls are told to Claude Code's hooks in these words.
+    pub fn translate_with(&mut self, translate: Translate) {
+        self.translate = translate;
+    }
+
+    /// Takes the hooks that extensions bring, instead of those that they brought before.
+    pub fn bring(&mut self, brought: Vec<Brought>) {
+        self.brought = brought;
+        self.said.clear();
+        self.arrange();
     }
 
     /// What the user says, whatever the workspace.
@@ -190,8 +230,21 @@ impl Registry {
     }
 
     /// Those that wait for an event, in order.
-    pub fn waiting_for(&self, event: &Event) -> impl Iterator<Item = &Registered> {
-        self.all.iter().filter(|registered| registered.disabled.is_none() && registered.hook.fits(event))
+    pub fn waiting_for(&self, event: &Event) -> VecDeque<Registered> {
+        let in_claude = crate::json::text(&event.data, "program") == Some("claude-code");
+        let is_needed = |registered: &Registered| registered.hook.claude.as_ref().is_some_and(Declared::is_about_tools);
+        let calls = if self.all.iter().any(is_needed) { (self.translate)(&event.data, "") } else { Vec::new() };
+        let mut waiting = VecDeque::new();
+        for registered in self.all.iter().filter(|of| of.disabled.is_none() && of.hook.fits(event, &calls)) {
+            if in_claude && self.installed.has(&registered.hook) {
+                continue;
+            }
+            let about_tools = registered.hook.claude.as_ref().filter(|claude| claude.is_about_tools());
+            let parts: Vec<usize> = about_tools.map_or_else(|| vec![0], |claude| claude.parts(&calls).collect());
+            let parts = if parts.len() > MAX_PARTS { vec![TOO_MANY] } else { parts };
+            waiting.extend(parts.into_iter().map(|part| Registered { part, ..registered.clone() }));
+        }
+        waiting
     }
 
     /// The events that somebody has to listen to on behalf of a hook, each once.
@@ -233,11 +286,17 @@ impl Registry {
     fn arrange(&mut self) {
         self.changed = true;
         self.all.clear();
-        let own = self.built_in.iter().map(|hook| (hook, Source::BuiltIn, ""));
+        let own = self.built_in.iter().map(|hook| (hook.clone(), Source::BuiltIn, Rc::from("")));
         let counting = self.files.iter().filter_map(|file| Some((file, file.source?)));
-        let declared = counting.flat_map(|(file, source)| file.hooks.iter().map(move |hook| (hook, source, file.shown)));
+        let declared = counting.flat_map(|(declared, source)| {
+            let file: Rc<str> = declared.shown.into();
+            declared.hooks.iter().map(move |hook| (hook.clone(), source, file.clone()))
+        });
+        let mut ordered: Vec<Brought> = own.chain(declared).chain(self.brought.iter().cloned()).collect();
+        // Each by itself keeps its order.
+        ordered.sort_by_key(|(_, source, _)| *source);
         let mut known = std::collections::HashMap::new();
-        for (hook, source, file) in own.chain(declared) {
+        for (hook, source, file) in ordered {
             let said = self.said.iter().find(|(id, _)| *id == hook.id).map(|(_, said)| said);
             let disabled = match said {
                 Some(Said::Gone) => continue,
@@ -246,11 +305,11 @@ impl Registry {
                 None => (!hook.enabled).then(|| "it is declared with `\"enabled\": false`".to_owned()),
             };
             // Who comes first keeps the name: nobody can take the place of a user's hook from a workspace.
-            let disabled = match known.insert(hook.id.clone(), file) {
+            let disabled = match known.insert(hook.id.clone(), file.clone()) {
                 Some(first) => Some(format!("`{}` is declared already in `{first}`; give it another id", hook.id)),
                 None => disabled,
             };
-            self.all.push(Registered { hook: hook.clone(), source, file, disabled });
+            self.all.push(Registered { hook, source, file, disabled, part: 0 });
         }
     }
 }

@@ -51,6 +51,8 @@ pub struct Run {
     pub source: Source,
     /// What happened.
     pub event: Event,
+    /// Which part of it this run is about.
+    pub part: usize,
     /// How many events it answers; more than one where they came faster than it could run.
     pub events: u64,
     /// The chain that waits for it.

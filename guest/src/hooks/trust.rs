@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::bundle;
 use super::declaration::{Action, Hook};
 use super::machine::Machine;
+use super::owner::Owner;
 use super::program::{self, Command, FORMAT, Program};
 use crate::digest::Digest;
 use crate::json::{self, object};
@@ -140,6 +141,21 @@ impl Fingerprint {
     }
 }
 
+/// Whether a hook of an extension may run: whether the extension is what was approved, and the hook runs nothing but its files.
+pub fn of_owner(owner: &Owner, fingerprint: &Fingerprint, machine: &Machine, ports: &Ports) -> Result<Trust, String> {
+    let inside = format!("{}/", owner.folder);
+    let files = fingerprint
+        .program
+        .iter()
+        .flat_map(|program| program.copied.iter().flat_map(|copied| &copied.files).chain(&program.in_place));
+    if let Some((path, _)) = files.clone().find(|(path, _)| !path.starts_with(&inside)) {
+        return Err(format!("it names `{path}`, which is not a file of the extension `{}`", owner.extension));
+    }
+    let tree = bundle::tree(&owner.folder, &machine.digests, ports)?;
+    let is_approved = owner.approved == Some(bundle::digest(&tree));
+    Ok(if is_approved { Trust::Approved } else { Trust::Changed(Value::Null) })
+}
+
 /// The approvals, read once and kept until the file changes.
 #[derive(Debug, Default)]
 pub struct Approvals {
@@ -151,7 +167,7 @@ impl Approvals {
     /// Whether exactly this was approved in this workspace.
     pub fn trust(&mut self, hook: &Hook, fingerprint: &Fingerprint, machine: &Machine, ports: &Ports) -> Trust {
         self.refresh(ports);
-        match position(&self.kept, &hook.id, machine).and_then(|at| self.kept.get("approvals")?.get(at)) {
+        match position(&self.kept, HOOK, &hook.id, machine).and_then(|at| self.kept.get("approvals")?.get(at)) {
             Some(approval) if json::text(approval, "digest") == Some(&fingerprint.digest.to_string()) => Trust::Approved,
             Some(approval) => {
                 let before = approval.get("shows").cloned().unwrap_or_default();
@@ -166,7 +182,13 @@ impl Approvals {
     /// Whether a hook of this name was ever approved in this workspace, whatever it was then.
     pub fn knows(&mut self, id: &str, machine: &Machine, ports: &Ports) -> bool {
         self.refresh(ports);
-        position(&self.kept, id, machine).is_some()
+        position(&self.kept, HOOK, id, machine).is_some()
+    }
+
+    /// What was approved of an extension in this workspace.
+    pub fn of_extension(&mut self, name: &str, machine: &Machine, ports: &Ports) -> Option<&Value> {
+        self.refresh(ports);
+        position(&self.kept, EXTENSION, name, machine).and_then(|at| self.kept.get("approvals")?.get(at))
     }
 
     fn refresh(&mut self, ports: &Ports) {
@@ -184,18 +206,39 @@ impl Approvals {
     }
 }
 
-fn position(kept: &Value, id: &str, machine: &Machine) -> Option<usize> {
+/// Under which of these keys an approval names what it is for.
+const HOOK: &str = "hook";
+const EXTENSION: &str = "extension";
+
+fn position(kept: &Value, kind: &str, id: &str, machine: &Machine) -> Option<usize> {
     let approvals = kept.get("approvals")?.as_array()?;
     let is_it = |approval: &Value| {
-        json::text(approval, "hook") == Some(id) && json::text(approval, "workspace") == Some(&machine.workspace)
+        json::text(approval, kind) == Some(id) && json::text(approval, "workspace") == Some(&machine.workspace)
     };
     approvals.iter().position(is_it)
 }
 
 /// Keeps an approval, or takes it back where there is no fingerprint. Says whether there was anything to take back.
 pub fn keep(id: &str, fingerprint: Option<&Fingerprint>, machine: &Machine, ports: &Ports) -> Result<bool, String> {
+    let approval = fingerprint.map(|of| vec![("digest", Value::from(of.digest.to_string())), ("shows", of.describe(ports))]);
+    keep_under(HOOK, id, approval, machine, ports)
+}
+
+/// The same for an extension; `approval` is what was approved.
+pub fn keep_extension(
+    name: &str,
+    approval: Option<Vec<(&'static str, Value)>>,
+    machine: &Machine,
+    ports: &Ports,
+) -> Result<bool, String> {
+    keep_under(EXTENSION, name, approval, machine, ports)
+}
+
+type Approval = Option<Vec<(&'static str, Value)>>;
+
+fn keep_under(kind: &'static str, id: &str, approval: Approval, machine: &Machine, ports: &Ports) -> Result<bool, String> {
     lock(ports)?;
-    let changed = change(id, fingerprint, machine, ports);
+    let changed = change(kind, id, approval, machine, ports);
     let _ = ports.records.remove(Root::Home, LOCK);
     changed
 }
@@ -218,7 +261,7 @@ fn lock(ports: &Ports) -> Result<(), String> {
     Err(format!("`~/{PATH}` is being changed by somebody else; try again"))
 }
 
-fn change(id: &str, fingerprint: Option<&Fingerprint>, machine: &Machine, ports: &Ports) -> Result<bool, String> {
+fn change(kind: &'static str, id: &str, approval: Approval, machine: &Machine, ports: &Ports) -> Result<bool, String> {
     let (mut kept, expected) = match ports.workspace.read(Root::Home, PATH, MAX_BYTES) {
         Ok(text) => {
             let kept: Value =
@@ -231,19 +274,18 @@ fn change(id: &str, fingerprint: Option<&Fingerprint>, machine: &Machine, ports:
     if !kept.get("approvals").is_some_and(Value::is_array) {
         kept = object(&mut [("schemaVersion", 1.into()), ("approvals", Value::Array(Vec::new()))]);
     }
-    let at = position(&kept, id, machine);
+    let at = position(&kept, kind, id, machine);
     let Some(approvals) = kept.get_mut("approvals").and_then(Value::as_array_mut) else { return Ok(false) };
     if let Some(at) = at {
         approvals.remove(at);
     }
-    if let Some(fingerprint) = fingerprint {
-        approvals.push(object(&mut [
-            ("workspace", machine.workspace.as_str().into()),
-            ("hook", id.into()),
-            ("digest", fingerprint.digest.to_string().into()),
-            ("approved", ports.clock.now().to_string().into()),
-            ("shows", fingerprint.describe(ports)),
-        ]));
+    if let Some(approval) = approval {
+        let mut fields = vec![("workspace", Value::from(machine.workspace.as_str())), (kind, id.into())];
+        fields.extend(approval);
+        // Behind the digest, in front of what was shown.
+        let last = fields.len() - 1;
+        fields.insert(last, ("approved", ports.clock.now().to_string().into()));
+        approvals.push(object(&mut fields));
     } else if at.is_none() {
         return Ok(false);
     }

@@ -122,6 +122,16 @@ impl Document {
         Ok(())
     }
 
+    /// Appends to the list `name`, which is made where it is missing.
+    pub fn push_top(&self, name: &str, item: &Value) -> Result<(), DocumentFault> {
+        let top = self.top()?;
+        match only(&top, name)? {
+            None => drop(top.append(name, CstInputValue::Array(vec![input(item)]))),
+            Some(node) => drop(list(&node, name)?.append(input(item))),
+        }
+        Ok(())
+    }
+
     /// Calls `change` with every item of every list in an object; what it answers with true is removed. Lists and objects that
     /// have become empty go too.
     pub fn take_items(&self, object: &str, take: impl Fn(&CstNode) -> bool) {

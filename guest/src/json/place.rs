@@ -14,6 +14,45 @@ pub fn place(text: &str, path: &[PathStep]) -> (usize, usize) {
     line_and_column(text, at)
 }
 
+/// The first member, by its path, whose name its object has twice. The text must be JSON.
+pub fn repeated(text: &str) -> Option<Vec<PathStep>> {
+    let mut path = Vec::new();
+    let whole = repeated_in(text, blanks(text.as_bytes(), 0), &mut path);
+    (whole.is_none() && !path.is_empty()).then_some(path)
+}
+
+/// Where a value ends; none where a name is there twice, and then the path leads to it.
+fn repeated_in(text: &str, from: usize, path: &mut Vec<PathStep>) -> Option<usize> {
+    let bytes = text.as_bytes();
+    let is_object = match bytes.get(from) {
+        Some(b'{') => true,
+        Some(b'[') => false,
+        _ => return value_end(bytes, from),
+    };
+    let (mut at, mut passed) = (blanks(bytes, from + 1), 0);
+    let mut names = std::collections::HashSet::new();
+    while !matches!(bytes.get(at)?, b'}' | b']') {
+        let mut is_new = true;
+        if is_object {
+            let end = value_end(bytes, at)?;
+            let name: String = serde_json::from_str(text.get(at..end)?).ok()?;
+            at = blanks(bytes, blanks(bytes, end) + 1);
+            is_new = names.insert(name.clone());
+            path.push(PathStep::Key(name));
+        } else {
+            path.push(PathStep::At(passed));
+        }
+        let end = if is_new { repeated_in(text, at, path)? } else { return None };
+        path.pop();
+        at = blanks(bytes, end);
+        if bytes.get(at)? == &b',' {
+            at = blanks(bytes, at + 1);
+        }
+        passed += 1;
+    }
+    Some(at + 1)
+}
+
 /// One step on a path into a JSON value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PathStep {
@@ -109,6 +148,20 @@ fn value_end(bytes: &[u8], from: usize) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_that_are_there_twice() {
+        for (text, expected) in [
+            ("{}", None),
+            (r#"{"a": 1, "b": {"a": [1, {"c": 2}]}, "c": "a"}"#, None),
+            (r#"{"a": 1, "a": 2}"#, Some(".a")),
+            (r#"{"x": [ {"a": {}, "\u0061" : 2} ]}"#, Some(".x[0].a")),
+            (r#"[1, "a", [], {"a": "{\"a\"", "b": 1,"b":2}]"#, Some("[3].b")),
+        ] {
+            let found = repeated(text).map(|path| path.iter().map(PathStep::to_string).collect::<String>());
+            assert_eq!(found.as_deref(), expected, "{text}");
+        }
+    }
 
     #[test]
     fn places() {

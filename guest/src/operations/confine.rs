@@ -16,7 +16,7 @@ use serde_json::{Map, Value, json};
 use super::{OperationFault, read};
 use crate::config::confine::Capability;
 use crate::confine::wrapping::{self, Wrapping};
-use crate::gate::Gate;
+use crate::gate::{Gate, HostCommand};
 
 /// A command of more words is not read.
 const MAX_WORDS: usize = 10_000;
@@ -80,7 +80,13 @@ pub(super) fn answer(gate: &mut Gate, op: &str, mut fields: Map<String, Value>) 
         list => words(op, &list)?,
     };
     let asked: ConfineRequest = read(op, &["session"], fields)?;
-    let cwd = asked.cwd.as_deref().unwrap_or_default();
-    let answer = gate.confine(&asked.session, asked.call.as_deref(), &command, cwd, capability, asked.why.as_deref());
-    Ok(answer.json())
+    let command = HostCommand {
+        session: &asked.session,
+        call: asked.call.as_deref(),
+        words: &command,
+        cwd: asked.cwd.as_deref().unwrap_or_default(),
+        capability,
+        why: asked.why.as_deref(),
+    };
+    Ok(gate.confine(&command).json())
 }

@@ -7,6 +7,7 @@
 //! | `hooks` `{"do":"approve",id,digest?}`, `{"do":"revoke",id}` | `{id,…}` |
 //! | `hooks` `{"do":"enable"}`, `{"do":"disable"}`, `{"do":"unregister"}`, with `id`; `{"do":"register",hook}` | `{id}`, for this instance |
 //! | `hooks` `{"do":"run",id,data?}` | `{"waiting":N}` |
+//! | `hooks` `{"do":"import",path?,text?,take?,digest?}` | hooks of Claude Code's that would be taken over, see `import.rs` |
 //! | `hooks` `{"do":"history",id?,limit?}` | `{"records":[…]}`, the newest first |
 //! | `hooks` `{"do":"stats"}`, `{"do":"triggers"}` | counters and times; the events that hooks wait for |
 
@@ -45,6 +46,7 @@ pub(super) fn answer(gate: &mut Gate, op: &str, fields: Map<String, Value>) -> R
             let records = journal::newest(text("id"), usize::try_from(limit).unwrap_or(usize::MAX), ports)?;
             Ok(object(&mut [("records", records.into())]))
         }
+        "import" => super::import::answer(hooks, &asked, ports),
         "register" => {
             let written = asked.get("hook").unwrap_or(&Value::Null);
             let hook = declaration::read_one(written).map_err(|faults| {
@@ -70,7 +72,7 @@ pub(super) fn answer(gate: &mut Gate, op: &str, fields: Map<String, Value>) -> R
         _ => Err(OperationFault::InvalidField {
             op: op.to_owned(),
             field: "do",
-            expected: "one of list, show, approve, revoke, enable, disable, unregister, register, run, history, stats, triggers",
+            expected: "one of list, show, approve, revoke, enable, disable, unregister, register, import, run, history, stats, triggers",
         }),
     }
 }
@@ -127,6 +129,12 @@ fn of_one(hooks: &mut Hooks, ports: &Ports, what: &str, id: &str, asked: &Value)
             return Ok(shown);
         }
         "approve" => {
+            if let Some(owner) = &registered.hook.owner {
+                let name = &owner.extension;
+                return Err(OperationFault::NotDone(format!(
+                    "`{id}` is a hook of the extension `{name}`, which is approved as a whole: `tollgate extensions approve {name}`"
+                )));
+            }
             if registered.source != Source::Workspace {
                 return Err(OperationFault::NotDone(format!(
                     "`{id}` needs no approval: it is a {} hook",
@@ -170,13 +178,13 @@ fn list(hooks: &mut Hooks, ports: &Ports) -> Value {
 
 /// A hook in a few words.
 fn shown(registered: &Registered, examined: &Result<(Fingerprint, Option<Trust>), String>) -> Value {
-    let Registered { hook, source, file, disabled } = registered;
+    let Registered { hook, source, file, disabled, .. } = registered;
     let mut fields = vec![
         ("id", Value::from(hook.id.as_str())),
         ("trigger", hook.trigger.as_str().into()),
         ("kind", hook.action.kind().into()),
         ("source", source.as_str().into()),
-        ("file", (*file).into()),
+        ("file", Value::from(&**file)),
         ("enabled", disabled.is_none().into()),
     ];
     if let Some(why) = disabled {

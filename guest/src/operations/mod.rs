@@ -12,15 +12,19 @@
 //! | `step` `{now_ms, inputs}` | `{commands, next_deadline_ms}`: `engine.step` as JSON, see [`crate::engine`] |
 //!
 //! `confine.rs` has those behind `tollgate confine`, `augment.rs` those behind `tollgate augment` and `tollgate concepts`, `hooks.rs` those behind `tollgate hooks`, `intents.rs` those behind `tollgate intents`,
+//! `extensions.rs` and `skills.rs` those behind `tollgate extensions` and `tollgate skills`,
 //! `own_tools.rs` those behind Tollgate's own tools, `person.rs` those behind commands that only a person may give, `trace.rs` those
 //! behind `tollgate trace`, `wiring.rs` those behind `tollgate init` and `tollgate doctor`.
 
 mod augment;
 mod confine;
+mod extensions;
 mod hooks;
+mod import;
 mod intents;
 mod own_tools;
 mod person;
+mod skills;
 mod trace;
 mod wiring;
 
@@ -68,6 +72,8 @@ enum OperationFault {
     Workspace(#[from] crate::ports::FileFault),
     #[error("there is no hook `{asked}`; declared are: {known}")]
     UnknownHook { asked: String, known: String },
+    #[error("there is no {what} `{asked}`; known are: {known}")]
+    UnknownName { what: &'static str, asked: String, known: String },
     #[error("{0}")]
     NotDone(String),
     #[error("only a person may do that, and this line comes from below {0}; nothing was changed")]
@@ -91,6 +97,7 @@ impl OperationFault {
             Self::Refused(refusal) => refusal.code(),
             Self::Workspace(_) => "workspace_fault",
             Self::UnknownHook { .. } => "unknown_hook",
+            Self::UnknownName { .. } => "unknown_name",
             Self::NotDone(_) => "not_done",
             Self::NeedsPerson(_) | Self::NotPermitted(_) => "needs_person",
             Self::NotReverted(_) => "not_reverted",
@@ -119,6 +126,8 @@ const OPS: &[&str] = &[
     "concepts",
     "event",
     "hooks",
+    "extensions",
+    "skills",
     "step",
     "trace",
     "verify",
@@ -163,6 +172,13 @@ const FIELDS: &[FieldRule] = &[
     ("query", "a string", Value::is_string),
     ("do", "a string", Value::is_string),
     ("id", "a string", Value::is_string),
+    ("key", "a string", Value::is_string),
+    ("path", "a string", Value::is_string),
+    ("text", "a string", Value::is_string),
+    ("keyring", "true or false", Value::is_boolean),
+    ("shared", "true or false", Value::is_boolean),
+    ("own", "true or false", Value::is_boolean),
+    ("take", "true or false", Value::is_boolean),
     ("digest", "a string", Value::is_string),
     ("hook", "an object", Value::is_object),
     ("output", "a string", Value::is_string),
@@ -285,6 +301,8 @@ fn answer(gate: &mut Gate, op: &str, fields: Map<String, Value>) -> Result<Value
         "augment" | "plan-lookups" | "concepts" => augment::answer(gate, op, fields),
         "grants" | "wrap" => confine::answer(gate, op, fields),
         "event" | "hooks" => hooks::answer(gate, op, fields),
+        "extensions" => extensions::answer(gate, fields),
+        "skills" => skills::answer(gate, fields),
         "wiring" => wiring::answer(gate, op, fields),
         "person" => person::answer(gate, fields),
         _ => match intents::answer(gate, op, &fields).or_else(|| own_tools::answer(gate, op, &fields)) {

@@ -31,7 +31,8 @@ pub(super) fn is_persons(op: &str, fields: &Map<String, Value>) -> bool {
         "person" => text("step") == Some("record"),
         // A permit is for the program that the gate runs, which sends no `look`.
         "revert" => text("step") == Some("record") || fields.get("restoring") == Some(&Value::Bool(true)),
-        "hooks" => matches!(text("do"), Some("approve" | "revoke")),
+        "hooks" => matches!(text("do"), Some("approve" | "revoke")) || fields.get("take") == Some(&Value::Bool(true)),
+        "extensions" => !matches!(text("do"), Some("list" | "show" | "check" | "setting")),
         _ => false,
     }
 }

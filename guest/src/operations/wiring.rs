@@ -9,20 +9,20 @@
 //! | `files` `{place, programs?}` or `{place, receipt, others?}` | `{files, folders:[{path, endings}], signs, commands}`: what to look at before `plan`, `examine` and `judge`, or before `undo` |
 //! | `plan` `{place, seen, run_as?, confiner?, programs?, scope?, receipt?, others?}` | `{programs, changes, notes, problems:[{program, message}], receipt}`; `receipt` is null where there is nothing to keep |
 //! | `undo` `{place, seen, receipt, others?}` | `{steps:[{words, path, shown, change}], folders, notes}` |
-//! | `examine` `{place, seen, trial_folder}` | `{files:[{path, text}], trials:[{id, shell, words, stdin, folder, file, variables}]}`: what to write into the folder `trial_folder`, and what to run then |
-//! | `judge` `{place, seen, outcomes, digest}` | `{ok, workspace:{governed, open_intents}, faults, notes, hosts:[{host, title, state, tools, settings, command, remarks}]}` |
+//! | `examine` `{place, seen, trial_folder, confiner?, outcomes?}` | `{files:[{path, text}], trials:[{id, shell, words, stdin, folder, file, variables, exist}]}`: what to write into the folder `trial_folder`, and what to run then; to be asked again with all outcomes until there are no more trials |
+//! | `judge` `{place, seen, trial_folder, confiner?, why?, outcomes, digest}` | `{ok, workspace:{governed, open_intents}, faults, notes, confinement, hosts:[{host, title, state, tools, settings, command, remarks, commands, confinement}]}` |
 //!
 //! | field | what |
 //! | --- | --- |
 //! | `place` | `{workspace, start, home, home_is_named, variables, windows}`: absolute real paths; `start` is where a program would be started |
 //! | `seen` | `{files: {path: text, null or {"fault": why}}, links: {path: real path}, signs: [those that exist], on_path: [those that are found]}` |
 //! | `run_as` | what hooks call: `tollgate`, or a path |
-//! | `confiner` | the absolute path of the native program, where it is there and the system can confine commands |
+//! | `confiner`, `why` | the absolute path of the native program, where it is there and the system can confine commands; else why not |
 //! | `programs` | names; none means those in use |
 //! | `scope` | `workspace` or `user`; none means the better choice for each program |
 //! | `receipt`, `others` | the text that is kept in the workspace's state folder, and those of other workspaces |
 //! | `changes` | `{program, path, shown, before, after, diff}`; `after` is null where the file goes; `diff` is for a person, a line each, and only in a plan |
-//! | `outcomes` | `{id, stdout, stderr, code, fault}`; `code` is null where a signal ended it, `fault` says why it could not be run |
+//! | `outcomes` | `{id, stdout, stderr, code, fault, exist}`; `code` is null where a signal ended it, `fault` says why it could not be run, `exist` has those of the trial's `exist` that exist |
 
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -32,8 +32,9 @@ use crate::gate::Gate;
 use crate::gate::condition::Condition;
 use crate::json::object;
 use crate::programs::{AgentProgram, PROGRAMS, named};
+use crate::wiring::confinement::{Confinement, Confiner, kernel_trial, of_kernel};
 use crate::wiring::difference::difference;
-use crate::wiring::finding::{WiringState, examine};
+use crate::wiring::finding::{Finding, Trials, WiringState, examine};
 use crate::wiring::layout::{Layout, join};
 use crate::wiring::look::{FilesToRead, variables};
 use crate::wiring::plan::{FileEdit, PlanRequest, SettingsScope, WiringPlan, plan};
@@ -84,31 +85,42 @@ pub(super) fn answer(gate: &mut Gate, op: &str, fields: Map<String, Value>) -> R
             Ok(undo_json(&undo(&receipt, &asked.others()?, &layout, &seen), &layout))
         }
         "examine" => {
-            let Some(trial_folder) = asked.text("trial_folder")? else {
-                return Err(asked.invalid("trial_folder", "the path of an empty folder"));
-            };
+            let folder = asked.trial_folder()?;
+            let outcomes: Vec<TrialOutcome> = asked.take("outcomes")?.unwrap_or_default();
+            let confiner = asked.confiner()?;
+            let trials = Trials { folder: &folder, layout: &layout, seen: &seen, confiner: &confiner };
             let examined = examine(&layout, &seen);
-            let trials = examined.iter().flat_map(|examined| examined.trials(&trial_folder, &layout, &seen));
-            let trials: Vec<Value> = trials.map(|trial| trial.to_json()).collect();
-            let intents = join(&trial_folder, crate::intents::file::PATH);
-            let intents = object(&mut [("path", intents.into()), ("text", trial::INTENTS.into())]);
-            Ok(object(&mut [("files", vec![intents].into()), ("trials", trials.into())]))
+            let kernel = kernel_trial(&confiner, &folder).filter(|trial| outcomes.iter().all(|outcome| outcome.id != trial.id));
+            let next = examined.iter().flat_map(|examined| examined.trials(&trials, &outcomes)).chain(kernel);
+            let next: Vec<Value> = next.map(|trial| trial.to_json()).collect();
+            let file =
+                |(path, text): &(&str, &str)| object(&mut [("path", join(&folder, path).into()), ("text", (*text).into())]);
+            // They stand there from the first time on.
+            let files: Vec<Value> = trial::FILES.iter().filter(|_| outcomes.is_empty()).map(file).collect();
+            Ok(object(&mut [("files", files.into()), ("trials", next.into())]))
         }
         _ => {
+            let folder = asked.trial_folder()?;
             let outcomes: Vec<TrialOutcome> = asked.take("outcomes")?.unwrap_or_default();
             let digest = asked.text("digest")?.unwrap_or_default();
+            let confiner = asked.confiner()?;
+            let trials = Trials { folder: &folder, layout: &layout, seen: &seen, confiner: &confiner };
             let findings: Vec<_> =
-                examine(&layout, &seen).into_iter().map(|examined| examined.judge(&outcomes, &digest, &layout)).collect();
+                examine(&layout, &seen).into_iter().map(|examined| examined.judge(&trials, &outcomes, &digest)).collect();
+            let confinement = of_kernel(&confiner, &folder, &outcomes);
+            let holds = |finding: &Finding| !finding.confinement.as_ref().is_some_and(Confinement::is_fault);
             let condition = Condition::of(gate);
             let ok = condition.faults.is_empty()
                 && !findings.is_empty()
-                && findings.iter().all(|finding| finding.state == WiringState::Live);
+                && findings.iter().all(|finding| finding.state == WiringState::Live && holds(finding))
+                && !confinement.is_fault();
             let hosts: Vec<Value> = findings.iter().map(|finding| finding.to_json()).collect();
             Ok(object(&mut [
                 ("ok", ok.into()),
                 ("workspace", condition.to_json()),
                 ("faults", condition.faults.into()),
                 ("notes", condition.notes.into()),
+                ("confinement", confinement.sentence("commands").into()),
                 ("hosts", hosts.into()),
             ]))
         }
@@ -124,6 +136,14 @@ struct WiringRequest<'a> {
 impl WiringRequest<'_> {
     fn invalid(&self, field: &'static str, expected: &'static str) -> OperationFault {
         OperationFault::InvalidField { op: self.op.to_owned(), field, expected }
+    }
+
+    fn trial_folder(&mut self) -> Result<String, OperationFault> {
+        self.text("trial_folder")?.ok_or_else(|| self.invalid("trial_folder", "the path of an empty folder"))
+    }
+
+    fn confiner(&mut self) -> Result<Confiner, OperationFault> {
+        Ok(Confiner { program: self.text("confiner")?, why: self.text("why")? })
     }
 
     /// Takes a field out; none where it is missing or null.

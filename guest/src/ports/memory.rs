@@ -12,8 +12,8 @@ use std::rc::Rc;
 use serde_json::Value;
 
 use super::{
-    Clock, DirEntry, Expectation, Facts, FileFault, FileKind, Listing, ListingLimits, Log, LogLevel, Ports, Question, Random,
-    Records, Root, Tail, Timestamp, Workspace,
+    Clock, DirEntry, Environment, Expectation, Facts, FileFault, FileKind, Listing, ListingLimits, Log, LogLevel, Ports,
+    Question, Random, Records, Root, Tail, Timestamp, Workspace,
 };
 use crate::digest::Digest;
 use path::{folder, join, may_read, may_write, parent_of, reported, walk_from};
@@ -54,6 +54,8 @@ pub struct Memory {
     ahead: RefCell<Option<(String, Vec<u8>)>>,
     /// What writing ends with.
     refusal: Cell<Option<FileFault>>,
+    variables: RefCell<BTreeMap<String, String>>,
+    secrets: RefCell<BTreeMap<String, String>>,
 }
 
 /// Where a walk ended.
@@ -77,6 +79,8 @@ impl Memory {
             lines: RefCell::default(),
             ahead: RefCell::default(),
             refusal: Cell::new(None),
+            variables: RefCell::default(),
+            secrets: RefCell::default(),
         };
         world.make_directory(PROJECT);
         world.make_directory(HOME);
@@ -92,6 +96,7 @@ impl Memory {
             log: self.clone(),
             clock: self.clone(),
             random: self.clone(),
+            environment: self.clone(),
             secrets: Rc::default(),
         }
     }
@@ -147,6 +152,16 @@ impl Memory {
     /// From now on, the gate cannot write anything.
     pub fn refuse_writes(&self, with: Option<FileFault>) {
         self.refusal.set(with);
+    }
+
+    /// Sets a variable of the environment.
+    pub fn set_variable(&self, name: &str, value: &str) {
+        self.variables.borrow_mut().insert(name.to_owned(), value.to_owned());
+    }
+
+    /// Puts a secret into the keyring.
+    pub fn set_secret(&self, name: &str, value: &str) {
+        self.secrets.borrow_mut().insert(name.to_owned(), value.to_owned());
     }
 
     /// How many files stand below a folder of the workspace.
@@ -403,6 +418,16 @@ impl Records for Memory {
             return Err(FileFault::Denied);
         }
         self.nodes.borrow_mut().remove(&real).map(drop).ok_or(FileFault::Missing)
+    }
+}
+
+impl Environment for Memory {
+    fn variables(&self, names: &[String]) -> Vec<Option<String>> {
+        names.iter().map(|name| self.variables.borrow().get(name).cloned()).collect()
+    }
+
+    fn secrets(&self, names: &[String]) -> Vec<Option<String>> {
+        names.iter().map(|name| self.secrets.borrow().get(name).cloned()).collect()
     }
 }
 

@@ -226,6 +226,14 @@ pub trait Random {
     fn random_bytes(&self) -> [u8; 16];
 }
 
+/// What the user keeps outside of files, by name.
+pub trait Environment {
+    /// The values of variables, in the order of the names.
+    fn variables(&self, names: &[String]) -> Vec<Option<String>>;
+    /// The secrets in the system's keyring, in the order of the names.
+    fn secrets(&self, names: &[String]) -> Vec<Option<String>>;
+}
+
 /// Everything the gate reaches the world through.
 #[derive(Clone)]
 pub struct Ports {
@@ -239,6 +247,8 @@ pub struct Ports {
     pub clock: Rc<dyn Clock>,
     /// Unpredictable bytes.
     pub random: Rc<dyn Random>,
+    /// What the user keeps outside of files.
+    pub environment: Rc<dyn Environment>,
     /// What is said and written down goes through here first.
     pub secrets: Rc<Secrets>,
 }

@@ -10,7 +10,9 @@ use super::Act::{Executes, Inert, Opaque, PowerShell, Reads, Shell, Writes};
 use super::ArgumentMeaning::{Command, Flag, List, Number, Path, Paths, ReadPath, Text, WrittenPath};
 use super::payload::{self, SNAKE};
 use super::permissions::{self, Permissions, ServerTool};
-use super::wiring::{Canary, Holds, HooksFormat, SettingsPlace, SettingsReach, SettingsSource, ShellPrefix, Timeout};
+use super::wiring::{
+    Canary, Holds, HooksFormat, SettingsPlace, SettingsReach, SettingsSource, ShellCanary, ShellPrefix, Timeout,
+};
 use super::{
     AgentProgram, CallEnding, EventKind, HookProtocol, Limit, PatchDialect, ProgramEvent, Tool, Wiring, hook_specific,
     shell_prefix,
@@ -75,7 +77,7 @@ pub(super) static PROGRAM: AgentProgram = AgentProgram {
         sandboxes: false,
         servers: Some(SettingsPlace::Workspace(".mcp.json")),
         note: None,
-        canary: Canary::Command { payload: canary, denial: hook_specific::DENIAL },
+        canary: Canary::Command { payload: canary, denial: hook_specific::DENIAL, shell: Some(SHELL_CANARY) },
     }),
     controls: &[
         SettingsPlace::Workspace(".claude/settings.json"),
@@ -134,6 +136,11 @@ fn ending(event: &str, payload: &Map<String, Value>) -> CallEnding {
 fn canary(root: &str, file: &str) -> Value {
     hook_specific::canary(root, "PreToolUse", "Write", &json!({"file_path": file, "content": "canary"}))
 }
+
+const SHELL_CANARY: ShellCanary = ShellCanary {
+    payload: |root, command| hook_specific::canary(root, "PreToolUse", "Bash", &json!({"command": command})),
+    rewritten: None,
+};
 
 static TOOLS: &[Tool] = &[
     Tool { names: &["Write"], act: Writes, args: &[("file_path", Path), ("content", Text)] },

@@ -13,7 +13,7 @@ use super::ArgumentMeaning::{
 };
 use super::payload::{self, SNAKE};
 use super::permissions::{self, Permissions};
-use super::wiring::{Canary, Holds, HooksFormat, SettingsPlace, SettingsReach, SettingsSource, Timeout, TrustRule};
+use super::wiring::{Canary, Holds, HooksFormat, SettingsPlace, SettingsReach, SettingsSource, ShellCanary, Timeout, TrustRule};
 use super::{AgentProgram, CallEnding, EventKind, HookProtocol, Limit, PatchDialect, Tool, Wiring, hook_specific};
 
 pub(super) static PROGRAM: AgentProgram = AgentProgram {
@@ -65,7 +65,7 @@ pub(super) static PROGRAM: AgentProgram = AgentProgram {
             "it runs hooks only once you trust them: open `/hooks` in Codex and trust those of Tollgate; \
              for its tools, run `codex mcp add tollgate -- tollgate mcp-serve`",
         ),
-        canary: Canary::Command { payload: canary, denial: hook_specific::DENIAL },
+        canary: Canary::Command { payload: canary, denial: hook_specific::DENIAL, shell: Some(SHELL_CANARY) },
     }),
     controls: &[SettingsPlace::Workspace(".codex"), SettingsPlace::Home(".codex")],
     processes: &["codex"],
@@ -110,6 +110,11 @@ fn canary(root: &str, _: &str) -> Value {
     let patch = json!({"command": "*** Begin Patch\n*** Add File: canary.txt\n+canary\n*** End Patch\n"});
     hook_specific::canary(root, "PreToolUse", "apply_patch", &patch)
 }
+
+const SHELL_CANARY: ShellCanary = ShellCanary {
+    payload: |root, command| hook_specific::canary(root, "PreToolUse", "Bash", &json!({"command": command})),
+    rewritten: Some("/hookSpecificOutput/updatedInput/command"),
+};
 
 static TOOLS: &[Tool] = &[
     // `command` is what hooks are shown, `input` what the model sends.

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use super::Act::{Edits, Executes, Inert, MakesFolders, Opaque, Patches, PowerShell, Reads, Shell, Types, Writes};
 use super::ArgumentMeaning::{Command, Flag, Function, List, Number, Patch, Path, Paths, Text, Typed};
 use super::payload::{self, Spelling};
-use super::wiring::{Canary, Holds, HooksFormat, SettingsPlace, SettingsReach, SettingsSource, Timeout, TrustRule};
+use super::wiring::{Canary, Holds, HooksFormat, SettingsPlace, SettingsReach, SettingsSource, ShellCanary, Timeout, TrustRule};
 use super::{
     AgentProgram, ArgumentMeaning, CallEnding, EventKind, HookAnswer, HookProtocol, Limit, PatchDialect, ProgramEvent, Tool,
     Wiring, hook_specific,
@@ -64,7 +64,7 @@ pub(super) static PROGRAM: AgentProgram = AgentProgram {
         sandboxes: false,
         servers: None,
         note: Some("for Tollgate's tools, add the MCP server `tollgate mcp-serve` with `/mcp add`"),
-        canary: Canary::Command { payload: canary, denial: ("/permissionDecision", "deny") },
+        canary: Canary::Command { payload: canary, denial: ("/permissionDecision", "deny"), shell: Some(SHELL_CANARY) },
     }),
     controls: &[
         SettingsPlace::Workspace(".github/hooks"),
@@ -174,6 +174,11 @@ fn canary(root: &str, file: &str) -> Value {
     json!({"sessionId": "tollgate-doctor", "timestamp": 0, "cwd": root, "toolName": "create",
            "toolArgs": {"path": file, "file_text": "canary"}})
 }
+
+const SHELL_CANARY: ShellCanary = ShellCanary {
+    payload: |root, command| json!({"sessionId": "tollgate-doctor", "timestamp": 0, "cwd": root, "toolName": "bash", "toolArgs": {"command": command}}),
+    rewritten: Some("/modifiedArgs/command"),
+};
 
 /// A command in a session of the command line's own shells.
 const SESSION: &[(&str, ArgumentMeaning)] = &[

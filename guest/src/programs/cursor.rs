@@ -59,7 +59,7 @@ pub(super) static PROGRAM: AgentProgram = AgentProgram {
         sandboxes: false,
         servers: Some(SettingsPlace::Workspace(".cursor/mcp.json")),
         note: None,
-        canary: Canary::Command { payload: canary, denial: ("/permission", "deny") },
+        canary: Canary::Command { payload: canary, denial: ("/permission", "deny"), shell: None },
     }),
     controls: &[
         SettingsPlace::Workspace(".cursor/hooks.json"),

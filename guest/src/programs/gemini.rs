@@ -10,7 +10,7 @@ use super::Act::{Executes, Inert, Reads, Shell, Writes};
 use super::ArgumentMeaning::{Command, Flag, Folder, List, Number, Path, ReadPath, Text, WrittenPath};
 use super::payload::{self, SNAKE, Spelling};
 use super::permissions::{self, Permissions, ServerTool};
-use super::wiring::{Canary, Holds, HooksFormat, SettingsPlace, SettingsReach, SettingsSource, Timeout, TrustRule};
+use super::wiring::{Canary, Holds, HooksFormat, SettingsPlace, SettingsReach, SettingsSource, ShellCanary, Timeout, TrustRule};
 use super::{
     AgentProgram, CallEnding, EventKind, HookAnswer, HookProtocol, Limit, PatchDialect, ProgramEvent, Tool, Wiring, hook_specific,
 };
@@ -67,7 +67,7 @@ pub(super) static PROGRAM: AgentProgram = AgentProgram {
         sandboxes: false,
         servers: Some(SettingsPlace::Workspace(".gemini/settings.json")),
         note: None,
-        canary: Canary::Command { payload: canary, denial: ("/decision", "deny") },
+        canary: Canary::Command { payload: canary, denial: ("/decision", "deny"), shell: Some(SHELL_CANARY) },
     }),
     controls: &[
         SettingsPlace::Workspace(".gemini/settings.json"),
@@ -138,6 +138,11 @@ fn ending(_: &str, payload: &Map<String, Value>) -> CallEnding {
 fn canary(root: &str, file: &str) -> Value {
     hook_specific::canary(root, "BeforeTool", "write_file", &json!({"file_path": file, "content": "canary"}))
 }
+
+const SHELL_CANARY: ShellCanary = ShellCanary {
+    payload: |root, command| hook_specific::canary(root, "BeforeTool", "run_shell_command", &json!({"command": command})),
+    rewritten: Some("/hookSpecificOutput/tool_input/command"),
+};
 
 static TOOLS: &[Tool] = &[
     Tool {

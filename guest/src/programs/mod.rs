@@ -54,6 +54,9 @@ pub use tool::{Act, ArgumentMeaning, PatchDialect, Tool};
 use wiring::SettingsPlace;
 pub use wiring::Wiring;
 
+/// The folders in which agent programs keep skills, in the workspace and in the home folder.
+pub const SKILL_FOLDERS: [&str; 4] = [".claude/skills", ".codex/skills", ".gemini/skills", ".agents/skills"];
+
 /// Every program there is a record of, in the order in which they are listed.
 pub static PROGRAMS: &[&AgentProgram] = &[
     &claude_code::PROGRAM,

@@ -65,7 +65,7 @@ pub(super) static PROGRAM: AgentProgram = AgentProgram {
         sandboxes: false,
         servers: Some(SettingsPlace::Workspace(".qwen/settings.json")),
         note: None,
-        canary: Canary::Command { payload: canary, denial: hook_specific::DENIAL },
+        canary: Canary::Command { payload: canary, denial: hook_specific::DENIAL, shell: None },
     }),
     controls: &[
         SettingsPlace::Workspace(".qwen/settings.json"),

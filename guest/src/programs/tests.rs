@@ -205,7 +205,7 @@ fn canaries_are_calls_of_tools_that_change_something() {
     for program in PROGRAMS {
         let Some(wiring) = &program.wiring else { continue };
         let speech = program.speech.as_ref().unwrap();
-        let Canary::Command { payload, denial: (pointer, word) } = wiring.canary else {
+        let Canary::Command { payload, denial: (pointer, word), shell } = wiring.canary else {
             assert!(matches!(wiring.form, HooksFormat::Plugin(_)), "{}", program.title);
             continue;
         };
@@ -216,6 +216,17 @@ fn canaries_are_calls_of_tools_that_change_something() {
         assert!(program.changing_tools().any(|known| known == tool), "{tool} of {}", program.title);
         let answer = (speech.answer)(&event, HookAnswer::Deny("no".to_owned())).unwrap();
         assert_eq!(answer.pointer(pointer).and_then(Value::as_str), Some(word), "{}", program.title);
+        let Some(shell) = shell else { continue };
+        let event = (speech.read)((shell.payload)("/w", "ls"), named);
+        let call = event.call.as_ref().unwrap();
+        assert!(program.tools.iter().any(|tool| tool.act == Act::Shell && tool.names.contains(&call.tool.as_str())), "{call:?}");
+        assert_eq!(shell.rewritten.is_some(), (speech.rewrites)(&event), "{}", program.title);
+        assert_eq!(shell.rewritten.is_none(), wiring.shell_prefix.is_some(), "{}", program.title);
+        if let Some(pointer) = shell.rewritten {
+            let answer = HookAnswer::Allow { args: Some(call.args.clone()), told: String::new() };
+            let answer = (speech.answer)(&event, answer).unwrap();
+            assert_eq!(answer.pointer(pointer).and_then(Value::as_str), Some("ls"), "{}", program.title);
+        }
     }
 }
 

@@ -209,11 +209,24 @@ pub enum Canary {
         payload: fn(root: &str, file: &str) -> Value,
         /// Where a denial stands in the answer, and how it reads.
         denial: (&'static str, &'static str),
+        /// A shell command that must run confined; none where the program takes no other command than the model's.
+        shell: Option<ShellCanary>,
     },
     /// A script of JavaScript that loads a plugin as the program does and prints `denied`, `allowed`, `failing` or, where the
     /// plugin is not installed yet, `absent`. Its arguments are the plugin as the program names it, the folder that relative
-    /// paths count from, and the workspace's root.
+    /// paths count from, and the workspace's root. With a shell command as one more argument it prints the arguments of the tool as JSON,
+    /// as the program would run it.
     Script(&'static str),
+}
+
+/// A shell command that must run confined, sent the way the program would send it.
+#[derive(Debug, Clone, Copy)]
+pub struct ShellCanary {
+    /// The words for: I am about to run this command. Given the workspace's root and the command.
+    pub payload: fn(root: &str, command: &str) -> Value,
+    /// Where the answer has the command that is run instead; none where the program gives every command to another program
+    /// ([`ShellPrefix`]).
+    pub rewritten: Option<&'static str>,
 }
 
 impl AgentProgram {

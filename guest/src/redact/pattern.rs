@@ -67,6 +67,13 @@ impl Pattern {
         self.size
     }
 
+    /// Whether a match covers anything of a text; none where that cannot be told within the budget.
+    pub fn finds(&self, text: &str) -> Option<bool> {
+        let (mut covered, mut budget) = (Vec::new(), Budget::new());
+        budget.grant(text.len());
+        self.cover(text, &mut covered, &mut budget).ok().map(|()| !covered.is_empty())
+    }
+
     /// Adds everything that a match covers, as ranges of bytes.
     pub(super) fn cover(&self, text: &str, covered: &mut Vec<Range<usize>>, budget: &mut Budget) -> Result<(), Exhausted> {
         if text.is_empty() {

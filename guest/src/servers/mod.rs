@@ -8,8 +8,14 @@
 //!
 //! Both are looked at only where a call would otherwise be unknown. What the arguments of such a call plainly name is judged all
 //! the same.
+//!
+//! [`ServerSpec`] says how a server is reached, and [`Registry`] holds all that are declared.
 
+mod address;
 mod claim;
+mod registry;
+mod secret;
+mod spec;
 
 use serde_json::Value;
 
@@ -19,7 +25,11 @@ use crate::ports::Ports;
 use crate::programs;
 pub use crate::programs::permissions::Permission;
 use crate::programs::permissions::{PermissionsFormat, ServerTool};
+pub use address::Address;
 pub use claim::{Claim, keep};
+pub use registry::Registry;
+pub use secret::{Settings, resolve};
+pub use spec::{CALL_TIMEOUT_MS, CONNECT_TIMEOUT_MS, Endpoint, ServerSpec, Source, Transport};
 
 /// How a tool is taken that the gate does not know by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

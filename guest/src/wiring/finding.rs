@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::confinement::{Confinement, Confiner, ProgramTrials};
 use super::hook::{HookFindings, WiredHook};
 use super::layout::Layout;
 use super::matcher;
@@ -53,6 +54,19 @@ pub struct Examination {
     obstacles: Vec<String>,
 }
 
+/// What trials are made with.
+#[derive(Debug, Clone, Copy)]
+pub struct Trials<'a> {
+    /// A workspace with [`trial::FILES`].
+    pub folder: &'a str,
+    /// Where everything is.
+    pub layout: &'a Layout,
+    /// What the host saw.
+    pub seen: &'a Seen,
+    /// What confines commands on this machine.
+    pub confiner: &'a Confiner,
+}
+
 /// What was found about a program.
 #[derive(Debug)]
 pub struct Finding {
@@ -68,6 +82,8 @@ pub struct Finding {
     pub tools: String,
     /// What a person should know or do.
     pub remarks: Vec<String>,
+    /// Whether its commands are held to their scope; none where the gate is not even asked.
+    pub confinement: Option<Confinement>,
 }
 
 /// Looks at every program that is in use or has a hook.
@@ -104,20 +120,37 @@ impl Examination {
         tried
     }
 
-    /// What is to be run to prove it. `trial_folder` is a workspace with [`trial::INTENTS`].
-    pub fn trials(&self, trial_folder: &str, layout: &Layout, seen: &Seen) -> Vec<Trial> {
+    /// What is to be run next to prove it, given how earlier trials ended.
+    pub fn trials(&self, trials: &Trials<'_>, outcomes: &[TrialOutcome]) -> Vec<Trial> {
+        let Trials { folder, layout, seen, .. } = *trials;
         let tried = self.tried().into_iter().enumerate();
-        tried.flat_map(|(at, hook)| trial::trials(self.program, self.wiring, hook, at, trial_folder, layout, seen)).collect()
+        let trials = tried.flat_map(|(at, hook)| trial::trials(self.program, self.wiring, hook, at, folder, layout, seen));
+        let mut trials: Vec<Trial> = trials.collect();
+        // The first that denies is the one whose commands are tried.
+        let denies = |at: &usize| trial::proof(self.program, self.wiring, *at, outcomes) == Proof::Denied;
+        let denying = (0..self.tried().len()).find(denies).map(|at| trial::trial_id(self.program, at));
+        let hook = denying.and_then(|id| trials.iter().find(|trial| trial.id == id));
+        let next = hook.and_then(|hook| self.confinement(folder, layout, seen).next(hook, outcomes));
+        trials.extend(next);
+        trials.retain(|trial| !outcomes.iter().any(|outcome| outcome.id == trial.id));
+        trials
+    }
+
+    fn confinement<'t>(&self, trial_folder: &'t str, layout: &'t Layout, seen: &'t Seen) -> ProgramTrials<'t> {
+        ProgramTrials { program: self.program, wiring: self.wiring, trial_folder, layout, seen }
     }
 
     /// What it comes to, given how the trials ended.
-    pub fn judge(self, outcomes: &[TrialOutcome], digest: &str, layout: &Layout) -> Finding {
+    pub fn judge(self, trials: &Trials<'_>, outcomes: &[TrialOutcome], digest: &str) -> Finding {
+        let Trials { folder, layout, seen, confiner } = *trials;
+        let confinement = self.confinement(folder, layout, seen).judge(confiner, outcomes);
         let Self { program, wiring, ref found, ref open, ref obstacles } = self;
         let mut remarks = found.unreadable.clone();
         let Some(first) = open.first().or_else(|| found.before_tool(wiring).next()) else {
             let state = if found.unreadable.is_empty() { WiringState::Missing } else { WiringState::Silent };
             remarks.push(format!("`tollgate init --host {}` wires it", program.name()));
-            return Finding { program, state, settings: None, command: None, tools: String::new(), remarks };
+            let (settings, command, tools, confinement) = (None, None, String::new(), None);
+            return Finding { program, state, settings, command, tools, remarks, confinement };
         };
         let proofs: Vec<(&WiredHook, Proof)> =
             self.tried().into_iter().enumerate().map(|(at, hook)| (hook, trial::proof(program, wiring, at, outcomes))).collect();
@@ -168,6 +201,7 @@ impl Examination {
             command: Some(shown.command.clone()),
             tools,
             remarks,
+            confinement: matches!(state, WiringState::Live | WiringState::Partly).then_some(confinement),
         }
     }
 }
@@ -210,6 +244,7 @@ impl Finding {
     /// As a host reads it.
     pub fn to_json(&self) -> Value {
         let text = |text: &Option<String>| text.as_deref().map_or(Value::Null, Value::from);
+        let told = self.confinement.as_ref().filter(|held| **held != Confinement::Holds);
         object(&mut [
             ("host", self.program.name().into()),
             ("title", self.program.title.into()),
@@ -218,6 +253,8 @@ impl Finding {
             ("settings", text(&self.settings)),
             ("command", text(&self.command)),
             ("remarks", self.remarks.clone().into()),
+            ("commands", self.confinement.as_ref().map_or("", Confinement::word).into()),
+            ("confinement", told.map_or(Value::Null, |held| held.sentence("its commands").into())),
         ])
     }
 }

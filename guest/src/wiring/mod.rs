@@ -18,10 +18,12 @@
 //! | [`hook`] | a hook of Tollgate that is written down, and whether the program would run it |
 //! | [`matcher`] | which tools a matcher leaves out |
 //! | [`trial`] | a call that must be denied, to be sent as the program would, and what the answer means |
+//! | [`confinement`] | a command that must be held to its scope, to be run as the program would, and what that shows |
 //! | [`complaint`] | the reason in what a failed command printed |
 //! | [`finding`] | how a program is wired, all in all |
 
 pub mod complaint;
+pub mod confinement;
 pub mod difference;
 pub mod finding;
 pub mod hook;

@@ -1,7 +1,6 @@
 //! A call that must be denied, to be sent as the program would send it, and what the answer means.
 //!
-//! It is made in a workspace of its own, where nobody has selected an intent: the user's workspace is not touched, and no
-//! ledger tells of it.
+//! It is made in a workspace of its own: the user's workspace is not touched, and no ledger tells of it.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -11,12 +10,17 @@ use super::hook::WiredHook;
 use super::layout::{Layout, join};
 use super::look::RUNTIMES;
 use super::seen::Seen;
+use crate::config;
+use crate::intents::file;
 use crate::json::{self, object};
 use crate::programs::wiring::Canary;
 use crate::programs::{AgentProgram, Wiring};
 
-/// The intents of the workspace that a trial is made in.
-pub const INTENTS: &str = "active_intents:\n  - {id: CANARY, name: Canary, status: IN_PROGRESS, owned_scope: [canary/**]}\n";
+/// The files of the workspace that trials are made in: every session works for the only intent.
+pub const FILES: [(&str, &str); 2] = [
+    (file::PATH, "active_intents:\n  - {id: CANARY, name: Canary, status: IN_PROGRESS, owned_scope: [canary/**]}\n"),
+    (config::PATH, "{\"select\": \"single\"}\n"),
+];
 
 /// How many hooks of one program are tried.
 pub const MAX_TRIALS: usize = 4;
@@ -25,7 +29,7 @@ pub const MAX_TRIALS: usize = 4;
 const MAX_CHARS: usize = 200;
 
 /// Something to run. What it prints is handed back under its id.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Trial {
     /// The program, which hook of it, and what is asked.
     pub id: String,
@@ -38,9 +42,11 @@ pub struct Trial {
     /// Where it runs.
     pub folder: String,
     /// A file to write first, and what it says.
-    pub file: Option<(String, &'static str)>,
+    pub file: Option<(String, String)>,
     /// Variables to set.
     pub variables: Vec<(&'static str, String)>,
+    /// Files to look for once it has run.
+    pub exist: Vec<String>,
 }
 
 /// What running a trial came to.
@@ -57,6 +63,8 @@ pub struct TrialOutcome {
     pub code: Option<i64>,
     /// Why it could not be run to its end.
     pub fault: Option<String>,
+    /// Those of the files to look for that exist.
+    pub exist: Vec<String>,
 }
 
 /// What an outcome proves.
@@ -88,11 +96,10 @@ pub fn trials(
             let denial = Trial {
                 id: id.clone(),
                 shell: Some(hook.command.clone()),
-                words: Vec::new(),
                 stdin: payload(trial_folder, &join(trial_folder, "canary.txt")).to_string(),
                 folder,
-                file: None,
                 variables: variables.iter().map(|name| (*name, trial_folder.to_owned())).collect(),
+                ..Trial::default()
             };
             let called = hook.command.split_once(" hook ").map(|(called, _)| format!("{called} --version"));
             let version = called.map(|called| Trial {
@@ -108,14 +115,13 @@ pub fn trials(
             let above = hook.file.rsplit_once('/').map_or("/", |(above, _)| above);
             let file = join(trial_folder, "canary.mjs");
             let words = [runtime, &file, &hook.command, above, trial_folder].map(str::to_owned).to_vec();
-            let variables = Vec::new();
-            vec![Trial { id, shell: None, words, stdin: String::new(), folder, file: Some((file, script)), variables }]
+            vec![Trial { id, words, folder, file: Some((file, script.to_owned())), ..Trial::default() }]
         }
     }
 }
 
 /// What a program's hook is called in outcomes.
-fn trial_id(program: &AgentProgram, number: usize) -> String {
+pub(super) fn trial_id(program: &AgentProgram, number: usize) -> String {
     format!("{}/{number}", program.name())
 }
 
@@ -125,7 +131,7 @@ impl Trial {
         let file = self
             .file
             .as_ref()
-            .map_or(Value::Null, |(path, text)| object(&mut [("path", path.as_str().into()), ("text", (*text).into())]));
+            .map_or(Value::Null, |(path, text)| object(&mut [("path", path.as_str().into()), ("text", text.as_str().into())]));
         let variables = self.variables.iter().map(|(name, value)| ((*name).to_owned(), Value::from(value.as_str()))).collect();
         object(&mut [
             ("id", self.id.as_str().into()),
@@ -135,6 +141,7 @@ impl Trial {
             ("folder", self.folder.as_str().into()),
             ("file", file),
             ("variables", Value::Object(variables)),
+            ("exist", self.exist.clone().into()),
         ])
     }
 }
@@ -203,7 +210,8 @@ pub fn other_version(program: &AgentProgram, number: usize, outcomes: &[TrialOut
 }
 
 impl TrialOutcome {
-    fn complaint(&self) -> String {
+    /// What it complained of, to be put behind a reason.
+    pub(super) fn complaint(&self) -> String {
         complaint::reason(&self.stderr).map(|reason| format!(": {reason}")).unwrap_or_default()
     }
 }

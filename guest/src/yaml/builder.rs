@@ -16,13 +16,18 @@ pub const MAX_SIZE: usize = 32 << 20;
 /// What a value counts for beside its text.
 const VALUE_SIZE: usize = 64;
 
+/// Bytes of text for each value in an ordinary file, and how many values memory is reserved for at most.
+const USUAL_DENSITY: usize = 16;
+const MAX_RESERVED: usize = 1 << 16;
+
 /// Reads a document.
 pub fn parse(bytes: &[u8]) -> Tree<'_> {
     let text = match std::str::from_utf8(bytes) {
         Ok(text) => text,
         Err(fault) => return Tree::new(Vec::new(), Some(YamlFault::not_utf8(bytes, fault.valid_up_to()))),
     };
-    let mut builder = TreeBuilder::default();
+    let mut builder =
+        TreeBuilder { slots: Vec::with_capacity((text.len() / USUAL_DENSITY).min(MAX_RESERVED)), ..Default::default() };
     let fault = builder.read(text).err();
     builder.close_all();
     Tree::new(builder.slots, fault)

@@ -8,8 +8,8 @@
 //! Scalars stay text as it is written, because `1.10` is another version than `1.1`. Only an empty value, `~` and `null` are
 //! told from text.
 //!
-//! The syntax is read by `granit-parser`, an event parser with positions and limits of its own. A tree of its events takes less
-//! than its companion `serde-saphyr`, and keeps the position of every key, value and alias.
+//! The syntax is read by `granit-parser`, an event parser with positions and limits of its own. Its companion `serde-saphyr`
+//! reads into types and ends at the first value of a wrong type; here every fault of a file is wanted at once.
 
 mod builder;
 mod fault;

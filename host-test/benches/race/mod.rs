@@ -1,4 +1,4 @@
-//! Two ways to do the same, timed in turns.
+//! Measures two ways of doing the same, alternately.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! Asking the gate.
+//! Sends JSON requests to the gate and reads its answers.
 
 use std::borrow::BorrowMut;
 
@@ -6,9 +6,9 @@ use serde_json::{Value, json};
 use tollgate::hooks::Hooks;
 use tollgate::{Error, Tollgate};
 
-use super::Stop;
+use super::CommandError;
 
-/// Whoever answers a JSON line: the gate, and in tests a script.
+/// Answers one JSON line: the gate itself, or a script in tests.
 pub(crate) trait Gate {
     fn answer(&mut self, line: &[u8]) -> Result<Vec<u8>, Error>;
 }
@@ -19,28 +19,28 @@ impl Gate for Tollgate {
     }
 }
 
-/// The gate, with whatever its hooks take until they have answered.
+/// The gate together with its hooks, which may take time before they answer.
 impl<G: BorrowMut<Tollgate>> Gate for Hooks<G> {
     fn answer(&mut self, line: &[u8]) -> Result<Vec<u8>, Error> {
         self.perform(line)
     }
 }
 
-/// One question, one answer.
-pub(crate) fn ask(gate: &mut dyn Gate, question: &Value) -> Result<Value, Stop> {
-    let answer = gate.answer(question.to_string().as_bytes()).map_err(Stop::fault)?;
-    let answer: Value = serde_json::from_slice(&answer).map_err(|_| strange(question))?;
+/// Sends one request and returns the answer, or the gate's error.
+pub(crate) fn ask(gate: &mut dyn Gate, question: &Value) -> Result<Value, CommandError> {
+    let answer = gate.answer(question.to_string().as_bytes()).map_err(CommandError::failed)?;
+    let answer: Value = serde_json::from_slice(&answer).map_err(|_| unexpected_answer(question))?;
     match answer.get("error") {
         None => Ok(answer),
         Some(error) => {
             let message = text(error, "/message").to_owned();
-            Err(Stop::Refused { message, answer })
+            Err(CommandError::Refused { message, answer })
         }
     }
 }
 
-/// Asks until the gate is done: it works through a long ledger piece by piece.
-pub(crate) fn ask_until_done(gate: &mut dyn Gate, question: &Value) -> Result<Value, Stop> {
+/// Repeats a request until the gate is done, because it works through a long ledger in pieces.
+pub(crate) fn ask_until_done(gate: &mut dyn Gate, question: &Value) -> Result<Value, CommandError> {
     let mut answer = ask(gate, question)?;
     let mut more = json!({"op": question.get("op")});
     if let (Some(more), Some(step)) = (more.as_object_mut(), question.get("step")) {
@@ -53,39 +53,39 @@ pub(crate) fn ask_until_done(gate: &mut dyn Gate, question: &Value) -> Result<Va
         match answer.get("done").and_then(Value::as_bool) {
             Some(true) => return Ok(answer),
             Some(false) => answer = ask(gate, &more)?,
-            None => return Err(strange(question)),
+            None => return Err(unexpected_answer(question)),
         }
     }
 }
 
-/// An answer that this version of the command does not understand.
-pub(crate) fn strange(question: &Value) -> Stop {
+/// The error for an answer that this version of the command cannot interpret.
+pub(crate) fn unexpected_answer(question: &Value) -> CommandError {
     let op = text(question, "/op");
-    Stop::Fault(format!("the gate's answer to `{op}` cannot be understood; this is a defect of Tollgate, please report it"))
+    CommandError::Failed(format!("the gate's answer to `{op}` cannot be understood; this is a bug in Tollgate, please report it"))
 }
 
-/// A string of an answer; empty where there is none.
+/// The string at a JSON pointer, or an empty string.
 pub(crate) fn text<'a>(answer: &'a Value, pointer: &str) -> &'a str {
     answer.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// A list of an answer; empty where there is none.
+/// The array in a field, or an empty slice.
 pub(crate) fn list<'a>(answer: &'a Value, name: &str) -> &'a [Value] {
     answer.get(name).and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 
-/// The strings in a list of an answer.
+/// The strings of the array in a field.
 pub(crate) fn texts<'a>(answer: &'a Value, name: &str) -> Vec<&'a str> {
     list(answer, name).iter().filter_map(Value::as_str).collect()
 }
 
-/// A number of an answer; 0 where there is none.
+/// The number in a field, or 0.
 pub(crate) fn number(answer: &Value, name: &str) -> u64 {
     answer.get(name).and_then(Value::as_u64).unwrap_or_default()
 }
 
-/// Whether a field of an answer is true.
-pub(crate) fn is(answer: &Value, name: &str) -> bool {
+/// Whether a field is `true`.
+pub(crate) fn flag(answer: &Value, name: &str) -> bool {
     answer.get(name).and_then(Value::as_bool).unwrap_or_default()
 }
 
@@ -93,7 +93,7 @@ pub(crate) fn is(answer: &Value, name: &str) -> bool {
 pub(crate) mod tests {
     use super::*;
 
-    /// The questions to come, each with its answer.
+    /// The expected requests, each with its answer.
     pub(crate) struct Script(Vec<(Value, Value)>);
 
     impl Script {
@@ -103,7 +103,7 @@ pub(crate) mod tests {
             Self(exchanges)
         }
 
-        /// Fails where a question was never asked.
+        /// Fails if an expected request was never sent.
         pub(crate) fn end(self) {
             assert_eq!(self.0, [], "questions that were not asked");
         }
@@ -133,7 +133,7 @@ pub(crate) mod tests {
     #[test]
     fn an_answer_without_done_does_not_go_on_for_ever() {
         let mut gate = Script::new([(json!({"op": "map"}), json!({"path": "x"}))]);
-        let Err(Stop::Fault(why)) = ask_until_done(&mut gate, &json!({"op": "map"})) else { panic!() };
+        let Err(CommandError::Failed(why)) = ask_until_done(&mut gate, &json!({"op": "map"})) else { panic!() };
         assert!(why.contains("`map`"), "{why}");
     }
 
@@ -141,7 +141,7 @@ pub(crate) mod tests {
     fn an_error_is_kept_whole() {
         let error = json!({"error": {"code": "unknown_op", "message": "no such op"}});
         let mut gate = Script::new([(json!({"op": "x"}), error.clone())]);
-        let Err(Stop::Refused { message, answer }) = ask(&mut gate, &json!({"op": "x"})) else { panic!() };
+        let Err(CommandError::Refused { message, answer }) = ask(&mut gate, &json!({"op": "x"})) else { panic!() };
         assert_eq!((message.as_str(), answer), ("no such op", error));
     }
 }

@@ -1,6 +1,7 @@
-//! Looking at what the gate wants to know about agent programs: their settings files, their signs, their commands.
+//! Collects what the gate needs to know about agent programs: settings files, signs of an installation, commands on the search
+//! path.
 //!
-//! The home folder is not lent to the gate, so the files are read here and handed over.
+//! The gate cannot read the home folder, so this module reads the files and passes their content on.
 
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -8,34 +9,34 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 
-use super::Stop;
+use super::CommandError;
 use crate::cli::client::{Gate, ask, list, text, texts};
 use crate::cli::workspace::Folders;
 
-/// Settings are shorter; a plugin with everything in it may be longer, and is known by its name.
+/// Settings files are smaller than this. A bundled plugin may be larger; it is recognized by its name.
 const MAX_BYTES: u64 = 1 << 20;
 
-/// How many files of a folder are read.
+/// At most this many files of a folder are read.
 const MAX_FILES: usize = 200;
 
-/// Where things are, as the gate wants to know it.
-pub(crate) fn place(gate: &mut dyn Gate, folders: &Folders) -> Result<Value, Stop> {
+/// The folders, variables and platform, in the form the gate expects.
+pub(crate) fn environment(gate: &mut dyn Gate, folders: &Folders) -> Result<Value, CommandError> {
     let known = ask(gate, &json!({"op": "wiring", "do": "programs"}))?;
     let variable = |name: &&str| Some(((*name).to_owned(), Value::from(std::env::var(name).ok()?)));
     let variables: Map<String, Value> = texts(&known, "variables").iter().filter_map(variable).collect();
     let home = folders.home.as_deref().map(|home| home.canonicalize().unwrap_or_else(|_| home.to_owned()));
     Ok(json!({
-        "workspace": told(&folders.root),
-        "start": told(&folders.start()),
-        "home": home.as_deref().map(told),
+        "workspace": path_text(&folders.root),
+        "start": path_text(&folders.start()),
+        "home": home.as_deref().map(path_text),
         "home_is_named": folders.home_named.is_some(),
         "variables": variables,
         "windows": cfg!(windows),
     }))
 }
 
-/// What there is of what a question is about.
-pub(crate) fn seen(gate: &mut dyn Gate, question: &Value) -> Result<Value, Stop> {
+/// Reads the files and looks up the commands that a request is about.
+pub(crate) fn inspect(gate: &mut dyn Gate, question: &Value) -> Result<Value, CommandError> {
     let mut look = question.clone();
     if let Some(fields) = look.as_object_mut() {
         fields.insert("do".to_owned(), "files".into());
@@ -43,24 +44,24 @@ pub(crate) fn seen(gate: &mut dyn Gate, question: &Value) -> Result<Value, Stop>
     let look = ask(gate, &look)?;
     let (mut files, mut links) = (Map::new(), Map::new());
     let mut see = |path: &str| {
-        files.insert(path.to_owned(), content(Path::new(path)));
+        files.insert(path.to_owned(), read_content(Path::new(path)));
         match Path::new(path).canonicalize() {
-            Ok(real) if told(&real) != path => drop(links.insert(path.to_owned(), told(&real).into())),
+            Ok(real) if path_text(&real) != path => drop(links.insert(path.to_owned(), path_text(&real).into())),
             _ => {}
         }
     };
     texts(&look, "files").into_iter().for_each(&mut see);
     for folder in list(&look, "folders") {
         let endings = texts(folder, "endings");
-        within(text(folder, "/path"), &endings).iter().for_each(|path| see(path));
+        files_in(text(folder, "/path"), &endings).iter().for_each(|path| see(path));
     }
     let signs: Vec<&str> = texts(&look, "signs").into_iter().filter(|path| Path::new(path).exists()).collect();
     let on_path: Vec<&str> = texts(&look, "commands").into_iter().filter(|name| on_path(name).is_some()).collect();
     Ok(json!({"files": files, "links": links, "signs": signs, "on_path": on_path}))
 }
 
-/// A file as it was seen: its text, nothing where there is none, or why it cannot be read.
-fn content(path: &Path) -> Value {
+/// The text of a file, `null` if it does not exist, or the reason why it cannot be read.
+fn read_content(path: &Path) -> Value {
     let mut text = String::new();
     match File::open(path).and_then(|file| file.take(MAX_BYTES + 1).read_to_string(&mut text)) {
         Ok(_) if text.len() as u64 > MAX_BYTES => json!({"fault": format!("it is longer than {} MiB", MAX_BYTES >> 20)}),
@@ -70,8 +71,8 @@ fn content(path: &Path) -> Value {
     }
 }
 
-/// The files of a folder with one of these endings.
-fn within(folder: &str, endings: &[&str]) -> Vec<String> {
+/// The files in a folder whose names have one of these endings.
+fn files_in(folder: &str, endings: &[&str]) -> Vec<String> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().filter_map(|entry| entry.ok()?.file_name().into_string().ok());
     let named = entries.filter(|name| endings.iter().any(|ending| name.ends_with(ending)));
     let mut files: Vec<String> = named.map(|name| format!("{folder}/{name}")).collect();
@@ -80,14 +81,14 @@ fn within(folder: &str, endings: &[&str]) -> Vec<String> {
     files
 }
 
-/// A path as the gate is told it.
-pub(crate) fn told(path: &Path) -> String {
+/// A path in the form the gate expects.
+pub(crate) fn path_text(path: &Path) -> String {
     let path = path.display().to_string();
-    // Windows puts this before real paths; no program does.
+    // Windows adds this prefix to canonical paths; agent programs never do.
     path.strip_prefix(r"\\?\").unwrap_or(&path).to_owned()
 }
 
-/// A program on the search path.
+/// Finds a program on the search path.
 pub(crate) fn on_path(program: &str) -> Option<PathBuf> {
     let paths = std::env::var_os("PATH")?;
     let names = if cfg!(windows) { vec![format!("{program}.exe"), format!("{program}.cmd")] } else { vec![program.to_owned()] };

@@ -1,4 +1,4 @@
-//! What every command of `tollgate` is served by: the workspace it is about, questions to the gate, what it prints and asks a person.
+//! Shared parts of every `tollgate` command: choosing the workspace, asking the gate, printing, and asking a person.
 
 pub(crate) mod client;
 pub(crate) mod confirm;
@@ -13,65 +13,65 @@ use std::process::ExitCode;
 use serde_json::Value;
 use tollgate::Level;
 
-/// What a command came to.
+/// The result of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Outcome {
     Done,
-    /// It was asked for a judgement, and that is no.
+    /// The command checks something, and the answer is no.
     No,
 }
 
-/// Why a command stopped before its end.
+/// Why a command did not finish.
 #[derive(Debug)]
-pub(crate) enum Stop {
-    /// What is wrong, and what to do.
-    Fault(String),
+pub(crate) enum CommandError {
+    /// What is wrong, and how to fix it.
+    Failed(String),
     /// The gate answered with an error.
     Refused { message: String, answer: Value },
-    /// Whoever read the output has gone.
-    Unread,
+    /// The reader of the output is gone.
+    OutputClosed,
 }
 
-impl Stop {
-    pub(crate) fn fault(why: impl std::fmt::Display) -> Self {
-        Self::Fault(why.to_string())
+impl CommandError {
+    pub(crate) fn failed(why: impl std::fmt::Display) -> Self {
+        Self::Failed(why.to_string())
     }
 
-    /// Says why, and which exit code that is.
+    /// Prints the reason and returns the exit code.
     pub(crate) fn exit(&self) -> ExitCode {
         match self {
-            Self::Fault(why) | Self::Refused { message: why, .. } => failed(why),
-            Self::Unread => ExitCode::SUCCESS,
+            Self::Failed(why) | Self::Refused { message: why, .. } => failed(why),
+            Self::OutputClosed => ExitCode::SUCCESS,
         }
     }
 
-    /// Says first what has been done already.
+    /// Adds what has already been done to the message.
     pub(crate) fn after(self, done: &str) -> Self {
         match self {
-            Self::Fault(why) => Self::Fault(format!("{done}: {why}")),
+            Self::Failed(why) => Self::Failed(format!("{done}: {why}")),
             Self::Refused { message, answer } => Self::Refused { message: format!("{done}: {message}"), answer },
-            Self::Unread => Self::Unread,
+            Self::OutputClosed => Self::OutputClosed,
         }
     }
 }
 
-/// Only for the output: a file's faults name the file.
-impl From<io::Error> for Stop {
+/// Only for errors while printing: errors on files name the file.
+impl From<io::Error> for CommandError {
     fn from(error: io::Error) -> Self {
         match error.kind() {
-            io::ErrorKind::BrokenPipe => Self::Unread,
-            _ => Self::Fault(format!("the output cannot be written: {error}")),
+            io::ErrorKind::BrokenPipe => Self::OutputClosed,
+            _ => Self::Failed(format!("the output cannot be written: {error}")),
         }
     }
 }
 
-/// Says why something could not be done.
+/// Prints why a command failed and returns its exit code.
 pub(crate) fn failed(why: &str) -> ExitCode {
     say(why);
     ExitCode::from(2)
 }
 
-/// Puts what somebody should look at on standard error.
+/// Prints warnings and errors of the gate on standard error.
 pub(crate) fn log(level: Level, message: &str, _details: &str) {
     match level {
         Level::Debug | Level::Info => {}
@@ -80,7 +80,7 @@ pub(crate) fn log(level: Level, message: &str, _details: &str) {
     }
 }
 
-/// One message on standard error. Where that is closed, there is nobody to tell.
+/// Prints a message on standard error. If that is closed, the message is dropped.
 pub(crate) fn say(message: &str) {
-    let _ = writeln!(io::stderr(), "tollgate: {}", output::lines(message));
+    let _ = writeln!(io::stderr(), "tollgate: {}", output::escape_lines(message));
 }

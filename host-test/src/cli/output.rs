@@ -1,33 +1,33 @@
-//! What a person sees: columns, colours, notes.
+//! Output for people: columns, colours, notes.
 
 use std::io::{self, Write};
 
 use serde_json::Value;
 
-/// Wider than this, a cell sticks out instead of pushing every row apart.
-const WIDEST: usize = 48;
+/// A wider cell overflows its column instead of widening it for every row.
+const MAX_CELL_WIDTH: usize = 48;
 
-/// Where a command prints.
-pub(crate) struct Screen<'a> {
+/// Where a command prints to.
+pub(crate) struct Output<'a> {
     pub(crate) out: &'a mut dyn Write,
     pub(crate) err: &'a mut dyn Write,
     pub(crate) colour: bool,
 }
 
-impl Screen<'_> {
-    /// One line of what was asked for.
+impl Output<'_> {
+    /// Prints one line of the result.
     pub(crate) fn line(&mut self, text: &str) -> io::Result<()> {
         writeln!(self.out, "{text}")
     }
 
-    /// The gate's answer, for programs.
+    /// Prints the gate's answer for programs.
     pub(crate) fn json(&mut self, answer: &Value) -> io::Result<()> {
         writeln!(self.out, "{answer}")
     }
 
-    /// Something beside what was asked for. Where standard error is closed, there is nobody to tell.
+    /// Prints a note that is not part of the result on standard error. If that is closed, the note is dropped.
     pub(crate) fn note(&mut self, text: &str) {
-        let _ = writeln!(self.err, "tollgate: {}", lines(text));
+        let _ = writeln!(self.err, "tollgate: {}", escape_lines(text));
     }
 
     pub(crate) fn paint(&self, style: Style, text: &str) -> String {
@@ -37,11 +37,12 @@ impl Screen<'_> {
         }
     }
 
-    /// Rows with their columns below each other.
+    /// Formats rows as aligned columns.
     pub(crate) fn rows(&self, rows: &[Vec<Cell>]) -> Vec<String> {
         let columns = rows.iter().map(Vec::len).max().unwrap_or_default();
-        let width =
-            |column| rows.iter().filter_map(|row| row.get(column)).map(Cell::width).filter(|width| *width <= WIDEST).max();
+        let width = |column| {
+            rows.iter().filter_map(|row| row.get(column)).map(Cell::width).filter(|width| *width <= MAX_CELL_WIDTH).max()
+        };
         let widths: Vec<usize> = (0..columns).map(|column| width(column).unwrap_or_default()).collect();
         rows.iter().map(|row| self.row(row, &widths)).collect()
     }
@@ -51,7 +52,7 @@ impl Screen<'_> {
         let mut text = String::new();
         for (at, (cell, width)) in row.iter().zip(widths).take(last).enumerate() {
             text.push_str(&self.paint(cell.style, &cell.text));
-            // A column that is empty everywhere takes no room, and nothing follows the last cell.
+            // A column that is empty in every row takes no space, and the last cell is not padded.
             if at + 1 < last && *width > 0 {
                 text.extend(std::iter::repeat_n(' ', width.saturating_sub(cell.width()) + 2));
             }
@@ -60,7 +61,7 @@ impl Screen<'_> {
     }
 }
 
-/// A piece of text in a row.
+/// One cell of a row.
 pub(crate) struct Cell {
     text: String,
     style: Style,
@@ -72,10 +73,10 @@ impl Cell {
     }
 
     pub(crate) fn styled(text: impl AsRef<str>, style: Style) -> Self {
-        Self { text: plain(text.as_ref()), style }
+        Self { text: escape(text.as_ref()), style }
     }
 
-    /// Makes it wider.
+    /// Adds trailing spaces.
     pub(crate) fn pad(&mut self, by: usize) {
         self.text.extend(std::iter::repeat_n(' ', by));
     }
@@ -108,14 +109,14 @@ impl Style {
     }
 }
 
-/// Whether standard output shows colours: <https://no-color.org>.
+/// Whether to use colours on standard output; see <https://no-color.org>.
 pub(crate) fn colour(terminal: bool) -> bool {
     let empty = |name| std::env::var_os(name).is_none_or(|value| value.is_empty());
     terminal && empty("NO_COLOR") && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
 }
 
-/// Text of an agent, in one line and without anything that moves the cursor or turns the writing around.
-pub(crate) fn plain(text: &str) -> String {
+/// Escapes untrusted text for one line: nothing in it can move the cursor or change the writing direction.
+pub(crate) fn escape(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for character in text.chars() {
         match character {
@@ -130,9 +131,9 @@ pub(crate) fn plain(text: &str) -> String {
     shown
 }
 
-/// The same for a message, which may have several lines.
-pub(crate) fn lines(text: &str) -> String {
-    text.lines().map(plain).collect::<Vec<_>>().join("\n")
+/// Like [`escape`], for a message of several lines.
+pub(crate) fn escape_lines(text: &str) -> String {
+    text.lines().map(escape).collect::<Vec<_>>().join("\n")
 }
 
 /// `1 file`, `2 files`.
@@ -144,29 +145,29 @@ pub(crate) fn count(number: u64, one: &str, many: &str) -> String {
 pub(crate) mod tests {
     use super::*;
 
-    /// What a command came to, and what it printed: on standard output and on standard error.
-    pub(crate) fn printed<T>(command: impl FnOnce(&mut Screen<'_>) -> T) -> (T, String, String) {
+    /// Runs a command and captures its result, standard output and standard error.
+    pub(crate) fn capture<T>(command: impl FnOnce(&mut Output<'_>) -> T) -> (T, String, String) {
         let (mut out, mut err) = (Vec::new(), Vec::new());
-        let came_to = command(&mut Screen { out: &mut out, err: &mut err, colour: false });
+        let came_to = command(&mut Output { out: &mut out, err: &mut err, colour: false });
         (came_to, String::from_utf8(out).unwrap(), String::from_utf8(err).unwrap())
     }
 
-    fn screen(colour: bool, rows: &[Vec<Cell>]) -> Vec<String> {
-        Screen { out: &mut io::sink(), err: &mut io::sink(), colour }.rows(rows)
+    fn output(colour: bool, rows: &[Vec<Cell>]) -> Vec<String> {
+        Output { out: &mut io::sink(), err: &mut io::sink(), colour }.rows(rows)
     }
 
     #[test]
     fn columns_stand_below_each_other() {
-        let long = "x".repeat(WIDEST + 1);
+        let long = "x".repeat(MAX_CELL_WIDTH + 1);
         let cells = |texts: [&str; 4]| texts.map(Cell::new).into_iter().collect::<Vec<_>>();
         let rows = [cells(["a", "", "é", "end"]), cells(["bbb", "", &long, ""]), cells(["", "", "", ""])];
-        assert_eq!(screen(false, &rows), ["a    é  end".to_owned(), format!("bbb  {long}"), String::new()]);
+        assert_eq!(output(false, &rows), ["a    é  end".to_owned(), format!("bbb  {long}"), String::new()]);
     }
 
     #[test]
     fn colours_take_no_room() {
         let rows = [vec![Cell::styled("a", Style::Red), Cell::new("b")], vec![Cell::new("ccc"), Cell::new("d")]];
-        assert_eq!(screen(true, &rows), ["\u{1b}[31ma\u{1b}[0m    b", "ccc  d"]);
+        assert_eq!(output(true, &rows), ["\u{1b}[31ma\u{1b}[0m    b", "ccc  d"]);
     }
 
     #[test]
@@ -178,8 +179,8 @@ pub(crate) mod tests {
             ("gpj.\u{202e}exe", "gpj.\\u{202e}exe"),
             ("schön 日本", "schön 日本"),
         ] {
-            assert_eq!(plain(text), shown);
+            assert_eq!(escape(text), shown);
         }
-        assert_eq!(lines("a\u{7}\r\nb"), "a\\u{7}\nb");
+        assert_eq!(escape_lines("a\u{7}\r\nb"), "a\\u{7}\nb");
     }
 }

@@ -1,4 +1,4 @@
-//! Which workspace a command is about, and in which form it answers.
+//! Options that choose the workspace, and opening its gate.
 
 use std::io::{self, BufWriter, IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
@@ -7,24 +7,24 @@ use std::process::ExitCode;
 use clap::Args;
 use tollgate::{Error, Tollgate};
 
-use super::{Outcome, Stop, log, say};
-use crate::cli::output::{Screen, colour};
+use super::{CommandError, Outcome, log, say};
+use crate::cli::output::{Output, colour};
 
-/// What makes a folder a workspace. `.git` is a file where a repository has several work trees.
+/// A folder with one of these is a workspace. `.git` is a file in additional work trees of a repository.
 const MARKS: &[&str] = &[".orchestration", ".tollgate", ".git"];
 
 const HEADING: &str = "Common options";
 
-/// The options that every command but `eval` has.
+/// The options that every command except `eval` has.
 #[derive(Args)]
-pub(crate) struct Place {
-    /// The governed folder [default: the nearest from here upwards with .orchestration/, .tollgate/ or .git]
+pub(crate) struct WorkspaceArgs {
+    /// The governed folder [default: the nearest parent folder with .orchestration/, .tollgate/ or .git]
     #[arg(long, value_name = "DIR", global = true, help_heading = HEADING)]
     workspace: Option<PathBuf>,
-    /// The folder with the user's own .tollgate/ [default: the user's home]
+    /// The folder that contains the user's .tollgate/ [default: the home folder]
     #[arg(long, value_name = "DIR", global = true, help_heading = HEADING)]
     home: Option<PathBuf>,
-    /// The folder for what the gate keeps between calls [default: the user's, or in --home]
+    /// The folder for state that the gate keeps between calls [default: the user's state folder, or below --home]
     #[arg(long, value_name = "DIR", global = true, help_heading = HEADING)]
     state: Option<PathBuf>,
     /// Print the gate's answer as one JSON object, for programs
@@ -32,35 +32,35 @@ pub(crate) struct Place {
     pub(crate) json: bool,
 }
 
-/// A gate, and the real path of the folder that it governs.
-pub(crate) struct Opened {
+/// An open gate and the canonical path of its workspace.
+pub(crate) struct OpenGate {
     pub(crate) gate: Tollgate,
     pub(crate) root: PathBuf,
 }
 
-impl Place {
-    /// Runs a command on a gate and turns what it came to into an exit code.
-    pub(crate) fn run(&self, command: impl FnOnce(&mut Opened, &mut Screen<'_>) -> Result<Outcome, Stop>) -> ExitCode {
+impl WorkspaceArgs {
+    /// Opens the gate, runs a command and returns the exit code.
+    pub(crate) fn run(&self, command: impl FnOnce(&mut OpenGate, &mut Output<'_>) -> Result<Outcome, CommandError>) -> ExitCode {
         self.run_in(|| self.open(), command)
     }
 
-    /// The same for a command that needs something else than a gate.
+    /// Like [`run`](Self::run), for a command that needs something other than an open gate.
     pub(crate) fn run_in<T>(
         &self,
-        open: impl FnOnce() -> Result<T, Stop>,
-        command: impl FnOnce(&mut T, &mut Screen<'_>) -> Result<Outcome, Stop>,
+        open: impl FnOnce() -> Result<T, CommandError>,
+        command: impl FnOnce(&mut T, &mut Output<'_>) -> Result<Outcome, CommandError>,
     ) -> ExitCode {
         let mut out = BufWriter::new(io::stdout().lock());
         let mut err = io::stderr();
         let colour = !self.json && colour(io::stdout().is_terminal());
         let result = open().and_then(|mut opened| {
-            let result = command(&mut opened, &mut Screen { out: &mut out, err: &mut err, colour });
-            if let (true, Err(Stop::Refused { answer, .. })) = (self.json, &result) {
+            let result = command(&mut opened, &mut Output { out: &mut out, err: &mut err, colour });
+            if let (true, Err(CommandError::Refused { answer, .. })) = (self.json, &result) {
                 let _ = writeln!(out, "{answer}");
             }
-            match (result, out.flush().map_err(Stop::from)) {
-                // An answer holds, read or not.
-                (Ok(outcome), Ok(()) | Err(Stop::Unread)) => Ok(outcome),
+            match (result, out.flush().map_err(CommandError::from)) {
+                // The result counts even if nobody reads it.
+                (Ok(outcome), Ok(()) | Err(CommandError::OutputClosed)) => Ok(outcome),
                 (Ok(_), Err(stop)) => Err(stop),
                 (stopped, _) => stopped,
             }
@@ -72,13 +72,13 @@ impl Place {
         }
     }
 
-    /// The folder with the user's own `.tollgate/`.
+    /// The folder that contains the user's `.tollgate/`.
     pub(crate) fn home(&self) -> Option<PathBuf> {
         self.home.clone().or_else(std::env::home_dir)
     }
 
-    /// The workspace and the home folder, for a command that sets them up: where there is no workspace yet, it is here.
-    pub(crate) fn folders(&self) -> Result<Folders, Stop> {
+    /// The folders for a command that sets up a workspace; without one, the current folder becomes the workspace.
+    pub(crate) fn folders(&self) -> Result<Folders, CommandError> {
         let home = self.home();
         let named = match &self.workspace {
             Some(named) => named.clone(),
@@ -87,12 +87,12 @@ impl Place {
                 nearest(&here, home.as_deref()).unwrap_or(here)
             }
         };
-        let root = named.canonicalize().map_err(|why| Stop::Fault(cannot_open(&named, &why)))?;
+        let root = named.canonicalize().map_err(|why| CommandError::Failed(cannot_open(&named, &why)))?;
         Ok(Folders { root, home, home_named: self.home.clone(), state: self.state.clone() })
     }
 
-    /// Opens the gate, for a command that prints by itself.
-    pub(crate) fn open(&self) -> Result<Opened, Stop> {
+    /// Opens the gate for a command that handles its own output.
+    pub(crate) fn open(&self) -> Result<OpenGate, CommandError> {
         let home = self.home();
         let root = match &self.workspace {
             Some(named) => named.clone(),
@@ -105,53 +105,54 @@ impl Place {
         if let Some(home) = self.home.as_deref().filter(|home| !home.is_dir()) {
             say(&format!("warn: there is no folder `{}`, so --home adds nothing", home.display()));
         }
-        let root = root.canonicalize().map_err(|why| Stop::Fault(cannot_open(&root, &why)))?;
-        Ok(Opened { gate, root })
+        let root = root.canonicalize().map_err(|why| CommandError::Failed(cannot_open(&root, &why)))?;
+        Ok(OpenGate { gate, root })
     }
 }
 
-/// The folders that a command sets up.
+/// The folders that a setup command works with.
 pub(crate) struct Folders {
     pub(crate) root: PathBuf,
     pub(crate) home: Option<PathBuf>,
-    /// The same where it was named on the command line, and so stands for everything that is the user's.
+    /// The home folder if it was given on the command line; all user files are then looked for in it.
     pub(crate) home_named: Option<PathBuf>,
-    /// Where the state of all workspaces stands, as named on the command line.
+    /// The folder for the state of all workspaces, if it was given on the command line.
     pub(crate) state: Option<PathBuf>,
 }
 
 impl Folders {
-    /// How a gate onto them is opened.
+    /// A builder for a gate on these folders.
     pub(crate) fn gate(&self) -> tollgate::Builder {
         builder(&self.root, self.home_named.as_deref(), self.state.as_deref())
     }
 
-    /// The folder where a program would be started from here.
+    /// The folder in which a program would be started.
     pub(crate) fn start(&self) -> PathBuf {
-        here().and_then(|here| here.canonicalize().map_err(Stop::fault)).unwrap_or_else(|_| self.root.clone())
+        here().and_then(|here| here.canonicalize().map_err(CommandError::failed)).unwrap_or_else(|_| self.root.clone())
     }
 
-    /// The folder for what is kept of this workspace.
-    pub(crate) fn state_folder(&self) -> Result<PathBuf, Stop> {
-        tollgate::state_of(&self.root, self.home_named.as_deref(), self.state.as_deref()).map_err(Stop::fault)
+    /// The state folder of this workspace.
+    pub(crate) fn state_folder(&self) -> Result<PathBuf, CommandError> {
+        tollgate::state_folder(&self.root, self.home_named.as_deref(), self.state.as_deref()).map_err(CommandError::failed)
     }
 
-    /// Makes that folder, where nobody but the user may look.
-    pub(crate) fn make_state_folder(&self) -> Result<(), Stop> {
-        tollgate::make_state_of(&self.root, self.home_named.as_deref(), self.state.as_deref()).map_err(Stop::fault)
+    /// Creates the state folder, accessible only to the user.
+    pub(crate) fn create_state_folder(&self) -> Result<(), CommandError> {
+        tollgate::create_state_folder(&self.root, self.home_named.as_deref(), self.state.as_deref()).map_err(CommandError::failed)
     }
 }
 
-fn here() -> Result<PathBuf, Stop> {
-    std::env::current_dir()
-        .map_err(|why| Stop::Fault(format!("the current folder is gone ({why}); name a folder with --workspace")))
+fn here() -> Result<PathBuf, CommandError> {
+    std::env::current_dir().map_err(|why| {
+        CommandError::Failed(format!("the current folder no longer exists ({why}); name a folder with --workspace"))
+    })
 }
 
 /// Opens a gate whose log goes to standard error.
-pub(crate) fn open(workspace: &Path, home: Option<&Path>, state: Option<&Path>) -> Result<Tollgate, Stop> {
+pub(crate) fn open(workspace: &Path, home: Option<&Path>, state: Option<&Path>) -> Result<Tollgate, CommandError> {
     builder(workspace, home, state).log(log).open().map_err(|fault| match fault {
-        Error::Workspace { path, why } => Stop::Fault(cannot_open(&path, &why)),
-        fault => Stop::fault(fault),
+        Error::Workspace { path, why } => CommandError::Failed(cannot_open(&path, &why)),
+        fault => CommandError::failed(fault),
     })
 }
 
@@ -170,20 +171,20 @@ fn cannot_open(path: &Path, why: &io::Error) -> String {
     format!("cannot open the workspace `{}`: {why}; name an existing folder with --workspace", path.display())
 }
 
-fn nowhere(here: &Path) -> Stop {
-    Stop::Fault(format!(
+fn nowhere(here: &Path) -> CommandError {
+    CommandError::Failed(format!(
         "neither `{}` nor a folder above it has .orchestration/, .tollgate/ or .git; name the workspace with --workspace DIR",
         here.display()
     ))
 }
 
-/// The nearest folder upwards that looks like a workspace.
+/// The nearest folder, starting with `here` and going up, that is a workspace.
 fn nearest(here: &Path, home: Option<&Path>) -> Option<PathBuf> {
     let real = |folder: &Path| folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
     let (here, home) = (real(here), home.map(real));
     here.ancestors()
         .find(|folder| {
-            // In the home folder, .tollgate/ is the user's own and governs nothing.
+            // In the home folder, .tollgate/ holds user settings and does not make a workspace.
             let users_own = |mark: &&&str| **mark == ".tollgate" && home.as_deref() == Some(*folder);
             MARKS.iter().filter(|mark| !users_own(mark)).any(|mark| folder.join(mark).exists())
         })
@@ -209,13 +210,13 @@ mod tests {
             ("work/.orchestration", "nobody", Some("work")),
             ("work/sub/c", "nobody", Some("work/sub")),
             ("wt/e", "nobody", Some("wt")),
-            // What is the user's own is a workspace's only where it is not the home folder.
+            // `.tollgate` makes a workspace unless it is in the home folder.
             ("plain/d", "nobody", Some("")),
             ("plain/d", "", None),
             ("own", "own", Some("own")),
         ] {
             let found = found.map(|found| if found.is_empty() { top.clone() } else { top.join(found) });
-            // Above the temporary folder anything may stand, so nothing found means nothing found here.
+            // Folders above the temporary folder may be workspaces, so matches outside of it are ignored.
             let nearest = nearest(&top.join(here), Some(&top.join(home))).filter(|nearest| nearest.starts_with(&top));
             assert_eq!(nearest, found, "{here} with home {home}");
         }

@@ -1,9 +1,9 @@
-//! What the `tollgate` command can do, a file each.
+//! The subcommands of `tollgate`, one file each.
 //!
-//! The gate decides; a command carries the question, asks a person where one has to agree, does what the gate's own
-//! folders are too small for, and prints.
+//! The gate decides. A command sends it the request, asks a person for confirmation where needed, makes the changes that the gate
+//! itself has no access for, and prints the result.
 //!
-//! Exit codes: 0 done, 1 the answer is no, 2 it could not be done.
+//! Exit codes: 0 success, 1 the answer is no, 2 failure.
 
 pub(crate) mod agent_event;
 pub(crate) mod augment;
@@ -11,11 +11,13 @@ pub(crate) mod concepts;
 pub(crate) mod confine;
 pub(crate) mod doctor;
 pub(crate) mod eval;
+pub(crate) mod extensions;
 pub(crate) mod hooks;
 pub(crate) mod init;
 pub(crate) mod intents;
 pub(crate) mod mcp_serve;
 pub(crate) mod shell_prefix;
+pub(crate) mod skills;
 pub(crate) mod tools;
 pub(crate) mod trace;
 pub(crate) mod watch;

@@ -247,4 +247,49 @@ describe('OpenCode', { concurrency: 2 }, () => {
     assert.ok(!fs.existsSync(path.join(workspace, '.orchestration')));
     assert.deepEqual(fs.readdirSync(path.join(workspace, '.tollgate')), ['concepts']);
   });
+
+  test('a hook written for Claude Code stops a call', async (t) => {
+    const at = (root, name) => path.join(root, name);
+    // As it would stand in a repository whose people use Claude Code: it knows `tool_name` and `tool_input`, and nothing of OpenCode.
+    const guard = [
+      '#!/usr/bin/env node',
+      "const { tool_name, tool_input } = JSON.parse(require('node:fs').readFileSync(0, 'utf8'));",
+      "const text = tool_input.content ?? tool_input.new_string ?? '';",
+      "if (text.includes('hunter2')) {",
+      '  console.error(`${tool_name} of ${tool_input.file_path}: no passwords in files`);',
+      '  process.exit(2);',
+      '}',
+    ];
+    const handler = { type: 'command', command: '"$CLAUDE_PROJECT_DIR"/.claude/hooks/guard.cjs', timeout: 20 };
+    const settings = { hooks: { PreToolUse: [{ matcher: 'Write|Edit', hooks: [handler] }] } };
+    const files = {
+      ...FILES,
+      '.opencode/plugin/tollgate.js': fs.readFileSync(path.join(wrapper, 'dist/opencode.bundle.js')),
+      '.claude/settings.json': JSON.stringify(settings),
+      '.claude/hooks/guard.cjs': `${guard.join('\n')}\n`,
+    };
+    let turns;
+    const played = await play({
+      files,
+      prepare: ({ person }) => person('hooks', 'import', '--yes'),
+      scripts: (root) => {
+        const file = at(root, 'src/auth/new.ts');
+        const refused = /^Tollgate: (Write|Edit) of \S+\/src\/auth\/(new|login)\.ts: no passwords in files \(hook\)$/;
+        turns = [
+          [[...SELECT, /^The active intent is INT-001/]],
+          [['write', { filePath: file, content: 'const password = "hunter2";\n' }, refused]],
+          [['write', { filePath: file, content: 'const password = ask();\n' }, /^Wrote file/]],
+          [['edit', { filePath: at(root, 'src/auth/login.ts'), oldString: 'one', newString: 'hunter2' }, refused]],
+          'All done.',
+        ];
+        return [{ when: 'Please do the work', turns: spoken(turns) }];
+      },
+    });
+    t.after(played.discard);
+    assertLive(played, true);
+    assertTold(resultsIn(lastOf(played.requests, 'Please do the work')), turns);
+    assert.equal(fs.readFileSync(at(played.workspace, 'src/auth/new.ts'), 'utf8'), 'const password = ask();\n');
+    assert.equal(fs.readFileSync(at(played.workspace, 'src/auth/login.ts'), 'utf8'), 'one\ntwo\n');
+    assert.deepEqual(ledger(played).map(brief), ['write src/auth/new.ts true PASS']);
+  });
 });

@@ -1,19 +1,19 @@
 /**
  * Why a call of this package failed, for programs.
  *
- * | code | what it means |
+ * | code | meaning |
  * | --- | --- |
- * | `workspace_missing` | the workspace does not exist, is no folder or cannot be looked at |
- * | `state_missing` | there is no folder to keep anything between calls in |
- * | `component_missing` | the `.wasm` files of the package are not beside its code |
- * | `invalid_input` | the caller passed something unusable; the message names it |
+ * | `workspace_missing` | the workspace does not exist, is not a folder or cannot be accessed |
+ * | `state_missing` | there is no folder for state between calls |
+ * | `component_missing` | the `.wasm` files of the package are not next to its code |
+ * | `invalid_input` | an argument is invalid; the message names it |
  * | `unknown_intent`, `intent_closed`, `not_governed` | why an intent could not be selected |
- * | `unknown_hook` | there is no hook of that id |
- * | `not_done` | it could not be done; the message says why |
+ * | `unknown_hook` | there is no hook with that id |
+ * | `not_done` | the operation failed; the message says why |
  * | `workspace_fault` | a file of the workspace could not be read or written |
- * | `guest_trap` | the component failed; the next call works on a fresh one |
- * | `no_answer` | the gate did not answer to a program's payload, not even that it failed: a tool must not run |
- * | `reentrant` | a callback called back into the gate that was calling it |
+ * | `guest_trap` | the component failed; the next call uses a fresh instance |
+ * | `no_answer` | the gate did not answer a payload, not even with an error: the tool must not run |
+ * | `reentrant` | a callback called the gate that was calling it |
  */
 export type ErrorCode =
   | 'workspace_missing'
@@ -34,7 +34,7 @@ export type ErrorCode =
 export class TollgateError extends Error {
   override readonly name = 'TollgateError';
 
-  /** Stable, for programs. */
+  /** A stable code for programs. */
   readonly code: ErrorCode;
 
   constructor(code: ErrorCode, message: string, cause?: unknown) {

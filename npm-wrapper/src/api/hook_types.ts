@@ -1,102 +1,102 @@
-/** The words of hooks in the public interface. */
+/** Types of the public interface for hooks. */
 
-/** What became of an event whose answer is awaited. */
+/** The answer of the hooks to an event. */
 export interface HookAnswer {
-  /** Whether to go on. */
+  /** Whether the operation may go on. */
   proceed: boolean;
-  /** What the model, or the person, should be told. */
+  /** A message for the model or the person. */
   systemMessage: string | null;
-  /** The event's data, as the last hook left it. */
+  /** The event's data, as changed by the hooks. */
   data: Record<string, unknown>;
 }
 
-/** How far a run has come. */
+/** The status of a run. */
 export type HookStatus = 'queued' | 'running' | 'success' | 'failed' | 'timeout' | 'canceled' | 'skipped';
 
 /** One run of a hook. */
 export interface HookRecord {
-  /** The run's own id; `cancel` takes it. */
+  /** The id of the run, as `cancel` takes it. */
   id: string;
-  /** The hook's id. */
+  /** The id of the hook. */
   hook: string;
-  /** The event that set it off. */
+  /** The event that triggered it. */
   trigger: string;
-  /** The file that the event was about, relative to the workspace. */
+  /** The file the event is about, relative to the workspace. */
   file?: string | undefined;
-  /** The agent session that the event belonged to. */
+  /** The agent session of the event. */
   session?: string | undefined;
-  /** How many events it answers, where they came faster than it could run. */
+  /** The number of events this run covers, if they came faster than it could run. */
   events?: number | undefined;
-  /** RFC 3339; none while it waits. */
+  /** RFC 3339; missing while it is queued. */
   started?: string | undefined;
-  /** RFC 3339; none while it is under way. */
+  /** RFC 3339; missing until it has ended. */
   ended?: string | undefined;
   status: HookStatus;
   exitCode?: number | undefined;
-  /** How often it was tried. */
+  /** The number of attempts. */
   attempts: number;
-  /** Why it ended as it did, where there is something to say. */
+  /** The reason for the status, if there is one. */
   reason?: string | undefined;
-  /** What it printed, secrets left out. */
+  /** Its output, with secrets removed. */
   output?: string | undefined;
   durationMs?: number | undefined;
 }
 
-/** A hook of the workspace that wants to run and that nobody has approved. */
+/** A hook of the workspace that needs approval before it can run. */
 export interface HookApproval {
-  /** The hook's id. */
+  /** The id of the hook. */
   hook: string;
-  /** What would be approved; `{"op":"hooks","do":"approve","id","digest"}` approves just this. */
+  /** What would be approved; `{"op":"hooks","do":"approve","id","digest"}` approves exactly this. */
   digest: string;
-  /** `new` where nobody has approved it yet, `changed` where it is no longer what was approved. */
+  /** Why approval is needed: `new`, or `changed` since it was approved. */
   why: string;
-  /** What a person has to be told about that besides. */
+  /** Additional information for the person. */
   notice?: string | undefined;
-  /** What a person should see before the decision. */
+  /** What a person should review. */
   shows: {
-    /** The hook as it stands in its file. */
+    /** The hook as declared. */
     declaration: Record<string, unknown>;
-    /** The words that would be run; none for a prompt. */
+    /** The command line that would run; missing for a prompt. */
     runs?: string[] | undefined;
-    /** The program behind the first of them, every link followed. */
+    /** The program that the first argument resolves to. */
     interpreter?: string | undefined;
-    /** The script of the workspace among them, and its digest. */
+    /** The script of the workspace in the command line, and its digest. */
     script?: [path: string, digest: string] | null | undefined;
     /** The files that are copied with the script, and their digests. */
     files?: [path: string, digest: string][] | undefined;
-    /** Other files of the workspace that the words name: changes are noticed, but they are read where they stand. */
+    /** Other files of the workspace in the command line: changes are detected, but they are not copied. */
     in_place?: [path: string, digest: string][] | undefined;
-    /** Whether nobody can vouch for what else it reads and runs, so that later changes of that run unasked. */
+    /** Whether it may read or run files that are not checked, so that later changes of those run without approval. */
     unchecked?: boolean | undefined;
     /** What is checked and what is not, in a sentence. */
     note?: string | undefined;
-    /** The text of the script: the very bytes of its digest. */
+    /** The text of the script, exactly as covered by its digest. */
     script_text?: string | undefined;
-    /** The texts of the other files that are copied, as far as there is room. */
+    /** The texts of the other copied files, within a size limit. */
     texts?: [path: string, text: string][] | undefined;
-    /** The files whose text is not shown: too long, or not text. */
+    /** The files whose text is not included: too long, or not text. */
     not_shown?: string[] | undefined;
-    /** The same of what was approved before. */
+    /** The same information about the previous approval. */
     before: Record<string, unknown> | null;
   };
 }
 
-/** What a prompt brought. */
+/** The answer to a prompt. */
 export interface PromptOutput {
-  /** 0 where none is told. */
+  /** Default: 0. */
   exitCode?: number | undefined;
   stdout: string;
   stderr?: string | undefined;
 }
 
-/** What hooks are given to work with. */
+/** Options for hooks. */
 export interface HooksOptions {
-  /** Answers prompts. Without it, the command that the user's settings name does. */
+  /** Answers prompts. Default: the command from the user's settings. */
   runPrompt?: ((prompt: string, options: { hook: string; signal: AbortSignal }) => Promise<PromptOutput>) | undefined;
-  /** Told whenever a run begins, goes on or ends. */
+  /** Called whenever the status of a run changes. */
   onRecord?: ((record: HookRecord) => void) | undefined;
-  /** Told to begin or to stop passing an event to `notify`. A returned text says why that cannot be. */
+  /** Called to start or stop passing an event to `notify`. Returns a reason if the event cannot be observed. */
   onListen?: ((trigger: string, on: boolean) => string | undefined) | undefined;
-  /** Told once of every hook that waits for a person's approval. */
+  /** Called once for every hook that needs approval. */
   onApproval?: ((approval: HookApproval) => void) | undefined;
 }

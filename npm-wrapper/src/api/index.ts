@@ -19,46 +19,48 @@ export { Locator } from './locate.js';
 export { locate, type Surroundings } from './locate.js';
 export type { Tollgate } from './tollgate.js';
 
-/** How much a log line matters. */
+/** The severity of a log line. */
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 
-/** Where a gate stands and what it is given. */
+/** The options of a gate. */
 export interface TollgateOptions {
   /** The workspace: an existing folder. */
   workspace: string;
-  /** The home folder, with the user's own settings in `.tollgate/`; the user's home where none is named. */
+  /** The home folder, which contains the user's settings in `.tollgate/`. Default: the user's home folder. */
   home?: string | undefined;
   /**
-   * The folder in which every workspace has a folder for what the gate keeps between calls. Where none is named, it is
-   * `.local/state/tollgate` in the home folder that is named, else `$XDG_STATE_HOME/tollgate`, or what stands for it on this system.
+   * The folder that contains the state folders of all workspaces. Default: `.local/state/tollgate` in the given home folder,
+   * otherwise `$XDG_STATE_HOME/tollgate` or its equivalent on this system.
    */
   state?: string | undefined;
-  /** Takes what the gate has to say to you. Nothing an agent sees. */
+  /** Receives the gate's log. Agents never see it. */
   log?: ((level: LogLevel, message: string, details?: unknown) => void) | undefined;
-  /** Milliseconds since 1970, for entries that have to repeat; the system's clock where there is none. */
+  /** Milliseconds since 1970, for repeatable entries. Default: the system clock. */
   clock?: (() => number) | undefined;
-  /** So many random bytes, for ids that have to repeat; the system's where there is none. */
+  /** Returns this many random bytes, for repeatable ids. Default: the system's random bytes. */
   random?: ((length: number) => Uint8Array) | undefined;
-  /** What hooks are given to work with. */
+  /** The variables that settings of extensions may be read from, by name; those of this process where none are given. */
+  variables?: Readonly<Record<string, string | undefined>> | undefined;
+  /** Options for hooks. */
   hooks?: HooksOptions | undefined;
-  /** Who can be asked about the concepts that calls name. */
+  /** How concepts are looked up. */
   lookups?: LookupOptions | undefined;
 }
 
 /** The package's version. */
 export const version: string = TOLLGATE_VERSION;
 
-/** `sha256:` and hex of the component inside. The same bytes run in every host. */
+/** `sha256:` and the hex digest of the component. The same bytes run in every host. */
 export const digest: string = TOLLGATE_DIGEST;
 
-/** The gate of a workspace. */
+/** Opens the gate of a workspace. */
 export function createTollgate(options: TollgateOptions): Tollgate {
-  const { workspace, home, state, clock = Date.now, random = systemRandom } = options ?? {};
+  const { workspace, home, state, clock = Date.now, random = systemRandom, variables = process.env } = options ?? {};
   if (typeof workspace !== 'string') {
     throw new TollgateError('invalid_input', 'no workspace is named; pass { workspace: "path/to/folder" }');
   }
   const roots = new Roots(workspace, home, state);
   const log: LogSink = sink(options.log);
-  const guest = new Guest(importsOf(roots, log, clock, random));
+  const guest = new Guest(importsOf(roots, log, clock, random, variables));
   return new Tollgate({ guest, roots, log, hooks: options.hooks, lookups: options.lookups });
 }

@@ -4,36 +4,38 @@ export interface LedgerEntry {
   id: string;
   /** RFC 3339, UTC. */
   timestamp: string;
-  /** The intent that the call was ruled under. */
+  /** The intent that the call was checked against. */
   intent_id: string | null;
   session_id: string;
-  /** The sub-agent, where the program names one. */
+  /** The sub-agent, if the agent program reports it. */
   agent?: string;
-  /** The agent program, where it is known. */
+  /** The agent program, if known. */
   host?: string;
-  /** The tool, as the program spells it. */
+  /** The tool, as the agent program spells it. */
   tool_name: string;
   mutation_class: MutationClass;
-  /** The file; null where no file is concerned. */
+  /** The file; null if the entry is not about a file. */
   file: FileChange | null;
   /** The hash of the content after the change. */
   content_hash: string | null;
   /** Whether the change was in the intent's scope. */
   scope_validation: 'PASS' | 'FAIL' | 'EXEMPT';
   success: boolean;
-  /** What the tool said where it failed. */
+  /** The error message of the tool, if it failed. */
   error: string | null;
-  /** Set where the file was changed by two calls at once. */
+  /** Set if two calls changed the file at the same time. */
   concurrent?: { session_id: string; entry_id: string };
-  /** Set where the call may have made the change after it had ended: when it was allowed, and how many others may have. */
+  /**
+   * Set if the call may have made the change after it had ended: when it was allowed, and how many other calls may have made it.
+   */
   late?: { call_id: string; began: string; others?: number };
-  /** The entry whose change this one takes back. */
+  /** The entry that this one reverts. */
   reverts?: string;
-  /** The person who gave a command that only a person may give: their account, the words of the command, and what it changed. */
+  /** The person who ran a command that only a person may run: the account, the command line, and what it changed. */
   person?: { user: string; command: string[]; changed: string[] };
-  /** The heads of the ledger that the first line of a write saw. */
+  /** The heads of the ledger that the first line of a write was based on. */
   saw?: string[];
-  /** The line before, of every other line of a write. */
+  /** The previous line, for every other line of a write. */
   follows?: string;
 }
 
@@ -51,9 +53,9 @@ export type MutationClass =
 export interface FileChange {
   /** Relative to the workspace. */
   relative_path: string;
-  /** `sha256:` and hex; null where there was no file or it could not be hashed. */
+  /** `sha256:` and hex digits; null if there was no file or it could not be hashed. */
   pre_hash: string | null;
   post_hash: string | null;
-  /** The lines of the new content that differ from the old; empty where that is not known. */
+  /** The lines of the new content that differ from the old; empty if unknown. */
   line_ranges: { start: number; end: number }[];
 }

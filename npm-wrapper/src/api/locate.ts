@@ -6,24 +6,24 @@ import { Anywhere } from '../files/roots.js';
 import { stateFolder } from '../files/state.js';
 import { systemRandom } from '../component/wasi.js';
 
-/** Where a program's payload was heard. */
+/** The environment in which a payload was received. */
 export interface Surroundings {
-  /** The current folder; the process's own where none is named. */
+  /** The current folder. Default: that of the process. */
   cwd?: string | undefined;
-  /** The home folder, as the gate's option `home`. */
+  /** The home folder, as in the gate's option `home`. */
   home?: string | undefined;
-  /** As the gate's option `state`. */
+  /** The state folder, as in the gate's option `state`. */
   state?: string | undefined;
-  /** The environment; the process's own where none is named. */
+  /** The environment variables. Default: those of the process. */
   variables?: Readonly<Record<string, string | undefined>> | undefined;
 }
 
 /**
- * The workspace that governs what a program's payload tells of; none where nothing does. A gate on it answers the payload.
+ * Finds the workspace that governs a payload of an agent program, if any. A gate for it can answer the payload.
  *
  * @param program such as `claude-code` or `opencode`
- * @param event the event's name, where the payload does not tell it
- * @param payload JSON: its bytes, its text, or what it is the text of
+ * @param event the event, if the payload does not name it
+ * @param payload JSON, as bytes, text or a value
  */
 export function locate(
   program: string,
@@ -34,22 +34,22 @@ export function locate(
   return new Locator(surroundings).locate(text(program, 'program'), event, payloadBytes(payload));
 }
 
-/** @internal What can be asked of the component before there is a gate. */
+/** @internal What can be asked of the component without a workspace. */
 export class Locator {
   readonly #surroundings: Surroundings;
   readonly #guest: Guest;
 
   constructor(surroundings: Surroundings = {}) {
     this.#surroundings = surroundings;
-    this.#guest = new Guest(importsOf(new Anywhere(surroundings.home), () => {}, Date.now, systemRandom));
+    this.#guest = new Guest(importsOf(new Anywhere(surroundings.home), () => {}, Date.now, systemRandom, {}));
   }
 
-  /** The programs that the gate speaks to. */
+  /** The agent programs that the gate can answer. */
   names(): string[] {
     return this.#guest.call(({ programs }) => programs.names());
   }
 
-  /** What a program reads where nothing governs it. */
+  /** What a program expects if nothing governs it. */
   silence(program: string): string {
     return this.#guest.call(({ programs }) => programs.silence(program));
   }
@@ -66,7 +66,7 @@ export class Locator {
   }
 }
 
-/** The process's folder; the one of all folders where it is gone. */
+/** The current folder of the process, or the root folder if it no longer exists. */
 function currentFolder(): string {
   try {
     return process.cwd();

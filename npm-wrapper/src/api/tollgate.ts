@@ -23,12 +23,12 @@ import type { LogSink } from '../component/log.js';
 import { Lookups, lookupOf } from '../programs/lookups.js';
 import type { Roots } from '../files/roots.js';
 
-/** What the prompt gets when nobody asks for less: 4,000 tokens of about four characters. */
+/** Default size of the context for prompts: 4,000 tokens of about four characters. */
 const CONTEXT_CHARS = 16_000;
 
 const MAX_U32 = 0xffff_ffff;
 
-/** @internal What a gate is made of. */
+/** @internal The parts of a gate. */
 export interface GateParts {
   guest: Guest;
   roots: Roots;
@@ -38,9 +38,9 @@ export interface GateParts {
 }
 
 /**
- * The gate of one workspace. Throws nothing but `TollgateError`.
+ * The gate of one workspace. Throws only `TollgateError`.
  *
- * What is ruled on, entered or asked is answered at once; what has to wait for programs, functions or servers is a promise.
+ * Decisions and queries are synchronous; everything that waits for programs, functions or servers returns a promise.
  */
 export class Tollgate {
   readonly #parts: GateParts;
@@ -49,21 +49,21 @@ export class Tollgate {
   #longestLine: number | undefined;
   #hooks: Hooks | undefined;
 
-  /** @internal Made by `createTollgate`. */
+  /** @internal Called by `createTollgate`. */
   constructor(parts: GateParts) {
     this.#parts = parts;
     this.#guest = parts.guest;
-    // Nothing depends on it: what the gate does not learn, nobody claims.
+    // Errors are ignored: without a list, nothing is claimed about a tool.
     const learn = (server: string, tools: unknown[]) => void this.perform({ op: 'server-tools', server, tools });
     this.#lookups = new Lookups(parts.roots.project.folder, parts.lookups, learn);
   }
 
-  /** The folder that it governs, every link followed. */
+  /** The canonical path of the governed folder. */
   get workspace(): string {
     return this.#parts.roots.project.folder;
   }
 
-  /** The hooks of the workspace. They run from the first use on; `createTollgate` takes their options. */
+  /** The hooks of the workspace. They are started on first use; `createTollgate` takes their options. */
   get hooks(): Hooks {
     const { guest, roots, log, hooks: options = {} } = this.#parts;
     const perform = (line: Uint8Array) => this.perform(line);
@@ -72,14 +72,14 @@ export class Tollgate {
   }
 
   /**
-   * Answers an agent program's own payload in its own words, with everything that belongs to it: rules on a call, enters what came
-   * of it, runs hooks, looks up what is known.
+   * Handles a hook payload of an agent program and answers in its format: checks a call, records its result, runs hooks, and
+   * looks up concepts.
    *
-   * Where the gate fails, the answer says so. Where there is not even that, the promise is rejected: then a tool must not run.
+   * If the gate fails, the answer says so. If there is no answer at all, the promise is rejected: then the tool must not run.
    *
    * @param program such as `claude-code` or `opencode`
-   * @param event the event's name, where the payload does not tell it
-   * @param payload JSON: its bytes, its text, or what it is the text of
+   * @param event the event, if the payload does not name it
+   * @param payload JSON, as bytes, text or a value
    */
   async respond(program: string, event: string | undefined, payload: Uint8Array | string | object): Promise<ProgramAnswer> {
     const [name, named] = [text(program, 'program'), event === undefined ? undefined : text(event, 'event')];
@@ -92,36 +92,36 @@ export class Tollgate {
     }
   }
 
-  /** The answer of a fresh instance where one has failed. */
+  /** The answer of a fresh instance after a failure. */
   #failed(program: string, event: string | undefined, payload: Uint8Array, why: unknown): ProgramAnswer {
-    const said = why instanceof TollgateError ? why.message : 'the gate failed';
+    const resultText = why instanceof TollgateError ? why.message : 'the gate failed';
     try {
-      const { text: answer, refused } = this.#guest.call(({ programs }) => programs.failed(program, event, payload, said));
+      const { text: answer, refused } = this.#guest.call(({ programs }) => programs.failed(program, event, payload, resultText));
       return { text: toText(answer), refused };
     } catch (error) {
       throw unanswered(error);
     }
   }
 
-  /** Ends what runs for the gate: hooks are waited for, or with `drain: false` ended, and MCP servers end. */
+  /** Ends everything that runs for the gate: waits for hooks, or ends them with `drain: false`, and ends MCP servers. */
   async close({ drain = true }: { drain?: boolean | undefined } = {}): Promise<void> {
     await this.#hooks?.shutdown({ drain });
     if (drain && this.#guest.isRunning) await this.hooks.settle();
     await this.#lookups.close();
   }
 
-  /** `await using gate = createTollgate(…)` closes it. */
+  /** Supports `await using gate = createTollgate(…)`. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
   }
 
-  /** Rules on one call. Do not run the tool on `deny`, and have a person's word before you do on `ask`. */
+  /** Checks a call. Do not run the tool on `deny`; on `ask`, run it only if a person agrees. */
   preTool(call: ToolCall): Ruling {
     const asked = crossing(call);
     return this.#guest.call(({ preTool }) => preTool.check(asked)) as Ruling;
   }
 
-  /** Enters what came of a call in the ledger. */
+  /** Records the result of a call in the ledger. */
   postTool(call: ToolCall, outcome: Outcome): Settlement {
     const asked = crossing(call);
     const ended = ending(outcome);
@@ -129,14 +129,16 @@ export class Tollgate {
     return { entries: entries.map((line) => JSON.parse(line) as LedgerEntry), notice };
   }
 
-  /** What to look up for a call before `augment`. */
+  /** Returns what to look up before calling `augment`. */
   planLookups(call: ToolCall): LookupPlan {
     const asked = crossing(call);
+    // How servers are started depends on what this machine can do.
+    this.hooks.greet();
     const { concepts, lookups, totalMs, skipped } = this.#guest.call(({ augment }) => augment.planLookups(asked));
     return { concepts, lookups: lookups.map(lookupOf), totalMs, skipped };
   }
 
-  /** Puts what is known about a call's concepts where it serves without changing what the tool does. */
+  /** Adds what is known about a call's concepts without changing what the tool does. */
   augment(call: ToolCall, findings: readonly Finding[] = []): Augmented {
     const asked = crossing(call);
     const found = findings.map(({ concept, source, answer }) => ({
@@ -148,50 +150,50 @@ export class Tollgate {
     return { ...rest, args: fromBytes(args) as Record<string, unknown> };
   }
 
-  /** Looks up what a plan says, all at once, each within its time and all within the plan's. */
+  /** Runs all lookups of a plan in parallel, each within its own time limit and all within the plan's. */
   lookUp(plan: LookupPlan): Promise<Finding[]> {
-    return this.#lookups.carryOut(plan);
+    return this.#lookups.run(plan);
   }
 
-  /** Plans, looks up and augments in one go, without holding up anybody: five seconds at most. */
+  /** Plans, looks up and augments in one step, in at most five seconds. */
   async augmentWith(call: ToolCall): Promise<Augmented> {
     return this.augment(call, await this.lookUp(this.planLookups(call)));
   }
 
-  /** Makes an intent the session's only active one. */
+  /** Makes an intent the only active one of a session. */
   selectIntent(session: string, intent: string): Intent {
     const [of, wanted] = [text(session, 'session'), text(intent, 'intent')];
     return this.#guest.call(({ sessions }) => sessions.select(of, wanted)) as Intent;
   }
 
-  /** Leaves the session without an intent. */
+  /** Removes the intent of a session. */
   clearIntent(session: string): void {
     const of = text(session, 'session');
     this.#guest.call(({ sessions }) => sessions.clear(of));
   }
 
-  /** The session's intent, its own or its parent's. */
+  /** The intent of a session: its own or its parent's. */
   currentIntent(session: string): Intent | undefined {
     const of = text(session, 'session');
     return this.#guest.call(({ sessions }) => sessions.current(of)) as Intent | undefined;
   }
 
-  /** Lets a sub-agent's session work for its parent's intent until it selects one of its own. */
+  /** Lets a sub-agent's session use its parent's intent until it selects its own. */
   inheritIntent(session: string, parent: string): void {
     const [of, from] = [text(session, 'session'), text(parent, 'parent')];
     this.#guest.call(({ sessions }) => sessions.inherit(of, from));
   }
 
-  /** What the model should know about the session's intent. Empty where there is none. */
+  /** What the model should know about the session's intent; empty if there is none. */
   context(session: string, limitChars: number = CONTEXT_CHARS): string {
     const [of, limit] = [text(session, 'session'), whole(limitChars, MAX_U32, 'limitChars')];
     return this.#guest.call(({ sessions }) => sessions.context(of, limit));
   }
 
   /**
-   * Answers one JSON line, such as `{"op":"context","session":"s1"}`: a line with a line, an object with an object. What
-   * cannot be understood is answered with `{"error":{"code","message"}}`, and what takes time with `{"waiting":N}`; the
-   * `perform` of `hooks` waits for that.
+   * Answers one JSON request, such as `{"op":"context","session":"s1"}`: text with text, an object with an object. Invalid
+   * requests are answered with `{"error":{"code","message"}}`, and those that take time with `{"waiting":N}`; use `hooks.perform`
+   * to wait for them.
    */
   perform(line: string | Uint8Array): string;
   perform(line: object): Record<string, unknown>;
@@ -205,19 +207,19 @@ export class Tollgate {
     return isBytes || typeof line === 'string' ? answer : (JSON.parse(answer) as Record<string, unknown>);
   }
 
-  /** The longest line that `perform` understands, in bytes. Of a longer one it needs no more than one byte beyond. */
+  /** The length limit of a line for `perform`, in bytes. Of a longer line, one byte beyond the limit is enough. */
   get longestLine(): number {
     this.#longestLine ??= Number(this.#guest.call(({ operations }) => operations.longestLine()));
     return this.#longestLine;
   }
 }
 
-/** Whether a line needs what only a host can do. Most lines tell at a glance that they do not. */
+/** Whether a line needs the hooks of the host. Most lines can be ruled out without parsing. */
 function isAboutHooks(line: string | Uint8Array | object, bytes: Uint8Array): boolean {
   let asked: unknown = line;
   if (typeof line === 'string' || line instanceof Uint8Array) {
     const glance = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-    if (!['event', 'hooks', 'wiring', '\\u'].some((word) => glance.includes(word))) return false;
+    if (!['event', 'hooks', 'wiring', 'extensions', 'skills', '\\u'].some((word) => glance.includes(word))) return false;
     try {
       asked = fromBytes(bytes);
     } catch {
@@ -225,7 +227,7 @@ function isAboutHooks(line: string | Uint8Array | object, bytes: Uint8Array): bo
     }
   }
   const op = typeof asked === 'object' && asked !== null && 'op' in asked ? asked.op : undefined;
-  return op === 'event' || op === 'hooks' || op === 'wiring';
+  return typeof op === 'string' && ['event', 'hooks', 'wiring', 'extensions', 'skills'].includes(op);
 }
 
 function unanswered(error: unknown): TollgateError {
@@ -235,7 +237,7 @@ function unanswered(error: unknown): TollgateError {
 
 function crossing(call: ToolCall): ContractCall {
   if (typeof call !== 'object' || call === null) {
-    throw new TollgateError('invalid_input', 'the call is no object; pass { session, call, tool, args }');
+    throw new TollgateError('invalid_input', 'the call is not an object; pass { session, call, tool, args }');
   }
   const crossed: ContractCall = {
     session: text(call.session, 'session'),

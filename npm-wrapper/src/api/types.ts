@@ -1,44 +1,44 @@
-/** The words of the public interface. Plain data, so that it can be logged, sent and compared. */
+/** Types of the public interface. They are plain data, so that they can be logged, sent and compared. */
 
 import type { LedgerEntry } from './ledger.js';
 
-/** One tool call, as the agent proposed it. */
+/** One tool call, as proposed by the agent. */
 export interface ToolCall {
   /** The agent session that makes the call. */
   session: string;
   /** The call's id, unique within its session. */
   call: string;
-  /** The tool, as the host spells it. */
+  /** The tool, as the agent program spells it. */
   tool: string;
-  /** The arguments: one object that can be written as JSON. */
+  /** The arguments: one object that can be serialized as JSON. */
   args: object;
-  /** The sub-agent within the session, where the host names one. It works for the session's intent. */
+  /** The sub-agent within the session, if the agent program reports it. It uses the session's intent. */
   agent?: string | undefined;
-  /** The host whose tool names are meant, such as `opencode`; none means any known host's. */
+  /** The agent program that defines the tool name, such as `opencode`. Default: any known program. */
   host?: string | undefined;
-  /** The call's working directory, absolute or relative to the workspace; none means the workspace. */
+  /** The working directory of the call, absolute or relative to the workspace. Default: the workspace. */
   cwd?: string | undefined;
 }
 
-/** What is done to a path. */
+/** What happens to a path. */
 export type Operation = 'read' | 'create' | 'modify' | 'delete' | 'execute';
 
-/** One thing that a call does to one path. */
+/** One effect of a call on one path. */
 export interface Effect {
-  /** Relative to the workspace with `/` between names, `.` for the workspace itself; absolute where it lies outside. */
+  /** Relative to the workspace with `/` as separator, `.` for the workspace itself; absolute outside of it. */
   path: string;
   operation: Operation;
 }
 
-/** The content hash of one file, as it was when the call was ruled on. */
+/** The content hash of a file when the call was checked. */
 export interface PreHash {
-  /** The file, spelled as in its effect. */
+  /** The file, as in its effect. */
   path: string;
   /** `sha256:` and 64 lower-case hex digits. */
   digest: string;
 }
 
-/** Why a call was ruled on as it was. */
+/** The reason for a ruling. */
 export type RulingCode =
   /** Every change is in the intent's scope. */
   | 'in_scope'
@@ -54,36 +54,36 @@ export type RulingCode =
   | 'unknown_intent'
   /** The selected intent is completed or abandoned. */
   | 'intent_closed'
-  /** A change that the intent does not own. */
+  /** A change outside the intent's scope. */
   | 'out_of_scope'
-  /** A change to what governs the gate itself. */
+  /** A change to files that control the gate itself. */
   | 'control_file'
-  /** A change to a file that is no longer what the session last saw. */
+  /** A change to a file that has changed since the session last saw it. */
   | 'stale_write'
   /** A change to a file that another session is writing to. */
   | 'write_in_flight'
-  /** What the call does cannot be known. */
+  /** The effects of the call are unknown. */
   | 'unknown_effects'
-  /** A program that the settings do not let run. */
+  /** A program that the settings do not allow. */
   | 'program'
-  /** A patch that cannot be read. */
+  /** An invalid patch. */
   | 'invalid_patch'
-  /** A path that leads nowhere or is none. */
+  /** An invalid path. */
   | 'invalid_path'
-  /** Arguments that cannot be understood. */
+  /** Invalid arguments. */
   | 'invalid_arguments'
-  /** A fault of the gate's own, so a person decides. */
+  /** The gate itself failed, so a person decides. */
   | 'gate_fault';
 
-/** A verdict and why. */
+/** A verdict and its reason. */
 export interface Ruling {
   /** Whether the call may run. A host that cannot ask a person treats `ask` as `deny`. */
   verdict: 'allow' | 'ask' | 'deny';
-  /** Stable, for programs. */
+  /** A stable code for programs. */
   code: RulingCode;
   /** For people: what is wrong and what to do about it. Empty on a plain allow. */
   reason: string;
-  /** What the call would do, as far as it can be known. */
+  /** The effects of the call, as far as they are known. */
   effects: Effect[];
   /** One for each existing file that the call would change. */
   preHashes: PreHash[];
@@ -91,28 +91,28 @@ export interface Ruling {
 
 /** How a call ended. */
 export type Outcome =
-  /** It ran. The tool's result, where the host tells. */
+  /** It ran. The tool's result, if available. */
   | { status: 'done'; result?: unknown }
-  /** It ran and failed; the tool's own words. */
+  /** It ran and failed, with this error message. */
   | { status: 'failed'; error: string }
-  /** It did not run; why. */
+  /** It did not run, for this reason. */
   | { status: 'refused'; reason: string };
 
-/** What came of a call. */
+/** The result of recording a call. */
 export interface Settlement {
-  /** The ledger entries, as they were entered. */
+  /** The new ledger entries. */
   entries: LedgerEntry[];
-  /** What the agent should be told, where there is something. */
+  /** A message for the agent, if there is one. */
   notice?: string | undefined;
 }
 
-/** A program to run for a lookup. No shell: the words are the arguments. */
+/** A program to run for a lookup, without a shell. */
 export interface LookupProgram {
   argv: string[];
   stdin: string;
-  /** The variables that it inherits, by name. */
+  /** The names of inherited variables. */
   inherit: string[];
-  /** The variables that it is given. */
+  /** Additional variables. */
   set: [name: string, value: string][];
 }
 
@@ -121,20 +121,20 @@ export interface McpRequest {
   server: string;
   tool: string;
   arguments: Record<string, unknown>;
-  /** How to start the server; none where only the embedder can know it. */
+  /** How to start the server; missing if only the embedder can connect to it. */
   start?: LookupProgram | undefined;
 }
 
-/** Who is asked: a program, a tool of an MCP server, or the embedder's function of the source's name. */
+/** What to ask: a program, a tool of an MCP server, or a function of the embedder. */
 export type LookupRequest = ({ kind: 'run' } & LookupProgram) | ({ kind: 'mcp' } & McpRequest) | { kind: 'function' };
 
 /** One thing to look up outside the gate. */
 export interface Lookup {
-  /** The concept, as the call spells it. */
+  /** The concept, as spelled in the call. */
   concept: string;
-  /** The source that is asked. */
+  /** The source to ask. */
   source: string;
-  /** Who is asked. */
+  /** How to ask it. */
   request: LookupRequest;
   /** How long to wait for this answer. */
   timeoutMs: number;
@@ -142,17 +142,17 @@ export interface Lookup {
 
 /** What to look up for a call. */
 export interface LookupPlan {
-  /** The concepts that the call names, in order of first appearance. */
+  /** The concepts in the call, in order of first appearance. */
   concepts: string[];
-  /** To be looked up all at once. */
+  /** Lookups to run in parallel. */
   lookups: Lookup[];
-  /** How long to wait for all of them; then `augment` is called with what has arrived. */
+  /** How long to wait for all of them; then call `augment` with what has arrived. */
   totalMs: number;
-  /** Why there is nothing to do, where there is nothing to do. */
+  /** Why there is nothing to look up, if so. */
   skipped?: string | undefined;
 }
 
-/** What came back: Markdown, nothing known, nobody there, too late, or a failure in the source's own words. */
+/** The answer: Markdown, nothing known, not available, too late, or an error message of the source. */
 export type LookupAnswer = { text: string } | 'unknown' | 'unavailable' | 'late' | { failed: string };
 
 /** The answer of one source about one concept. */
@@ -164,36 +164,36 @@ export interface Finding {
   answer: LookupAnswer;
 }
 
-/** Who can be asked outside the gate. */
+/** How concepts are looked up outside the gate. */
 export interface LookupOptions {
-  /** Functions for the sources that the settings declare with `"function": true`; they answer with Markdown, or nothing. */
+  /** Functions for the sources that the settings declare with `"function": true`; they return Markdown, or nothing. */
   functions?:
     | Record<string, (concept: string, signal: AbortSignal) => Promise<string | undefined> | string | undefined>
     | undefined;
   /**
-   * Calls a tool of an MCP server that you are connected to. Without it, the servers that the user's settings name are started
-   * when they are first asked, and kept until the gate is closed; others are not there.
+   * Calls a tool of an MCP server that you are connected to. Default: servers from the user's settings are started when they are
+   * first needed and kept until the gate is closed; others are unavailable.
    */
   mcpTool?:
     | ((server: string, tool: string, args: unknown, signal: AbortSignal) => Promise<string | undefined> | string | undefined)
     | undefined;
 }
 
-/** A call with what is known about its concepts. */
+/** A call together with what is known about its concepts. */
 export interface Augmented {
-  /** The arguments to run the tool with; equal to the call's where nothing may be changed. */
+  /** The arguments to run the tool with; unchanged if they must not be changed. */
   args: Record<string, unknown>;
-  /** What was added to the arguments, where something was: the text alone. */
+  /** Only the text that was added to the arguments, if any. */
   added?: string | undefined;
-  /** What the model should be told beside the call, where the arguments may not be changed. */
+  /** A message for the model in addition to the call, if the arguments must not be changed. */
   additionalContext?: string | undefined;
-  /** The concepts about which something was found. */
+  /** The concepts for which something was found. */
   concepts: string[];
-  /** Why nothing was added, where nothing was added. */
+  /** Why nothing was added, if so. */
   skipped?: string | undefined;
 }
 
-/** An intent, in short. */
+/** The main fields of an intent. */
 export interface Intent {
   /** As in `active_intents.yaml`. */
   id: string;
@@ -201,13 +201,13 @@ export interface Intent {
   status: IntentStatus;
 }
 
-/** How far an intent has come. */
+/** The status of an intent. */
 export type IntentStatus = 'PLANNED' | 'IN_PROGRESS' | 'COMPLETED' | 'BLOCKED' | 'ABANDONED';
 
-/** The answer to an agent program's payload. */
+/** The answer to a payload of an agent program. */
 export interface ProgramAnswer {
-  /** What to print on standard output, or to hand to the plugin that asked; may be empty. */
+  /** What to print on standard output, or to pass to the plugin; may be empty. */
   text: string;
-  /** Why the tool must not run, where it must not: for whoever cannot deliver the text. */
+  /** Why the tool must not run, if so: for hosts that cannot deliver the text. */
   refused?: string | undefined;
 }

@@ -1,48 +1,49 @@
-// Commands that only a person may give: they change the gate, its approvals, its wiring or its ledger.
+// Commands that only a person may run: they change the gate's settings, approvals, wiring or ledger.
 //
-// The gate decides who counts as a person; this looks at the processes above, the variables, the terminal and the account, asks
-// on the terminal, and has what was done entered in the ledger.
+// The gate decides who counts as a person; this module reports the parent processes, the environment, the terminal and the
+// account, asks for confirmation on the terminal, and records the command in the ledger.
 import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
 import type { Tollgate } from '../api/index.js';
-import { surroundings } from './process_ancestry.js';
+import { describeAncestry } from './process_ancestry.js';
 import { say } from './output.js';
 import { askOn, openTerminal } from './terminal.js';
-import { ask, type Opened, Stop } from './workspace.js';
+import { ask, type OpenGate, CommandError } from './workspace.js';
 
-/** The user's own settings, below the home folder of the account. */
+/** The user settings, relative to the account's home folder. */
 const SETTINGS = '.tollgate/config.json';
 
-/** A larger file is a mistake. */
+/** A larger file cannot be a settings file. */
 const MAX_BYTES = 1 << 20;
 
-/** The person who gives a command, or whoever the account lets act for one. */
+/** The person who runs a command, or an account that is allowed to act for one. */
 export interface Person {
-  /** Whether they agree: asked on the terminal, unless they said yes beforehand. A no is told. */
+  /** Asks for confirmation on the terminal, unless `--yes` was given. Prints a note if the answer is no. */
   agrees(question: string): boolean;
-  /** Has the command entered in the ledger, with what it changed; in another gate where this one has not seen the change. */
+  /** Records the command and what it changed in the ledger; through another gate if this one has not seen the change. */
   record(changed: string[], gate?: Tollgate): void;
 }
 
 /**
- * Makes sure that a person gives a command, before anything else is done. `command` is what they typed, without options; `yes`
- * is whether `--yes` was among those, which counts because somebody who may say it has been found.
+ * Checks that a person runs this command, before it does anything. `command` is the command without options; `yes` says whether
+ * `--yes` was given, which counts because only a person gets this far.
  */
-export function requirePerson({ gate, root }: Opened, command: string[], yes: boolean): Person {
+export function requirePerson({ gate, root }: OpenGate, command: string[], yes: boolean): Person {
   const account = os.userInfo();
   const terminal = openTerminal();
-  const isUnattended = saysUnattended(path.join(account.homedir, SETTINGS), root, account.uid);
-  const seen = { ...surroundings(true), terminal: terminal !== undefined, unattended: isUnattended };
+  const isUnattended = declaresUnattended(path.join(account.homedir, SETTINGS), root, account.uid);
+  const seen = { ...describeAncestry(true), terminal: terminal !== undefined, unattended: isUnattended };
   const { allowed, why } = ask(gate, { op: 'person', step: 'check', command, ...seen }) as { allowed: boolean; why?: string };
   if (!allowed) {
     const message = why ?? '';
-    throw new Stop(message, { error: { code: 'needs_person', message } });
+    throw new CommandError(message, { error: { code: 'needs_person', message } });
   }
   return {
     agrees(question) {
       if (yes) return true;
-      if (terminal === undefined) throw new Stop('nothing was changed: there is no terminal to ask on; say yes with `--yes`');
+      if (terminal === undefined)
+        throw new CommandError('nothing was changed: there is no terminal to ask on; confirm with `--yes`');
       const agrees = askOn(terminal, question);
       if (!agrees) say('nothing was changed');
       return agrees;
@@ -51,24 +52,24 @@ export function requirePerson({ gate, root }: Opened, command: string[], yes: bo
       try {
         ask(other, { op: 'person', step: 'record', command, user: account.username, changed });
       } catch (error) {
-        throw new Stop(
-          `it is done, but the ledger does not know of it: ${error instanceof Error ? error.message : String(error)}`,
+        throw new CommandError(
+          `the command succeeded, but it could not be recorded in the ledger: ${error instanceof Error ? error.message : String(error)}`,
         );
       }
     },
   };
 }
 
-/** Tells the gate who stands above this process, so that it can refuse what only a person may send. */
-export function lookAround(gate: Tollgate): void {
-  gate.perform({ op: 'person', step: 'look', ...surroundings(false) });
+/** Reports the parent processes to the gate, so that it can refuse requests that only a person may send. */
+export function reportAncestry(gate: Tollgate): void {
+  gate.perform({ op: 'person', step: 'look', ...describeAncestry(false) });
 }
 
 /**
- * Whether the account's own settings say that nobody is there to be asked. A file that stands in the workspace, or that others
- * may write to, does not count.
+ * Whether the account's settings say that nobody is there to confirm commands. A settings file inside the workspace, or one that
+ * others can write to, does not count.
  */
-function saysUnattended(settings: string, root: string, uid: number): boolean {
+function declaresUnattended(settings: string, root: string, uid: number): boolean {
   try {
     const file = fs.realpathSync.native(settings);
     const facts = fs.statSync(file);

@@ -1,16 +1,17 @@
-// Looking at what the gate wants to know about agent programs: their settings files, their signs, their commands.
+// Collects what the gate needs to know about agent programs: settings files, signs of an installation, commands on the search
+// path.
 //
-// The home folder is not lent to the gate, so the files are read here and handed over.
+// The gate cannot read the home folder, so this module reads the files and passes their content on.
 import * as fs from 'node:fs';
 import * as path from 'node:path';
 import { slashed, windows } from '../files/path.js';
 import { homeFolder } from '../files/state.js';
-import { type Answer, ask, type Opened } from './workspace.js';
+import { type Answer, ask, type OpenGate } from './workspace.js';
 
-/** Settings are shorter; a plugin with everything in it may be longer, and is known by its name. */
+/** Settings files are smaller than this. A bundled plugin may be larger; it is recognized by its name. */
 const MAX_BYTES = 1 << 20;
 
-/** How many files of a folder are read. */
+/** At most this many files of a folder are read. */
 const MAX_FILES = 200;
 
 interface Look {
@@ -20,7 +21,7 @@ interface Look {
   commands: string[];
 }
 
-/** What was seen, as the gate wants to know it. */
+/** The result, in the form the gate expects. */
 export interface Seen {
   files: Record<string, string | null | { fault: string }>;
   links: Record<string, string>;
@@ -28,8 +29,8 @@ export interface Seen {
   on_path: string[];
 }
 
-/** Where things are. `home` is the home folder that is named on the command line. */
-export function placeOf({ gate, root }: Opened, home: string | undefined): Answer {
+/** The folders, variables and platform. `home` is the home folder given on the command line. */
+export function environmentOf({ gate, root }: OpenGate, home: string | undefined): Answer {
   const { variables } = ask(gate, { op: 'wiring', do: 'programs' }) as { variables?: string[] };
   const set = (variables ?? []).flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]]));
   const folder = home ?? homeFolder();
@@ -43,10 +44,10 @@ export function placeOf({ gate, root }: Opened, home: string | undefined): Answe
   };
 }
 
-/** What there is of what a question is about. */
-export function look({ gate }: Opened, question: Answer): Seen {
+/** Reads the files and looks up the commands that a request is about. */
+export function look({ gate }: OpenGate, question: Answer): Seen {
   const { files, folders, signs, commands } = ask(gate, { ...question, do: 'files' }) as unknown as Look;
-  const listed = folders.flatMap(({ path: folder, endings }) => within(folder, endings));
+  const listed = folders.flatMap(({ path: folder, endings }) => filesIn(folder, endings));
   const paths = [...new Set([...files, ...listed])];
   const links = paths.flatMap((file) => {
     const real = slashed(realOf(file));
@@ -60,7 +61,7 @@ export function look({ gate }: Opened, question: Answer): Seen {
   };
 }
 
-/** A file as it was seen: its text, nothing where there is none, or why it cannot be read. */
+/** The text of a file, `null` if it does not exist, or the reason why it cannot be read. */
 function contentOf(file: string): string | null | { fault: string } {
   try {
     if (fs.statSync(file).size > MAX_BYTES) return { fault: `it is longer than ${MAX_BYTES >> 20} MiB` };
@@ -70,8 +71,8 @@ function contentOf(file: string): string | null | { fault: string } {
   }
 }
 
-/** The files of a folder with one of these endings. */
-function within(folder: string, endings: string[]): string[] {
+/** The files in a folder whose names have one of these endings. */
+function filesIn(folder: string, endings: string[]): string[] {
   try {
     const names = fs.readdirSync(folder).filter((name) => endings.some((ending) => name.endsWith(ending)));
     return names
@@ -83,7 +84,7 @@ function within(folder: string, endings: string[]): string[] {
   }
 }
 
-/** The real path of what need not exist. */
+/** The canonical path of a file that may not exist. */
 export function realOf(file: string): string {
   try {
     return fs.realpathSync.native(file);
@@ -92,7 +93,7 @@ export function realOf(file: string): string {
   }
 }
 
-/** The search path that agent programs have: for the commands that it runs itself, npm puts folders of packages before it. */
+/** The search path of agent programs: npm prepends package folders to it for commands that it runs. */
 export function searchPath(): string {
   const all = process.env.PATH ?? '';
   if (process.env.npm_execpath === undefined) return all;
@@ -103,7 +104,7 @@ export function searchPath(): string {
     .join(path.delimiter);
 }
 
-/** A program on the search path. */
+/** Finds a program on the search path. */
 export function onPath(program: string): string | undefined {
   const folders = searchPath()
     .split(path.delimiter)

@@ -1,4 +1,4 @@
-// The command `tollgate`. A program waits for `tollgate hook` at every call, so each command loads what it needs, and no more.
+// The `tollgate` command. Agent programs wait for `tollgate hook` on every call, so each subcommand loads only what it needs.
 
 import { runCommand } from './command.js';
 
@@ -6,15 +6,18 @@ const USAGE = `Usage: tollgate COMMAND
 
   hook PROGRAM [--event NAME]   Answer one event of an agent program: its JSON on standard input, the answer on standard output
   eval --workspace DIR          Answer JSON lines from standard input: one object in, one object out
-  init [--host NAME] [--undo]   Wire the agent programs in use to the gate, once you have seen how; or take it back
-  doctor                        Prove that each of them really asks the gate
-  mcp-serve                     Offer intents and ledger as tools of an MCP server, on standard input and output
+  init [--host NAME] [--undo]   Connect the agent programs in use to the gate, or undo that
+  doctor                        Check that agent programs really ask the gate
+  mcp-serve                     Serve intents and the ledger as tools of an MCP server on standard input and output
   intents list|check|sessions|select ID
-                                Show, check and select what the agents work for
+                                List, check and select the intents that agents work for
   trace [list]|verify|export|map
-                                Show, check and export what the agents changed
+                                List, verify and export what agents changed
+  extensions list|show NAME|check
+                                Show and check what brings hooks, MCP servers, settings and skills
+  skills list|show NAME         List skills, and print the prompt of one
 
-Exit codes: 0 done, 1 the answer is no, 2 it could not be done.`;
+Exit codes: 0 success, 1 the answer is no, 2 failure.`;
 
 const COMMANDS: Record<string, () => Promise<{ main(args: string[]): Promise<number> }>> = {
   hook: () => import('./hook.js'),
@@ -24,6 +27,8 @@ const COMMANDS: Record<string, () => Promise<{ main(args: string[]): Promise<num
   'mcp-serve': () => import('./mcp_serve.js'),
   intents: () => import('./intents.js'),
   trace: () => import('./trace.js'),
+  extensions: () => import('./extensions.js'),
+  skills: () => import('./skills.js'),
 };
 
 async function run([name, ...args]: string[]): Promise<number> {

@@ -1,20 +1,20 @@
-// Which processes stand above this one, and which variables are set: facts for the gate, which knows what they mean.
+// Describes the parent processes and environment variables for the gate, which decides what they mean.
 import { execFileSync } from 'node:child_process';
 import * as fs from 'node:fs';
 
-/** How far up is looked. A longer line of processes is a circle. */
-const MAX_ABOVE = 64;
+/** At most this many parents are followed; a longer chain must be a cycle. */
+const MAX_ANCESTORS = 64;
 
-/** The first words of a process; those behind say nothing about what it is. */
+/** At most this many arguments of a process are reported; later ones do not identify it. */
 const MAX_WORDS = 8;
 
-/** A word is cut here. */
+/** Arguments are truncated to this length. */
 const MAX_CHARS = 400;
 
-/** The first major number of pseudo-terminals. */
+/** The first major device number of pseudo-terminals. */
 const PSEUDO_TERMINAL = 136;
 
-/** A process, as the gate is told of it. */
+/** A process, as it is reported to the gate. */
 export interface ProcessAbove {
   id: number;
   name: string;
@@ -23,31 +23,31 @@ export interface ProcessAbove {
 
 interface Found extends ProcessAbove {
   parent: number;
-  /** The names of the variables that it was started with. */
+  /** The names of the variables in its environment. */
   variables: string[];
 }
 
 type Find = (id: number) => Found | undefined;
 
-/** What stands above this process and, where it matters, who stands at the other end of the terminal. */
-export function surroundings(withTerminal: boolean): { above: ProcessAbove[]; variables: string[] } {
+/** The parent processes and, if `withTerminal` is set, the processes at the other end of the terminal. */
+export function describeAncestry(withTerminal: boolean): { above: ProcessAbove[]; variables: string[] } {
   const find = process.platform === 'linux' ? inProc : listed();
-  const line = lineAbove(find, process.pid);
-  for (const other of withTerminal && process.platform === 'linux' ? atOtherEnd() : []) {
+  const line = ancestorsOf(find, process.pid);
+  for (const other of withTerminal && process.platform === 'linux' ? terminalOwners() : []) {
     const own = find(other);
     const known = new Set(line.map(({ id }) => id));
-    line.push(...[...(own === undefined ? [] : [own]), ...lineAbove(find, other)].filter(({ id }) => !known.has(id)));
+    line.push(...[...(own === undefined ? [] : [own]), ...ancestorsOf(find, other)].filter(({ id }) => !known.has(id)));
   }
   const variables = new Set([...Object.keys(process.env), ...line.flatMap((found) => found.variables)]);
   return { above: line.map(({ id, name, words }) => ({ id, name, words })), variables: [...variables].sort() };
 }
 
-/** The processes above one, the nearest first. */
-function lineAbove(find: Find, id: number): Found[] {
+/** The parents of a process, nearest first. */
+function ancestorsOf(find: Find, id: number): Found[] {
   const line: Found[] = [];
   for (
     let next = find(id)?.parent ?? 0;
-    next !== 0 && line.length < MAX_ABOVE && !line.some(({ id: known }) => known === next);
+    next !== 0 && line.length < MAX_ANCESTORS && !line.some(({ id: known }) => known === next);
   ) {
     const found = find(next);
     if (found === undefined) break;
@@ -57,7 +57,7 @@ function lineAbove(find: Find, id: number): Found[] {
   return line;
 }
 
-/** A process's own account of itself: its name, and the numbers behind it. A name may hold anything, brackets included. */
+/** The name and the fields after it in `/proc/ID/stat`. A name can contain any character, including parentheses. */
 export function stat(id: number | 'self'): { name: string; fields: string[] } | undefined {
   const text = read(`/proc/${id}/stat`);
   const [begin, end] = [text.indexOf('('), text.lastIndexOf(')')];
@@ -83,17 +83,17 @@ function inProc(id: number): Found | undefined {
   return { id, parent: Number(found.fields[1]), name: found.name, words: cut(words), variables };
 }
 
-/** The processes at the other end of this one's terminal: a terminal's window, or a program that plays one. */
-function atOtherEnd(): number[] {
+/** The processes that hold the other end of the terminal: a terminal emulator, or a program that simulates one. */
+function terminalOwners(): number[] {
   const device = Number(stat('self')?.fields[4]);
   const [major, index] = [(device >> 8) & 0xfff, (device & 0xff) | ((device >> 12) & 0xf_ff00)];
   if (major !== PSEUDO_TERMINAL) return [];
   const ids = names('/proc').filter((name) => /^\d+$/.test(name));
-  return ids.filter((id) => holds(id, index)).map(Number);
+  return ids.filter((id) => ownsTerminal(id, index)).map(Number);
 }
 
-/** Whether a process has the other end of a pseudo-terminal open. */
-function holds(id: string, index: number): boolean {
+/** Whether a process has the controlling end of a pseudo-terminal open. */
+function ownsTerminal(id: string, index: number): boolean {
   return names(`/proc/${id}/fd`).some((name) => {
     if (!/^\/dev\/(pts\/)?ptmx$/.test(link(`/proc/${id}/fd/${name}`))) return false;
     return read(`/proc/${id}/fdinfo/${name}`)
@@ -102,7 +102,7 @@ function holds(id: string, index: number): boolean {
   });
 }
 
-/** A file of a process that may be gone, or somebody else's; the same holds for the two below. */
+/** Reads a file of a process that may have ended or belong to another user, like the two functions below. */
 function read(path: string): string {
   return tried(() => fs.readFileSync(path, 'utf8'), '');
 }
@@ -123,7 +123,7 @@ function tried<T>(look: () => T, otherwise: T): T {
   }
 }
 
-/** What the system's own list of processes says, for systems without `/proc`. */
+/** Reads the process list of the system, for systems without `/proc`. */
 function listed(): Find {
   const all = new Map<number, Found>();
   for (const line of list().split('\n')) {

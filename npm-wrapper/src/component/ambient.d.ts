@@ -1,4 +1,4 @@
-// What the sources use of the runtime and `@types/node` does not declare, and what the build puts in.
+// Declarations that `@types/node` lacks, and constants that the build defines.
 
 declare namespace WebAssembly {
   class Module {
@@ -13,10 +13,10 @@ declare namespace WebAssembly {
 /** The package's version. */
 declare const TOLLGATE_VERSION: string;
 
-/** `sha256:` and hex of the component that `generated/` was made from. */
+/** `sha256:` and the hex digest of the component that `generated/` was made from. */
 declare const TOLLGATE_DIGEST: string;
 
-/** The core modules by name, compressed and in Base64; only in the bundle that is one file. */
+/** The core modules by name, compressed and Base64-encoded; only in the single-file bundle. */
 declare const TOLLGATE_MODULES: Record<string, string>;
-/** The MCP client's types want it, though nothing here speaks HTTP. */
+/** Required by the types of the MCP client, although HTTP is not used. */
 type HeadersInit = Record<string, string>;

@@ -3,12 +3,12 @@ import { coreBytes } from './core_files.js';
 
 export type { Exports };
 
-/** The glue asks for its imports by name alone; only its types spell out the versions. */
+/** The generated code looks imports up by name without a version; only its types include versions. */
 type Unversioned<T> = { [Name in keyof T as Name extends `${infer Plain}@${string}` ? Plain : Name]: T[Name] };
 
 export type Imports = Unversioned<ImportObject>;
 
-/** Compiled once and shared by all instances: compiling takes a thousand times as long as instantiating. */
+/** Compiled once and shared by all instances, because compiling takes a thousand times as long as instantiating. */
 const modules = new Map<string, WebAssembly.Module>();
 
 function coreModule(name: string): WebAssembly.Module {
@@ -19,7 +19,7 @@ function coreModule(name: string): WebAssembly.Module {
   return module;
 }
 
-/** A fresh instance of the component. */
+/** Creates a new instance of the component. */
 export function newInstance(imports: Imports): Exports {
   return instantiate(coreModule, imports as unknown as ImportObject);
 }

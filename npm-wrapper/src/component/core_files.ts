@@ -2,7 +2,7 @@ import * as fs from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { TollgateError } from '../api/error.js';
 
-/** A core module, from the file beside the bundle. */
+/** Reads a core module from the file next to the bundle. */
 export function coreBytes(name: string): Uint8Array {
   const path = fileURLToPath(new URL(name, import.meta.url));
   try {

@@ -2,7 +2,7 @@ import type { Fault, Refusal } from '../../generated/interfaces/tollgate-hooks-s
 import { type Exports, type Imports, newInstance } from './component.js';
 import { type ErrorCode, TollgateError } from '../api/error.js';
 
-/** What an export answers instead of a result. */
+/** The error of an export. */
 type Refused = Fault | Refusal;
 
 const CODES: Record<Refused['tag'], ErrorCode> = {
@@ -15,26 +15,26 @@ const CODES: Record<Refused['tag'], ErrorCode> = {
 /**
  * The component, one instance at a time.
  *
- * An instance that failed cannot be trusted with its own memory any more, so it is dropped, and the next call makes a fresh
- * one. Nothing is lost by that: whatever has to outlive an instance is kept in files.
+ * After a failure, the memory of an instance cannot be trusted, so it is dropped, and the next call creates a new one. Nothing is
+ * lost, because everything that must outlive an instance is stored in files.
  */
 export class Guest {
   readonly #imports: Imports;
   #instance: Exports | undefined;
   #busy = false;
-  /** Told when an instance has failed, before whoever called learns of it. Throws nothing. */
+  /** Called when an instance has failed, before the caller gets the error. Must not throw. */
   onLost: ((error: TollgateError) => void) | undefined;
 
   constructor(imports: Imports) {
     this.#imports = imports;
   }
 
-  /** Whether there is an instance, which may want something done. */
+  /** Whether there is an instance, which may have work to do. */
   get isRunning(): boolean {
     return this.#instance !== undefined;
   }
 
-  /** Runs `use` on the instance. */
+  /** Calls `use` with the instance. */
   call<T>(use: (exports: Exports) => T): T {
     if (this.#busy) {
       throw new TollgateError('reentrant', 'the gate was called from inside one of its own callbacks; call it afterwards');
@@ -58,9 +58,9 @@ export class Guest {
   }
 }
 
-/** The contract's own error in what an export threw; none where the export did not answer at all. */
+/** The error of the contract in what an export threw; `undefined` if the instance failed. */
 function refusedIn(error: unknown): Refused | undefined {
-  // The glue's error class is made anew for every instance and cannot be named here.
+  // The error class of the generated code is created per instance and cannot be imported here.
   if (!(error instanceof Error) || !Object.hasOwn(error, 'payload')) return undefined;
   const { payload } = error as Error & { payload: unknown };
   const isRefused = typeof payload === 'object' && payload !== null && 'tag' in payload && String(payload.tag) in CODES;

@@ -3,7 +3,7 @@ import { TollgateError } from '../api/error.js';
 const encoder = new TextEncoder();
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
-/** A value as the JSON bytes that cross into the component. */
+/** A value as JSON bytes for the component. */
 export function toBytes(value: unknown, what: string): Uint8Array {
   let text: string | undefined;
   try {
@@ -15,7 +15,7 @@ export function toBytes(value: unknown, what: string): Uint8Array {
   return encoder.encode(text ?? 'null');
 }
 
-/** As `toBytes`, with a mark for every half of a character, which an editor may send and the component cannot read. */
+/** Like `toBytes`, but replaces lone surrogates, which an editor may send and the component cannot read. */
 export function wellFormed(value: unknown, what: string): Uint8Array {
   const bytes = toBytes(value, what);
   if (!Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).includes('\\ud')) return bytes;
@@ -23,7 +23,7 @@ export function wellFormed(value: unknown, what: string): Uint8Array {
   return textBytes(toText(bytes).replace(half, (escape, lone) => (lone === undefined ? escape : '\\ufffd')));
 }
 
-/** The payload of an agent program, as it crosses into the component. */
+/** The payload of an agent program as bytes for the component. */
 export function payloadBytes(payload: Uint8Array | string | object): Uint8Array {
   if (payload instanceof Uint8Array) return payload;
   return typeof payload === 'string' ? textBytes(payload) : wellFormed(payload, 'payload');
@@ -41,13 +41,13 @@ export function textBytes(text: string): Uint8Array {
   return encoder.encode(text);
 }
 
-/** The text, or the caller's mistake by name; the glue would take the whole instance down for it. */
+/** Checks that a value is a string; otherwise the error names the argument. The generated code would discard the instance. */
 export function text(value: unknown, what: string): string {
   if (typeof value === 'string') return value;
   throw new TollgateError('invalid_input', `\`${what}\` is ${value === null ? 'null' : typeof value}; pass a string`);
 }
 
-/** The whole number, or the caller's mistake by name. */
+/** Checks that a value is a whole number; otherwise the error names the argument. */
 export function whole(value: unknown, most: number, what: string): number {
   if (typeof value === 'number' && value >= 0 && value <= most) return Math.floor(value);
   throw new TollgateError('invalid_input', `\`${what}\` is ${String(value)}; pass a number from 0 to ${most}`);

@@ -1,12 +1,12 @@
 import type { Level } from '../../generated/interfaces/tollgate-hooks-log.js';
 
-/** Takes what the gate has to say to whoever runs the host. */
+/** Receives log lines of the gate. */
 export type LogSink = (level: Level, message: string, details?: unknown) => void;
 
 /**
- * The sink that the gate's imports speak to.
+ * The log function that the imports use.
  *
- * What the embedder's own function throws is wrapped, so that it can never pass for an answer of the contract.
+ * Errors of the embedder's function are wrapped, so that they cannot be mistaken for errors of the contract.
  */
 export function sink(log: LogSink | undefined): LogSink {
   if (log === undefined) return () => {};
@@ -30,7 +30,7 @@ export function logImport(log: LogSink) {
   };
 }
 
-/** The details as the guest wrote them, where they are no JSON after all. */
+/** The details as text if they are not valid JSON. */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text);

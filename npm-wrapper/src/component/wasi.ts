@@ -2,16 +2,16 @@ import { randomFillSync } from 'node:crypto';
 import type { LogSink } from './log.js';
 
 /**
- * The WASI names that Rust's standard library drags into the component.
+ * The WASI imports that Rust's standard library brings into the component.
  *
- * Clocks and random bytes are real. Everything else is inert: no environment, no arguments, no terminal, nothing to read,
- * and what is printed goes to the log.
+ * Clocks and random bytes are real. Everything else does nothing: no environment, no arguments, no terminal, no input, and output
+ * goes to the log.
  */
 
 /** Milliseconds since 1970. */
 export type Clock = () => number;
 
-/** So many random bytes. */
+/** Returns this many random bytes. */
 export type Random = (length: number) => Uint8Array;
 
 class IoError {}
@@ -26,10 +26,10 @@ class TerminalInput {}
 
 class TerminalOutput {}
 
-/** The longest line that is kept for the log. */
-const MOST_CHARS = 4096;
+/** Longer log lines are truncated. */
+const MAX_CHARS = 4096;
 
-/** Output that goes to the log, a line at a time. */
+/** Sends output to the log, line by line. */
 class OutputStream {
   readonly #log: LogSink;
   readonly #decoder = new TextDecoder();
@@ -45,7 +45,7 @@ class OutputStream {
 
   write(contents: Uint8Array): void {
     const lines = (this.#line + this.#decoder.decode(contents, { stream: true })).split('\n');
-    this.#line = (lines.pop() ?? '').slice(0, MOST_CHARS);
+    this.#line = (lines.pop() ?? '').slice(0, MAX_CHARS);
     for (const line of lines) if (line !== '') this.#log('debug', line);
   }
 
@@ -56,12 +56,12 @@ class OutputStream {
   }
 }
 
-/** Thrown into a guest that wants to end itself; it counts as a failed instance. */
+/** Thrown when a guest tries to exit; the instance counts as failed. */
 function exit(): never {
   throw new Error('the component tried to exit');
 }
 
-/** What the embedder's own function throws is wrapped, so that it can never pass for an answer of the contract. */
+/** Wraps errors of the embedder's function, so that they cannot be mistaken for errors of the contract. */
 function guarded<T>(what: string, work: () => T): T {
   try {
     return work();
@@ -74,11 +74,12 @@ export function systemRandom(length: number): Uint8Array {
   return randomFillSync(new Uint8Array(length));
 }
 
-/** The imports, under their names without a version. */
+/** The imports by name, without versions. */
 export function wasiImports(log: LogSink, clock: Clock, random: Random) {
   const bytes = (length: number) => {
     const drawn = guarded('the random function', () => random(length));
-    if (drawn.byteLength !== length) throw new Error(`the random function gave ${drawn.byteLength} bytes instead of ${length}`);
+    if (drawn.byteLength !== length)
+      throw new Error(`the random function returned ${drawn.byteLength} bytes instead of ${length}`);
     return drawn;
   };
   const number = (drawn: Uint8Array, at: number) =>
@@ -102,7 +103,7 @@ export function wasiImports(log: LogSink, clock: Clock, random: Random) {
     'wasi:io/error': { Error: IoError },
     'wasi:io/poll': { Pollable },
     'wasi:io/streams': { InputStream, OutputStream },
-    // Never the embedder's clock: that one may stand still or jump.
+    // Not the embedder's clock, which may stand still or jump.
     'wasi:clocks/monotonic-clock': { now: () => process.hrtime.bigint() },
     'wasi:clocks/wall-clock': {
       now: () => {
@@ -112,7 +113,7 @@ export function wasiImports(log: LogSink, clock: Clock, random: Random) {
       },
     },
     'wasi:random/random': { getRandomBytes: (length: bigint) => bytes(Number(length)), getRandomU64: () => number(bytes(8), 0) },
-    // Never the embedder's bytes: this only spreads hash tables, and would use up bytes that are pinned for ids.
+    // Not the embedder's bytes: this only seeds hash tables, and would use up bytes that are meant for ids.
     'wasi:random/insecure-seed': {
       insecureSeed: (): [bigint, bigint] => {
         const seed = systemRandom(16);

@@ -2,17 +2,17 @@ import { createHash } from 'node:crypto';
 import * as fs from 'node:fs';
 import { Fault } from './fault.js';
 
-/** Where the platform has them: no link as the last name, and no waiting for the other end of a pipe. */
+/** On platforms that support them: do not follow a link in the last name, and do not wait for the other end of a pipe. */
 export const CAUTIOUS = (fs.constants.O_NOFOLLOW ?? 0) | (fs.constants.O_NONBLOCK ?? 0);
 
 const CHUNK_BYTES = 1 << 16;
 
-/** More than this does not fit into the guest anyway. */
-const MOST_BYTES = 0x7fff_ffffn;
+/** More does not fit into the guest's memory. */
+const MAX_BYTES = 0x7fff_ffffn;
 
 const chunk = Buffer.allocUnsafe(CHUNK_BYTES);
 
-/** Runs `use` on an open regular file. What was one a moment ago is checked again once it is open. */
+/** Calls `use` with an open regular file. The file type is checked again after opening. */
 export function withFile<T>(path: string, use: (descriptor: number, size: bigint) => T): T {
   const descriptor = fs.openSync(path, fs.constants.O_RDONLY | CAUTIOUS);
   try {
@@ -24,7 +24,7 @@ export function withFile<T>(path: string, use: (descriptor: number, size: bigint
   }
 }
 
-/** The SHA-256 of a file, in the contract's spelling, without holding the file in memory. */
+/** The SHA-256 of a file as the contract spells it, computed without reading the whole file into memory. */
 export function digestOf(path: string): string {
   return withFile(path, (descriptor) => {
     const hash = createHash('sha256');
@@ -36,9 +36,9 @@ export function digestOf(path: string): string {
   });
 }
 
-/** The bytes from `offset` on, at most `limit`, fewer where the file ends. */
+/** The bytes from `offset`, at most `limit`, fewer if the file ends before that. */
 export function bytesAt(descriptor: number, offset: bigint, limit: bigint): Uint8Array {
-  if (limit > MOST_BYTES) throw new Fault('too-large');
+  if (limit > MAX_BYTES) throw new Fault('too-large');
   const bytes = new Uint8Array(Number(limit));
   let filled = 0;
   while (filled < bytes.byteLength) {

@@ -4,28 +4,28 @@ import type { LogSink } from '../component/log.js';
 export type { FaultName };
 
 /**
- * Why a file could not be read or written, in the contract's words.
+ * Why a file could not be read or written, as defined in the contract.
  *
- * The glue takes `payload` off whatever an import throws. No `Error`, because a missing file is an everyday answer and the
- * stack trace would cost more than the look at the file.
+ * The generated code reads `payload` from whatever an import throws. This is not an `Error`, because a missing file is common and
+ * a stack trace would cost more than the file access.
  */
 export class Fault {
   constructor(readonly payload: FaultName) {}
 }
 
-/** The operating system's code for an error, such as `ENOENT`. */
+/** The error code of the operating system, such as `ENOENT`. */
 export function errnoOf(error: unknown): string | undefined {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   return typeof code === 'string' ? code : undefined;
 }
 
-/** Whether the operating system refused to show what stands at a path. */
+/** Whether the operating system denied access to a path. */
 export function isRefusal(error: unknown): boolean {
   const errno = errnoOf(error);
   return errno === 'EACCES' || errno === 'EPERM';
 }
 
-/** What an error of the operating system is called in the contract. */
+/** Maps an error of the operating system to a fault of the contract. */
 export function faultOf(error: unknown, path: string, log: LogSink): Fault {
   if (error instanceof Fault) return error;
   switch (errnoOf(error)) {

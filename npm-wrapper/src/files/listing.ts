@@ -3,18 +3,18 @@ import type { Listing, Reach } from '../../generated/interfaces/tollgate-hooks-w
 import { lookOf } from './stats.js';
 import { type Found, linkTarget, look } from './walk.js';
 
-/** One thing to do in a folder: tell of a child, or go into it. */
+/** One step while listing a folder: report an entry, or list a subfolder. */
 interface Step {
   key: Buffer;
   name: string;
-  /** What to tell; none where the child is to be entered. */
+  /** What to report; missing for the step that lists the subfolder. */
   found?: Found;
 }
 
 const SLASH = Buffer.from('/');
 const nameText = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/** The names below a folder, sorted by their whole path, byte by byte. */
+/** Lists the entries below a folder, sorted bytewise by path. */
 export function listingOf(folder: string, reach: Reach): Listing {
   const skip = new Set(reach.skip);
   const listing: Listing = { entries: [], truncated: false };
@@ -39,7 +39,7 @@ export function listingOf(folder: string, reach: Reach): Listing {
     }
   }
 
-  /** A folder that cannot be entered is told of and stays closed. */
+  /** A folder that cannot be read is reported but not listed. */
   function readable(prefix: string, deeper: boolean): Step[] {
     try {
       return stepsIn(prefix, deeper);
@@ -50,15 +50,15 @@ export function listingOf(folder: string, reach: Reach): Listing {
   }
 
   /**
-   * What to do in a folder, in order.
+   * The steps for a folder, in order.
    *
-   * A folder `a` is told of as `a` and entered as `a/`: so `a-b`, whose `-` sorts before `/`, comes between the two, just
-   * as it does when whole paths are sorted.
+   * A folder `a` is reported as `a` and listed as `a/`. So `a-b`, whose `-` sorts before `/`, comes between the two, as it does
+   * when full paths are sorted.
    */
   function stepsIn(prefix: string, deeper: boolean): Step[] {
     const folder = top + prefix;
     const steps: Step[] = [];
-    // Without file types, because Bun gives no bytes along with those.
+    // Without file types, because Bun does not return names as bytes together with types.
     for (const key of fs.readdirSync(folder, { encoding: 'buffer' })) {
       const name = decoded(key);
       if (name === undefined) {
@@ -66,7 +66,7 @@ export function listingOf(folder: string, reach: Reach): Listing {
         continue;
       }
       const found = look(folder + name);
-      // What has gone since is no name any more.
+      // The entry was removed in the meantime.
       if (found === 'missing') continue;
       if (found === 'unreadable') listing.unseen ??= prefix + name;
       steps.push({ key, name, found });
@@ -77,7 +77,7 @@ export function listingOf(folder: string, reach: Reach): Listing {
   }
 }
 
-/** A name that is no UTF-8 cannot be said in the contract's strings. */
+/** Names that are not UTF-8 cannot be represented in the contract's strings. */
 function decoded(name: Buffer): string | undefined {
   try {
     return nameText.decode(name);

@@ -2,27 +2,26 @@ import * as fs from 'node:fs';
 import * as os from 'node:os';
 import * as path from 'node:path';
 
-/** Longer settings are a mistake. */
+/** A larger file cannot be a settings file. */
 const MAX_SETTINGS_BYTES = 1 << 20;
 
-/** Whether a folder is governed, told without the gate. */
+/** Whether a folder is governed, determined without the gate. */
 export function isGoverned(workspace: string): boolean {
   try {
     return fs.statSync(path.join(workspace, '.orchestration')).isDirectory();
   } catch (error) {
-    // What cannot be looked at may be anything.
+    // If it cannot be accessed, it may be governed.
     return !(error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR'));
   }
 }
 
 /**
- * Whether the user lets calls run that the gate could not judge: `"on_fault": "allow"` in `~/.tollgate/config.json`.
+ * Whether the user's settings allow calls that the gate could not check: `"on_fault": "allow"` in `~/.tollgate/config.json`.
  *
- * The gate decides everything else, and this too where it can. Here it is what has failed, so nobody is left to decide but the
- * host. The host's part is one key of one file, and nothing of the workspace: a file that stands in it is not the user's word.
- * `hook/ground.rs` of the Rust host reads the same.
+ * The gate decides this itself if it can. This is for when the gate has failed, so the host has to decide. It reads one key of
+ * one user file, and never a file inside the workspace. `host-test/src/programs.rs` does the same for the Rust host.
  */
-export function letsFaultsPass(workspace: string, home: string | undefined): boolean {
+export function allowsOnFault(workspace: string, home: string | undefined): boolean {
   try {
     const settings = fs.realpathSync.native(path.join(home ?? os.homedir(), '.tollgate', 'config.json'));
     const inside = path.relative(fs.realpathSync.native(workspace), settings);

@@ -8,27 +8,27 @@ import { look } from './walk.js';
 
 const { O_APPEND, O_CREAT, O_EXCL, O_WRONLY } = fs.constants;
 
-/** What links cannot be made with: the file system has none. */
+/** Error codes that mean that the file system does not support hard links. */
 const NO_LINKS = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK']);
 
-/** Temporary files of this process so far. */
+/** The number of temporary files this process has created. */
 let temporaries = 0;
 
-/** Where a write goes. */
+/** The target of a write. */
 interface Target {
   path: string;
   folder: string;
-  /** Makes that folder. */
+  /** Creates the folder of the file. */
   makeFolder: () => void;
   name: string;
   mode: number;
-  /** What stands there already. */
+  /** What exists at the path. */
   standing: 'nothing' | 'file' | 'something else';
 }
 
-/** The import `tollgate:hooks/records`: the gate's own files, to write. */
+/** The import `tollgate:hooks/records`: writes the gate's own files. */
 export function recordsImport(roots: Roots, log: LogSink): typeof contract {
-  /** Runs `use` on a path that may be written, wherever its links lead. */
+  /** Calls `use` if the path may be written, after following links. */
   function allowed(root: contract.Root, path: string, use: (target: Target) => void): void {
     const { real, found } = roots.walk(root, path);
     if (real === undefined) throw new Fault('other');
@@ -52,7 +52,7 @@ export function recordsImport(roots: Roots, log: LogSink): typeof contract {
         const flags = O_WRONLY | O_APPEND | O_CREAT | CAUTIOUS;
         const descriptor = inFolder(target, () => fs.openSync(target.path, flags, target.mode));
         try {
-          // One write, because what others append meanwhile must not stand between two halves of a line.
+          // A single write, so that lines appended by others cannot end up in the middle of this one.
           if (fs.writeSync(descriptor, bytes) < bytes.byteLength) throw new Fault('full');
         } finally {
           fs.closeSync(descriptor);
@@ -64,13 +64,13 @@ export function recordsImport(roots: Roots, log: LogSink): typeof contract {
         if (expected.tag === 'absent' && target.standing !== 'nothing') throw new Fault('exists');
         if (expected.tag === 'digest' && target.standing !== 'file') throw new Fault('changed');
         if (target.standing === 'something else') throw new Fault('other');
-        const temporary = written(target, bytes);
+        const temporary = writeTemporary(target, bytes);
         try {
           if (expected.tag === 'absent') {
-            place(temporary, target.path);
+            linkInto(temporary, target.path);
             return;
           }
-          if (expected.tag === 'digest' && present(target.path) !== expected.val) throw new Fault('changed');
+          if (expected.tag === 'digest' && currentDigest(target.path) !== expected.val) throw new Fault('changed');
           fs.renameSync(temporary, target.path);
         } catch (error) {
           fs.rmSync(temporary, { force: true });
@@ -85,7 +85,7 @@ export function recordsImport(roots: Roots, log: LogSink): typeof contract {
   };
 }
 
-/** Runs `make`, and once more with the folder made if it was not there. */
+/** Calls `make`, and again after creating the folder if it did not exist. */
 function inFolder<T>(target: Target, make: () => T): T {
   try {
     return make();
@@ -96,8 +96,8 @@ function inFolder<T>(target: Target, make: () => T): T {
   }
 }
 
-/** Writes a temporary file beside the target and returns its path. */
-function written(target: Target, bytes: Uint8Array): string {
+/** Writes a temporary file next to the target and returns its path. */
+function writeTemporary(target: Target, bytes: Uint8Array): string {
   const [temporary, descriptor] = inFolder(target, () => createTemporary(target));
   try {
     try {
@@ -112,7 +112,7 @@ function written(target: Target, bytes: Uint8Array): string {
   }
 }
 
-/** A killed process may have left a file behind under the same process id, so a name that is taken means the next one. */
+/** A killed process with the same id may have left a file with this name, so existing names are skipped. */
 function createTemporary({ folder, name, mode }: Target): [string, number] {
   for (;;) {
     temporaries += 1;
@@ -125,8 +125,8 @@ function createTemporary({ folder, name, mode }: Target): [string, number] {
   }
 }
 
-/** Gives a finished file its name, unless the name is taken. A link, because a rename would not notice. */
-function place(temporary: string, path: string): void {
+/** Gives a finished file its name and fails if the name exists. A hard link, because a rename would replace the file. */
+function linkInto(temporary: string, path: string): void {
   try {
     fs.linkSync(temporary, path);
   } catch (error) {
@@ -136,7 +136,7 @@ function place(temporary: string, path: string): void {
   fs.rmSync(temporary, { force: true });
 }
 
-/** The digest of what stands there now; none where nothing does. */
-function present(path: string): string | undefined {
+/** The digest of the current file, if it exists. */
+function currentDigest(path: string): string | undefined {
   return look(path) === 'missing' ? undefined : digestOf(path);
 }

@@ -8,23 +8,36 @@ import { below, slashed } from './path.js';
 import { makeState, PRIVATE_FOLDER, stateFolder, stateOf } from './state.js';
 import { type Folders, type Walk, Walker } from './walk.js';
 
-/** Of the home folder, only these are lent: the gate's own folders, and the settings in which agent programs keep what is allowed. */
-const LENT_OF_HOME = ['.tollgate', '.ollm', '.claude/settings.json', '.gemini/settings.json', '.codex/config.toml'];
+/**
+ * Readable parts of the home folder: the gate's own folders, the settings in which agent programs store permissions, and the folders in
+ * which they keep skills.
+ */
+const READABLE_IN_HOME = [
+  '.tollgate',
+  '.ollm',
+  '.claude/settings.json',
+  '.claude/skills',
+  '.gemini/settings.json',
+  '.gemini/skills',
+  '.codex/config.toml',
+  '.codex/skills',
+  '.agents/skills',
+];
 
-/** The gate's own folders, where it may write. */
-const WRITABLE_OF_PROJECT = ['.orchestration', '.tollgate'];
-const WRITABLE_OF_HOME = ['.tollgate'];
+/** The gate's own folders, which it may write. */
+const WRITABLE_IN_PROJECT = ['.orchestration', '.tollgate'];
+const WRITABLE_IN_HOME = ['.tollgate'];
 
-/** The folders that the host lends, and what of them it lends. */
+/** The folders that the guest can access, and which parts of them. */
 export class Roots {
   readonly project: Walker;
   readonly home: Walker;
-  /** What is kept of the workspace between calls. The folder is made when something is first kept in it. */
+  /** The state of the workspace between calls. The folder is created when something is first stored in it. */
   readonly state: Walker;
 
   /**
-   * Opens them. The workspace has to exist; a home folder that does not is an empty one. `state` is the folder that the state of
-   * all workspaces stands in.
+   * Opens the folders. The workspace must exist; a missing home folder is treated as empty. `state` is the folder for the state
+   * of all workspaces.
    */
   constructor(workspace: string, home: string | undefined, state?: string) {
     this.project = new Walker(opened(workspace));
@@ -36,46 +49,43 @@ export class Roots {
     return this[root].walk(asked, folders);
   }
 
-  /** Makes the folder of a file that is about to be written. */
+  /** Creates the folder of a file that is about to be written. */
   makeFolder(root: Root, folder: string): void {
     if (root === 'state') makeState(this.state.folder, this.project.folder);
     fs.mkdirSync(folder, root === 'state' ? { recursive: true, mode: PRIVATE_FOLDER } : { recursive: true });
   }
 
-  /** Whether an absolute path lies in the workspace. */
+  /** Whether an absolute path is in the workspace. */
   inProject(real: string): boolean {
     return below(this.project.folder, real) !== undefined;
   }
 
-  /** Whether the content at an absolute path is lent to a question about that root. */
-  lends(root: Root, real: string): boolean {
+  /** Whether the content at an absolute path may be read for a question about this root. */
+  isReadable(root: Root, real: string): boolean {
     if (root === 'state') return below(this.state.folder, real) !== undefined;
-    return root === 'project' ? this.inProject(real) : liesIn(this.home.folder, LENT_OF_HOME, real);
+    return root === 'project' ? this.inProject(real) : liesIn(this.home.folder, READABLE_IN_HOME, real);
   }
 
-  /**
-   * Whether an absolute path lies in the writable folders of the root that was named. A link in the workspace must not lead to
-   * what the user keeps at home.
-   */
+  /** Whether an absolute path is in the writable folders of this root. A link in the workspace must not lead to user files. */
   writable(root: Root, real: string): boolean {
     if (root === 'state') return (below(this.state.folder, real) ?? '') !== '';
-    if (root === 'home') return isBelow(this.home.folder, WRITABLE_OF_HOME, real);
-    return isBelow(this.project.folder, WRITABLE_OF_PROJECT, real);
+    if (root === 'home') return isBelow(this.home.folder, WRITABLE_IN_HOME, real);
+    return isBelow(this.project.folder, WRITABLE_IN_PROJECT, real);
   }
 
-  /** Whether what is written there is the user's alone. The workspace may be the home folder itself. */
+  /** Whether files written there are accessible only to the user. The workspace may be the home folder itself. */
   isPrivate(root: Root, real: string): boolean {
-    return root === 'state' || isBelow(this.home.folder, WRITABLE_OF_HOME, real);
+    return root === 'state' || isBelow(this.home.folder, WRITABLE_IN_HOME, real);
   }
 
-  /** A path as the guest sees it: relative to the workspace where it lies in it, else absolute. */
+  /** A path as it is reported to the guest: relative inside the workspace, otherwise absolute. */
   reported(real: string): string {
     const inside = below(this.project.folder, real);
     return inside === undefined ? real : inside === '' ? '.' : inside;
   }
 }
 
-/** No workspace yet: every path is told whole, and no content is lent. */
+/** For requests without a workspace: every path is reported as absolute, and no content can be read. */
 export class Anywhere extends Roots {
   constructor(home: string | undefined) {
     super(path.parse(os.homedir()).root, home, home ?? os.homedir());
@@ -85,7 +95,7 @@ export class Anywhere extends Roots {
     return false;
   }
 
-  override lends(): boolean {
+  override isReadable(): boolean {
     return false;
   }
 
@@ -119,10 +129,10 @@ function opened(workspace: string): string {
   } catch (error) {
     const errno = errnoOf(error);
     if (errno === 'ENOENT') throw refuse('it does not exist', error);
-    if (errno === 'ENOTDIR') throw refuse('it is no folder', error);
+    if (errno === 'ENOTDIR') throw refuse('it is not a folder', error);
     throw refuse(isRefusal(error) ? 'permission denied' : error instanceof Error ? error.message : String(error), error);
   }
-  if (!isFolder) throw refuse('it is no folder');
+  if (!isFolder) throw refuse('it is not a folder');
   return slashed(real);
 }
 

@@ -5,18 +5,18 @@ import * as path from 'node:path';
 import { TollgateError } from '../api/error.js';
 import { slashed } from './path.js';
 
-/** In every workspace's folder, for people: which workspace it is. */
+/** The file with the path of the workspace, for people. */
 const WORKSPACE = 'workspace';
 
-/** Digits of a workspace's folder: half a digest, as elsewhere in the state. */
+/** Length of a folder name in hex digits: half a digest, as elsewhere in the state. */
 const DIGITS = 32;
 
-/** Nobody but the user may look into folders of the state. */
+/** State folders are accessible only to the user. */
 export const PRIVATE_FOLDER = 0o700;
 
 /**
- * The folder that the state of all workspaces stands in: the one that is named, `.local/state/tollgate` of a home folder that
- * is named, else where the user keeps such things on this system.
+ * The folder for the state of all workspaces: the given folder, `.local/state/tollgate` in the given home folder, or the user's
+ * state folder on this system.
  */
 export function stateFolder(home: string | undefined, state: string | undefined): string {
   if (state !== undefined) return state;
@@ -35,27 +35,27 @@ export function stateFolder(home: string | undefined, state: string | undefined)
   };
   const folder = of('XDG_STATE_HOME') ?? usual();
   if (folder === undefined) {
-    const why = 'there is no folder to keep state in: neither a home folder nor XDG_STATE_HOME is known';
+    const why = 'there is no folder for the state: neither a home folder nor XDG_STATE_HOME is known';
     throw new TollgateError('state_missing', `${why}; set HOME, or name a folder as \`state\``);
   }
   return path.join(folder, 'tollgate');
 }
 
-/** The folder of a workspace in it, given the workspace's real path with `/` between names. It need not exist yet. */
+/** The state folder of a workspace, given the workspace's canonical path with `/` as separator. It may not exist yet. */
 export function stateOf(workspace: string, folder: string): string {
   const digest = createHash('sha256').update(workspace).digest('hex').slice(0, DIGITS);
   return `${slashed(realOf(path.resolve(folder))).replace(/\/$/, '')}/${digest}`;
 }
 
-/** Makes the folder of a workspace. */
+/** Creates the state folder of a workspace. */
 export function makeState(folder: string, workspace: string): void {
   if (fs.existsSync(folder)) return;
   fs.mkdirSync(folder, { recursive: true, mode: PRIVATE_FOLDER });
-  // For people. Whoever else makes the folder at this moment writes the same.
+  // Only informational. A process that creates the folder at the same time writes the same text.
   fs.writeFileSync(`${folder}/${WORKSPACE}`, `${workspace}\n`, { mode: 0o600 });
 }
 
-/** The user's home folder; none where there is none. */
+/** The user's home folder, if there is one. */
 export function homeFolder(): string | undefined {
   try {
     const home = os.homedir();
@@ -65,7 +65,7 @@ export function homeFolder(): string | undefined {
   }
 }
 
-/** The real path of a folder that need not exist yet. */
+/** The canonical path of a folder that may not exist yet. */
 function realOf(folder: string): string {
   try {
     return fs.realpathSync.native(folder);

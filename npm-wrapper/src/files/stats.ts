@@ -1,7 +1,7 @@
 import type { Kind, Marks } from '../../generated/interfaces/tollgate-hooks-workspace.js';
 import type { Found } from './walk.js';
 
-/** What one look at a file tells, in the contract's words. */
+/** The facts about a file, as defined in the contract. */
 export interface Look {
   kind: Kind;
   hardLinks: number;
@@ -19,7 +19,7 @@ export function lookOf(found: Found): Look {
   const unsigned = (value: bigint) => BigInt.asUintN(64, value);
   return {
     kind,
-    // A folder has one name; what file systems count there is its subfolders.
+    // A folder counts as one link; the link count of the file system means its subfolders.
     hardLinks: kind === 'directory' ? 1 : Number(found.nlink < MAX_NAMES ? found.nlink : MAX_NAMES),
     marks: { device: unsigned(found.dev), inode: unsigned(found.ino), changedNs: found.ctimeNs, modifiedNs: found.mtimeNs },
     size: kind === 'file' ? found.size : 0n,

@@ -2,43 +2,43 @@ import * as fs from 'node:fs';
 import { isRefusal } from './fault.js';
 import { anchorOf, below, folding, isName, namesOf, pathOf, type Place, placeOf, slashed } from './path.js';
 
-/** Links followed before a path counts as a circle; the kernel's own limit. */
-const MOST_LINKS = 40;
+/** A path with more links than this is treated as a cycle, as in the kernel. */
+const MAX_LINKS = 40;
 
-/** What stood at the end of a walk. */
+/** What exists at the end of a path. */
 export type Found = fs.BigIntStats | 'missing' | 'unreadable';
 
-/** Where a walk ended. */
+/** The result of resolving a path. */
 export interface Walk {
-  /** The absolute path with every link followed; none where it leads nowhere. */
+  /** The absolute path with every link followed; `undefined` if it cannot be resolved. */
   real: string | undefined;
-  /** The same with the last name's own link not followed. */
+  /** The absolute path without following a link in the last name. */
   entry: string | undefined;
-  /** What the link at `entry` says. */
+  /** The target of the link at `entry`. */
   link: string | undefined;
-  /** What stands at `real`. */
+  /** What exists at `real`. */
   found: Found;
 }
 
-/** Folders that were seen while one list of questions is answered: many paths lead through the same few. */
+/** Folders that are known to exist while one list of questions is answered: many paths share the same few folders. */
 export type Folders = Set<string>;
 
 const nowhere: Walk = { real: undefined, entry: undefined, link: undefined, found: 'missing' };
 const linkText = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/** A path that is not plain: an empty name, `.` or `..`, or a character that no name has. */
+/** A path that is not plain: it contains an empty name, `.` or `..`, or an invalid character. */
 const NOT_PLAIN = /(?:^|\/)\.{0,2}(?:\/|$)|\0/;
 
-/** Walks paths as the operating system would, beginning at a folder whose own path has no links. */
+/** Resolves paths like the operating system does, relative to a folder whose own path contains no links. */
 export class Walker {
   readonly #place: Place;
   readonly #top: string;
-  /** Folders that need no second look, where there are any. */
+  /** Folders that need not be looked up again, if there are any. */
   readonly #known: Folders | undefined;
 
   /**
-   * @param folder absolute, with every link followed already
-   * @param isOwn whether nobody but the user can put links there, so that a folder below it stays one
+   * @param folder a canonical absolute path
+   * @param isOwn whether only the user can create links there, so that a folder in it stays a folder
    */
   constructor(
     readonly folder: string,
@@ -49,12 +49,14 @@ export class Walker {
     this.#known = isOwn ? new Set() : undefined;
   }
 
-  /** Walks a path name by name: links where they stand, `..` after the link before it, missing names as they are. */
+  /**
+   * Resolves a path name by name: follows links where they occur, applies `..` after the preceding link, and keeps missing names.
+   */
   walk(asked: string, folders?: Folders): Walk {
     return (folding ? undefined : this.#walkPlain(asked, folders)) ?? this.#walkAny(asked, folders);
   }
 
-  /** Walks what most paths are: plain names below the folder, and no links. None for all others. */
+  /** Resolves the common case, plain names below the folder without links; `undefined` for others. */
   #walkPlain(asked: string, folders: Folders | undefined): Walk | undefined {
     const path = asked.startsWith(this.#top) ? asked.slice(this.#top.length) : asked;
     if (NOT_PLAIN.test(path)) return undefined;
@@ -62,7 +64,7 @@ export class Walker {
     for (let end = path.indexOf('/'); end !== -1; end = path.indexOf('/', end + 1)) {
       const folder = this.#top + path.slice(0, end);
       if (this.#known?.has(folder) || folders?.has(folder)) continue;
-      const seen = glance(folder);
+      const seen = lookBriefly(folder);
       if (seen === 'missing' || seen === 'unreadable') return { real, entry: real, link: undefined, found: seen };
       if (!seen.isDirectory()) return undefined;
       (this.#known ?? folders)?.add(folder);
@@ -83,7 +85,7 @@ export class Walker {
     let ahead: string[];
     const inside = anchor === undefined ? path : below(this.folder, path);
     if (inside !== undefined) {
-      // The folder's own names are known to be no links, so they need no look.
+      // The folder's own path contains no links, so it needs no lookup.
       at = [...start.names];
       anchor = start.anchor;
       ahead = namesOf(inside, undefined).reverse();
@@ -94,13 +96,13 @@ export class Walker {
   }
 }
 
-/** @param ahead the names still to walk, last one first */
+/** @param ahead the remaining names in reverse order */
 function follow(anchor: string, at: string[], ahead: string[], folders?: Folders): Walk {
   let links = 0;
   let entry: string | undefined;
   let link: string | undefined;
   let found: Found | undefined;
-  // From this depth on nothing stands, or nothing can be seen, so there is nothing to look at.
+  // Nothing exists or is accessible from this depth on, so there is nothing to look up.
   let unseen = Infinity;
   let unseenAs: Found = 'missing';
   for (let name = ahead.pop(); name !== undefined; name = ahead.pop()) {
@@ -116,13 +118,13 @@ function follow(anchor: string, at: string[], ahead: string[], folders?: Folders
     const here = pathOf(anchor, at);
     const last = ahead.length === 0;
     if (!last && folders?.has(here)) continue;
-    const seen = last ? look(here) : glance(here);
+    const seen = last ? look(here) : lookBriefly(here);
     if (seen === 'missing' || seen === 'unreadable') {
       unseen = at.length;
       unseenAs = seen;
     } else if (seen.isSymbolicLink()) {
       links += 1;
-      const target = links > MOST_LINKS ? undefined : linkTarget(here);
+      const target = links > MAX_LINKS ? undefined : linkTarget(here);
       if (last && entry === undefined) {
         entry = here;
         link = target;
@@ -150,7 +152,7 @@ function follow(anchor: string, at: string[], ahead: string[], folders?: Folders
   return { real, entry: entry === undefined ? real : storedLink(entry), link, found };
 }
 
-/** What stands at a path, with no link followed. */
+/** What exists at a path, without following links. */
 export function look(path: string): Found {
   try {
     return fs.lstatSync(path, { bigint: true, throwIfNoEntry: false }) ?? 'missing';
@@ -159,8 +161,8 @@ export function look(path: string): Found {
   }
 }
 
-/** As `look`, for names along the way: without the big numbers it is cheaper. */
-function glance(path: string): fs.Stats | 'missing' | 'unreadable' {
+/** Like `look`, for names along the way: cheaper without big integers. */
+function lookBriefly(path: string): fs.Stats | 'missing' | 'unreadable' {
   try {
     return fs.lstatSync(path, { throwIfNoEntry: false }) ?? 'missing';
   } catch (error) {
@@ -168,7 +170,7 @@ function glance(path: string): fs.Stats | 'missing' | 'unreadable' {
   }
 }
 
-/** Where a link points; none where that cannot be said in the contract's strings. */
+/** The target of a link; `undefined` if it cannot be represented in the contract's strings. */
 export function linkTarget(path: string): string | undefined {
   try {
     return slashed(linkText.decode(fs.readlinkSync(path, { encoding: 'buffer' })));
@@ -177,7 +179,7 @@ export function linkTarget(path: string): string | undefined {
   }
 }
 
-/** The spelling that the file system keeps for the first `existing` names, where it does not tell case apart. */
+/** The spelling stored in the file system for the first `existing` names, if it ignores case. */
 function stored(path: string, existing: number, anchor: string, names: readonly string[]): string {
   if (!folding || existing <= 0) return path;
   try {
@@ -188,7 +190,7 @@ function stored(path: string, existing: number, anchor: string, names: readonly 
   }
 }
 
-/** The stored spelling of a link's own path: asking for its real path would follow it. */
+/** The stored spelling of a link's own path: its real path would follow the link. */
 function storedLink(link: string | undefined): string | undefined {
   if (!folding || link === undefined) return link;
   const { anchor, names } = placeOf(link);
@@ -196,8 +198,8 @@ function storedLink(link: string | undefined): string | undefined {
   const parent = stored(pathOf(anchor, names), names.length, anchor, names);
   const same = (other: string) => other.normalize().toLowerCase() === name.normalize().toLowerCase();
   try {
-    const present = fs.readdirSync(parent);
-    const kept = present.includes(name) ? name : (present.find(same) ?? name);
+    const currentDigest = fs.readdirSync(parent);
+    const kept = currentDigest.includes(name) ? name : (currentDigest.find(same) ?? name);
     return `${parent.replace(/\/$/, '')}/${kept}`;
   } catch {
     return link;

@@ -9,13 +9,13 @@ import type { Folders } from './walk.js';
 
 type Root = contract.Root;
 
-/** The import `tollgate:hooks/workspace`: the files of the roots, to look at. */
+/** The import `tollgate:hooks/workspace`: reads files of the roots. */
 export function workspaceImport(roots: Roots, log: LogSink): typeof contract {
-  /** Runs `use` on the real path of something that is lent. */
-  function lent<T>(root: Root, path: string, use: (real: string) => T): T {
+  /** Calls `use` with the canonical path of something that may be read. */
+  function withReadable<T>(root: Root, path: string, use: (real: string) => T): T {
     const { real, found } = roots.walk(root, path);
     if (real === undefined) throw new Fault('other');
-    if (!roots.lends(root, real)) throw new Fault('denied');
+    if (!roots.isReadable(root, real)) throw new Fault('denied');
     if (found === 'missing') throw new Fault('missing');
     if (found === 'unreadable') throw new Fault('denied');
     try {
@@ -25,9 +25,9 @@ export function workspaceImport(roots: Roots, log: LogSink): typeof contract {
     }
   }
 
-  /** The same for regular files; nothing else is ever opened, because opening a pipe waits for its other end. */
-  function lentFile<T>(root: Root, path: string, use: (descriptor: number, size: bigint) => T): T {
-    return lent(root, path, (real) => withFile(real, use));
+  /** Like `lent`, for regular files. Nothing else is ever opened, because opening a pipe waits for its other end. */
+  function withReadableFile<T>(root: Root, path: string, use: (descriptor: number, size: bigint) => T): T {
+    return withReadable(root, path, (real) => withFile(real, use));
   }
 
   function factsOf({ root, path, digest }: contract.Question, folders: Folders): contract.Facts {
@@ -53,23 +53,23 @@ export function workspaceImport(roots: Roots, log: LogSink): typeof contract {
     },
 
     read: (root, path, limitBytes) =>
-      lentFile(root, path, (descriptor, size) => {
+      withReadableFile(root, path, (descriptor, size) => {
         if (size > limitBytes) throw new Fault('too-large');
         return bytesAt(descriptor, 0n, size);
       }),
 
     readRange: (root, path, offset, limitBytes) =>
-      lentFile(root, path, (descriptor, size) => {
+      withReadableFile(root, path, (descriptor, size) => {
         const left = size > offset ? size - offset : 0n;
         return bytesAt(descriptor, offset, left < limitBytes ? left : limitBytes);
       }),
 
     readTail: (root, path, limitBytes) =>
-      lentFile(root, path, (descriptor, size) => {
+      withReadableFile(root, path, (descriptor, size) => {
         const length = size < limitBytes ? size : limitBytes;
         return { offset: size - length, bytes: bytesAt(descriptor, size - length, length) };
       }),
 
-    list: (root, directory, reach) => lent(root, directory, (real) => listingOf(real, reach)),
+    list: (root, directory, reach) => withReadable(root, directory, (real) => listingOf(real, reach)),
   };
 }

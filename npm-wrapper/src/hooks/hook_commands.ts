@@ -6,17 +6,17 @@ import { exitCode, run } from '../programs/process.js';
 import type { Roots } from '../files/roots.js';
 import { copyOf } from './script.js';
 
-/** A record, as the gate writes it. */
+/** A record in the gate's format. */
 type WrittenRecord = Omit<HookRecord, 'exitCode' | 'durationMs'> & { exit_code?: number; duration_ms?: number };
 
-/** A record as this package tells it, given as the gate's own. */
+/** Converts a record of the gate to the format of this package. */
 export function recordOf(written: Uint8Array | Record<string, unknown>): HookRecord {
   const record = (written instanceof Uint8Array ? fromBytes(written) : written) as WrittenRecord;
   const { exit_code: exitCode, duration_ms: durationMs, ...same } = record;
   return { ...same, ...(exitCode === undefined ? {} : { exitCode }), ...(durationMs === undefined ? {} : { durationMs }) };
 }
 
-/** Runs a hook's program; where it is a script of the workspace, from a private copy of the bytes that were approved. */
+/** Runs a hook's program; a script of the workspace runs from a private copy of the approved bytes. */
 export async function runProgram(
   { argv, stdin, copy: wanted, surroundings }: Run,
   roots: Roots,
@@ -32,7 +32,7 @@ export async function runProgram(
   }
 }
 
-/** Has a prompt answered. */
+/** Answers a prompt. */
 export async function answerPrompt(
   { text, argv, surroundings }: Prompt,
   roots: Roots,
@@ -40,7 +40,7 @@ export async function answerPrompt(
   signal: AbortSignal,
 ): Promise<Ending> {
   if (runPrompt === undefined) return argv.length === 0 ? { tag: 'missing' } : runIn(surroundings, argv, text, roots, signal);
-  // A function that does not listen to its signal is left alone.
+  // A function that ignores its signal is abandoned.
   const canceled = new Promise<Ending>((resolve) => {
     signal.addEventListener('abort', () => resolve({ tag: 'canceled' }), { once: true });
   });
@@ -77,7 +77,7 @@ async function runIn(
   }
 }
 
-/** A text of the embedder as one that the gate can read, at most so many bytes of it. */
+/** Output of the embedder as text that the gate can read, truncated to this many bytes. */
 function bounded(text: unknown, max: number): { text: string; truncated: boolean } {
   const bytes = Buffer.from(typeof text === 'string' ? text : '');
   const kept = new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes.subarray(0, max), { stream: true });

@@ -2,7 +2,7 @@ import * as os from 'node:os';
 import * as path from 'node:path';
 import type { Command, Ending, Input, Order } from '../../generated/interfaces/tollgate-hooks-engine.js';
 import type { ProgramAnswer } from '../api/types.js';
-import { canConfine } from '../programs/confining.js';
+import { findConfiner } from '../programs/confining.js';
 import { type ErrorCode, TollgateError } from '../api/error.js';
 import type { Guest } from '../component/guest.js';
 import type { HookAnswer, HookApproval, HookRecord, HooksOptions } from '../api/hook_types.js';
@@ -13,30 +13,30 @@ import { answerPrompt, recordOf, runProgram } from './hook_commands.js';
 import { slashed } from '../files/path.js';
 import type { Roots } from '../files/roots.js';
 
-/** The longest that a timer can be set for; a later deadline is looked at again then. */
+/** The longest possible timer; a later deadline is checked again when it fires. */
 const MAX_TIMER_MS = 0x7fff_ffff;
 
-/** More is not told in one step, so that a flood of events holds nobody up. */
+/** At most this many inputs per step, so that a burst of events does not block. */
 const MAX_INPUTS = 200;
 
 const WAITING = /^\{"waiting":(\d+)\}$/;
 
-/** The codes of operations that are also codes of this package. */
+/** Error codes of requests that are also error codes of this package. */
 const CODES: ReadonlySet<string> = new Set<ErrorCode>(['unknown_hook', 'not_done', 'workspace_fault']);
 
-/** Whoever waits for an answer. */
+/** A caller that waits for an answer. */
 interface Waiting {
   resolve: (answer: ProgramAnswer) => void;
   reject: (error: TollgateError) => void;
 }
 
-/** The end of a shutdown. */
+/** A caller that waits for a shutdown. */
 interface Stop {
   done: Promise<void>;
   resolve: () => void;
 }
 
-/** @internal What hooks are made of. */
+/** @internal The parts of hooks. */
 export interface HooksParts {
   guest: Guest;
   roots: Roots;
@@ -53,10 +53,10 @@ function now(): number {
 }
 
 /**
- * The hooks of one workspace: carries out what the gate wants done for them, and tells it what came of that.
+ * The hooks of one workspace: executes the commands of the gate and reports the results.
  *
- * Which hook runs, when, and what its answer means, the gate decides. Nothing here waits: programs run beside you, and a
- * timer holds your process open only as long as somebody waits for an answer.
+ * The gate decides which hooks run, when, and what their answers mean. Nothing here blocks: programs run in the background, and a
+ * timer keeps the process alive only while a caller waits for an answer.
  */
 export class Hooks {
   readonly #guest: Guest;
@@ -66,7 +66,7 @@ export class Hooks {
   readonly #options: HooksOptions;
   readonly #perform: (line: Uint8Array) => string;
   #greeted = false;
-  /** Goes up with every instance of the component that is lost. */
+  /** Increases with every failed instance of the component. */
   #epoch = 0;
   #inputs: Input[] = [];
   #driving = false;
@@ -78,7 +78,7 @@ export class Hooks {
   readonly #listening = new Set<string>();
   #stop: Stop | undefined;
 
-  /** @internal Made by the gate. */
+  /** @internal Created by the gate. */
   constructor({ guest, roots, log, lookups, options, perform }: HooksParts) {
     this.#guest = guest;
     this.#roots = roots;
@@ -89,7 +89,7 @@ export class Hooks {
     guest.onLost = (error) => this.#lose(error);
   }
 
-  /** Passes an event on whose answer counts, such as `before_tool`, and waits until every hook has had its say. */
+  /** Reports an event whose answer matters, such as `before_tool`, and waits for all of its hooks. */
   async event(event: string, session: string, data: object = {}): Promise<HookAnswer> {
     const asked = { op: 'event', event: text(event, 'event'), session: text(session, 'session'), data };
     const answer = await this.#ask(asked);
@@ -100,7 +100,7 @@ export class Hooks {
     };
   }
 
-  /** Passes an event on that nobody waits for. Where it is about a file, `data.file` is its path in the workspace. */
+  /** Reports an event without waiting. If it is about a file, `data.file` is the path in the workspace. */
   notify(event: string, data: object = {}, session?: string): void {
     const val = { name: text(event, 'event'), data: wellFormed(data, 'data') };
     this.#inputs.push({ tag: 'event', val: session === undefined ? val : { ...val, session: text(session, 'session') } });
@@ -113,18 +113,18 @@ export class Hooks {
     return recordOf(record as Record<string, unknown>);
   }
 
-  /** Looks which hooks are declared by now, and which events have to be listened to for them. Every event does so too. */
+  /** Reads the hook declarations again, and updates which events are observed. Every event does this as well. */
   reload(): void {
     this.#inputs.push({ tag: 'reload' });
     this.#soon();
   }
 
-  /** Ends a run, by the id of its record. */
+  /** Cancels a run by the id of its record. */
   cancel(run: string): void {
     this.#tell({ tag: 'cancel', val: text(run, 'run') });
   }
 
-  /** Waits for what is under way, or with `drain: false` ends it. Nothing new is begun meanwhile. */
+  /** Waits for running hooks, or ends them with `drain: false`. No new ones are started. */
   shutdown({ drain = true }: { drain?: boolean | undefined } = {}): Promise<void> {
     if (!this.#greeted && this.#inputs.length === 0) return Promise.resolve();
     this.#stop ??= newStop();
@@ -133,14 +133,14 @@ export class Hooks {
     return done;
   }
 
-  /** As the gate's own `perform`, but an answer that takes time is waited for. */
+  /** Like `perform` of the gate, but waits for answers that take time. */
   async perform(line: string | Uint8Array): Promise<string> {
     const answer = this.#perform(typeof line === 'string' ? textBytes(line) : line);
     const number = WAITING.exec(answer)?.[1];
     return number === undefined ? answer : (await this.#answer(BigInt(number))).text;
   }
 
-  /** @internal What the gate answers to a program's payload. */
+  /** @internal The gate's answer to a payload of an agent program. */
   async respond(program: string, event: string | undefined, payload: Uint8Array): Promise<ProgramAnswer> {
     this.greet();
     const progress = this.#guest.call(({ programs }) => programs.respond(program, event, payload));
@@ -149,7 +149,7 @@ export class Hooks {
     return { text: toText(answer), refused };
   }
 
-  /** @internal Steps until the gate wants nothing more: what could not be entered is tried again. */
+  /** @internal Runs the gate until it has nothing left to retry, such as writing to the ledger. */
   async settle(): Promise<void> {
     const due = () => this.#guest.call(({ engine }) => engine.step(BigInt(now()), [])).nextDeadlineMs;
     for (let at = due(); at !== undefined; at = due()) {
@@ -158,18 +158,18 @@ export class Hooks {
     }
   }
 
-  /** @internal Says what this host is, before the first line that needs it. */
+  /** @internal Describes this host before the first request that needs it. */
   greet(): void {
     if (this.#greeted) return;
     this.#greeted = true;
-    // A folder that is named relative to wherever this process happens to be is no place for programs.
+    // Relative folders depend on the current folder of the process and are left out.
     const folders = (process.env.PATH ?? '').split(path.delimiter).filter((folder) => path.isAbsolute(folder));
     const machine = {
       workspace: this.#roots.project.folder,
       searchPath: folders.map(slashed),
       temporary: slashed(os.tmpdir()),
       runsPrompts: this.#options.runPrompt !== undefined,
-      confines: canConfine(folders),
+      confines: findConfiner(folders, this.#roots.project.folder).program !== undefined,
     };
     this.#inputs.unshift({ tag: 'machine', val: machine });
     this.#drive();
@@ -183,7 +183,7 @@ export class Hooks {
     throw new TollgateError(CODES.has(code) ? (code as ErrorCode) : 'invalid_input', message);
   }
 
-  /** Waits for the answer of a number, and does what it takes. */
+  /** Waits for the answer with this number, and drives the gate until then. */
   #answer(number: bigint): Promise<ProgramAnswer> {
     const answer = new Promise<ProgramAnswer>((resolve, reject) => this.#waiting.set(number, { resolve, reject }));
     this.greet();
@@ -197,7 +197,7 @@ export class Hooks {
     this.#drive();
   }
 
-  /** Drives once whoever called has gone on: starting a program takes milliseconds. */
+  /** Drives the gate after the caller has returned, because starting a program takes milliseconds. */
   #soon(): void {
     if (this.#scheduled) return;
     this.#scheduled = true;
@@ -208,7 +208,7 @@ export class Hooks {
     });
   }
 
-  /** Tells the gate what happened and does what it says, until there is nothing more to tell. Throws nothing. */
+  /** Passes inputs to the gate and executes its commands until there is nothing left to do. Never throws. */
   #drive(): void {
     this.#again = true;
     if (this.#driving) return;
@@ -229,7 +229,7 @@ export class Hooks {
     try {
       const { commands, nextDeadlineMs } = this.#guest.call(({ engine }) => engine.step(BigInt(now()), inputs));
       for (const command of commands) {
-        // A callback may have cost the instance whose commands these are.
+        // A callback may have made the instance fail that these commands belong to.
         if (epoch === this.#epoch) this.#carryOut(command);
       }
       return epoch === this.#epoch ? nextDeadlineMs : undefined;
@@ -283,12 +283,12 @@ export class Hooks {
     }
   }
 
-  /** Begins something that ends by itself or is canceled, and reports its end exactly once. */
+  /** Starts something that ends by itself or is canceled, and reports its end exactly once. */
   #start(id: bigint, work: (signal: AbortSignal) => Promise<Input>): void {
     const end = new AbortController();
     this.#runs.set(id, end);
     void work(end.signal).then((input) => {
-      // The instance that wanted it may be gone.
+      // The instance that requested it may be gone.
       if (this.#runs.get(id) !== end) return;
       this.#runs.delete(id);
       this.#inputs.push(input);
@@ -299,8 +299,8 @@ export class Hooks {
   #listen(trigger: string, on: boolean): void {
     let failed: string | undefined;
     if (on !== this.#listening.has(trigger)) {
-      const said = this.#guarded('onListen', () => this.#options.onListen?.(trigger, on));
-      failed = said instanceof Error ? said.message : said;
+      const resultText = this.#guarded('onListen', () => this.#options.onListen?.(trigger, on));
+      failed = resultText instanceof Error ? resultText.message : resultText;
       if (on && failed === undefined) this.#listening.add(trigger);
       else this.#listening.delete(trigger);
     }
@@ -309,7 +309,7 @@ export class Hooks {
     this.#again = true;
   }
 
-  /** Runs a function of the embedder, whose failure is nobody else's. */
+  /** Calls a function of the embedder, whose errors must not affect anything else. */
   #guarded<T>(what: string, work: () => T): T | Error {
     try {
       return work();
@@ -324,7 +324,7 @@ export class Hooks {
     try {
       this.#log('warn', message);
     } catch {
-      // Whoever should be told does not listen.
+      // The log function fails as well.
     }
   }
 
@@ -337,7 +337,7 @@ export class Hooks {
     if (this.#waiting.size === 0 && this.#stop === undefined) this.#timer.unref();
   }
 
-  /** Nobody will answer any more. */
+  /** Rejects everything that waits for an answer. */
   #abandon(error: TollgateError): void {
     const waiting = [...this.#waiting.values()];
     this.#waiting.clear();
@@ -350,7 +350,7 @@ export class Hooks {
     this.#stop = undefined;
   }
 
-  /** The instance has failed, and with it what it knew about runs. The next use greets a fresh one. */
+  /** Handles a failed instance, which loses its knowledge of runs. The next use sets up a new one. */
   #lose(error: TollgateError): void {
     this.#epoch += 1;
     this.#greeted = false;
@@ -367,7 +367,7 @@ function ended(command: bigint, ending: Ending): Input {
   return { tag: 'ended', val: { command, ending } };
 }
 
-/** How something ended, also where it could not be begun. */
+/** Turns a rejection into a failed ending. */
 function caught(ending: Promise<Ending>): Promise<Ending> {
   return ending.catch((error: unknown) => ({ tag: 'failed', val: error instanceof Error ? error.message : String(error) }));
 }

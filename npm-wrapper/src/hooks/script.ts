@@ -6,29 +6,29 @@ import { bytesAt, withFile } from '../files/content.js';
 import { untilExit } from '../programs/process.js';
 import type { Roots } from '../files/roots.js';
 
-/** More than the gate lets anybody approve. */
+/** More than can be approved. */
 const MAX_BYTES = 64n << 20n;
 
-/** What the folders of copies are called. */
+/** The name prefix of copies. */
 const PREFIX = 'tollgate-run-';
 
-/** No run takes longer; a folder that is older was left behind by a process that was killed. */
-const LEFT_BEHIND_MS = 2 * 86_400_000;
+/** No run takes longer than this; an older folder was left by a killed process. */
+const MAX_COPY_AGE_MS = 2 * 86_400_000;
 
-/** A copy in a folder that is the user's alone. */
+/** A copy in a folder that only the user can access. */
 export interface Copy {
-  /** The words, leading to the copy. */
+  /** The arguments, referring to the copy. */
   argv: string[];
   discard: () => void;
 }
 
 /**
- * A private copy of a script of the workspace and the files that it needs.
+ * Makes a private copy of a script of the workspace and the files that it needs.
  *
- * Each file is read once, and the bytes that were hashed are the bytes that are written: what was checked is what runs, whoever
- * writes to the workspace meanwhile.
+ * Each file is read once, so the bytes that are written are those that were hashed: what was checked is what runs, whoever writes
+ * to the workspace in the meantime.
  *
- * @returns the path of a file that is not what was approved, where there is one
+ * @returns the path of a file that is not the approved one, if any
  */
 export function copyOf(roots: Roots, order: CopyOrder, argv: readonly string[]): Copy | { changed: string } {
   const folder = freshFolder(order.folders);
@@ -58,32 +58,32 @@ export function copyOf(roots: Roots, order: CopyOrder, argv: readonly string[]):
   }
 }
 
-/** A fresh folder that nobody else can enter, in the first folder where one can be had. */
+/** Creates a private folder in the first of these folders where that is possible. */
 function freshFolder(folders: readonly string[]): string {
   let why = 'the gate named no folder for it';
   for (const folder of folders) {
     try {
       fs.mkdirSync(folder, { recursive: true, mode: 0o700 });
-      sweep(folder);
+      removeStaleCopies(folder);
       return fs.mkdtempSync(path.join(folder, PREFIX));
     } catch (error) {
       why = `\`${folder}\` cannot be used for it: ${error instanceof Error ? error.message : String(error)}`;
     }
   }
-  throw new Error(`the script cannot be copied: ${why}; TMPDIR names another folder`);
+  throw new Error(`the script cannot be copied: ${why}; set TMPDIR to another folder`);
 }
 
-/** Takes away what killed processes left behind. */
-function sweep(folder: string): void {
+/** Removes copies that killed processes left behind. */
+function removeStaleCopies(folder: string): void {
   for (const name of fs.readdirSync(folder)) {
     if (!name.startsWith(PREFIX)) continue;
     const left = path.join(folder, name);
     const stats = fs.lstatSync(left, { throwIfNoEntry: false });
-    if (stats !== undefined && Date.now() - stats.mtimeMs > LEFT_BEHIND_MS) fs.rmSync(left, { recursive: true, force: true });
+    if (stats !== undefined && Date.now() - stats.mtimeMs > MAX_COPY_AGE_MS) fs.rmSync(left, { recursive: true, force: true });
   }
 }
 
-/** Writes a file at its path below the copy's folder, and nowhere else. */
+/** Writes a file below the folder of the copy, and nowhere else. */
 function write(folder: string, file: string, bytes: Uint8Array): void {
   const names = file.split('/');
   if (path.isAbsolute(file) || names.some((name) => name === '' || name === '.' || name === '..')) {
@@ -91,12 +91,12 @@ function write(folder: string, file: string, bytes: Uint8Array): void {
   }
   const target = path.join(folder, ...names);
   fs.mkdirSync(path.dirname(target), { recursive: true, mode: 0o700 });
-  // Written at once and on this thread: a program that another thread starts meanwhile would inherit the open file, and
-  // the operating system runs no file that somebody may still write.
+  // Synchronous: a program that another thread starts in the meantime would inherit the open file, and the operating system
+  // refuses to run a file that is open for writing.
   fs.writeFileSync(target, bytes, { mode: 0o500, flag: 'wx' });
 }
 
-/** The file's bytes; none where no such file lies in the workspace. */
+/** The content of a file; `undefined` if there is no such file in the workspace. */
 function bytesOf(roots: Roots, file: string, limit: bigint): Uint8Array | undefined {
   const { real } = roots.walk('project', file);
   if (real === undefined || !roots.inProject(real)) return undefined;

@@ -8,7 +8,7 @@ export interface LogLine {
   extra?: Record<string, unknown>;
 }
 
-/** A message that OpenCode shows to the person for a while. */
+/** A message that OpenCode shows to the person. */
 export interface Toast {
   message: string;
   variant: 'info' | 'success' | 'warning' | 'error';
@@ -16,29 +16,29 @@ export interface Toast {
   duration?: number;
 }
 
-/** What OpenCode gives a plugin, as far as this one uses it. */
+/** The part of OpenCode's plugin input that is used here. */
 export interface PluginInput {
   client: {
     app: { log(options: { body: LogLine }): unknown };
-    /** Earlier versions have none. */
+    /** Missing in earlier versions. */
     tui?: { showToast(options: { body: Toast }): unknown };
   };
-  /** The folder that OpenCode works in. */
+  /** The current folder of OpenCode. */
   directory: string;
-  /** The repository around it; `/` where there is none. */
+  /** The repository that contains it; `/` if there is none. */
   worktree?: string | undefined;
 }
 
-/** What can stand beside the plugin's name in `opencode.json`: `["tollgate", { … }]`. */
+/** The options after the plugin's name in `opencode.json`: `["tollgate", { … }]`. */
 export interface PluginOptions {
-  /** The home folder, with the user's own settings in `.tollgate/`; the user's home where none is named. */
+  /** The home folder, which contains the user's settings in `.tollgate/`. Default: the user's home folder. */
   home?: string | undefined;
   /**
-   * The folder in which every workspace has a folder for what the gate keeps between calls. Where none is named, it is
-   * `.local/state/tollgate` in the home folder that is named, else `$XDG_STATE_HOME/tollgate`, or what stands for it on this system.
+   * The folder that contains the state folders of all workspaces. Default: `.local/state/tollgate` in the given home folder,
+   * otherwise `$XDG_STATE_HOME/tollgate` or its equivalent on this system.
    */
   state?: string | undefined;
-  /** Whether lines for debugging go to OpenCode's log too. */
+  /** Whether debug messages are written to OpenCode's log as well. */
   debug?: boolean | undefined;
 }
 
@@ -48,7 +48,7 @@ export interface PluginModule {
   server(input: PluginInput, options?: PluginOptions): Promise<object>;
 }
 
-/** The gate as an OpenCode plugin. The only export, because OpenCode takes every export for a plugin. */
+/** The gate as an OpenCode plugin. The only export, because OpenCode treats every export as a plugin. */
 const plugin: PluginModule = {
   id: 'tollgate',
   server: async (input, options) => start(input, options),

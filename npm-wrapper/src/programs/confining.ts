@@ -1,39 +1,48 @@
 import { spawnSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
+import { below, slashed } from '../files/path.js';
 
-/** The native program is larger than this; the script of this package is not. */
+/** The native program is larger than this, unlike the script of this package. */
 const MIN_BYTES = 1 << 20;
 
-/** It says at once whether it can. */
+/** It answers immediately. */
 const MAX_MS = 2_000;
 
 const NAME = process.platform === 'win32' ? 'tollgate.exe' : 'tollgate';
 
-let known: { program: string | undefined } | undefined;
+/** The native program, or why there is none that can confine commands. */
+export interface Confiner {
+  program?: string;
+  why?: string;
+}
+
+/** By path, why a program cannot confine commands; `undefined` if it can. The answer does not change. */
+const known = new Map<string, string | undefined>();
 
 /**
- * Whether commands can be confined here: Node itself cannot restrict a process, the native `tollgate` can, where it is installed and the
- * system lets it. Asked once, because the answer does not change.
+ * Finds the native program that confines commands, because Node itself cannot restrict a process. There is none if it is not in
+ * these folders, is in the workspace, or the system does not support it.
  */
-export function canConfine(folders: readonly string[]): boolean {
-  return confinerOf(folders) !== undefined;
-}
-
-/** The native program that confines commands, in one of these folders; none where it is not there or the system does not let it. */
-export function confinerOf(folders: readonly string[]): string | undefined {
-  known ??= { program: ask(folders) };
-  return known.program;
-}
-
-function ask(folders: readonly string[]): string | undefined {
-  const native = folders
+export function findConfiner(folders: readonly string[], workspace: string): Confiner {
+  const program = folders
     .filter((folder) => path.isAbsolute(folder))
     .map((folder) => path.join(folder, NAME))
-    .find(isNative);
-  if (native === undefined) return undefined;
-  const { status } = spawnSync(native, ['confine', '--check'], { stdio: 'ignore', timeout: MAX_MS, windowsHide: true });
-  return status === 0 ? native : undefined;
+    .find((file) => isNative(file) && !liesIn(file, workspace));
+  if (program === undefined) return {};
+  if (!known.has(program)) known.set(program, check(program));
+  const why = known.get(program);
+  return why === undefined ? { program } : { why };
+}
+
+function check(program: string): string | undefined {
+  const said = spawnSync(program, ['confine', '--check'], { encoding: 'utf8', timeout: MAX_MS, windowsHide: true });
+  if (said.status === 0) return undefined;
+  return said.stdout?.trim().replace(/^commands cannot be confined: /, '') || `\`${program} confine --check\` fails`;
+}
+
+function liesIn(file: string, workspace: string): boolean {
+  return below(workspace, slashed(fs.realpathSync.native(file))) !== undefined;
 }
 
 function isNative(file: string): boolean {

@@ -3,13 +3,13 @@ import type { Finding, Lookup, LookupAnswer, LookupOptions, LookupPlan, LookupPr
 import { fromBytes } from '../component/json.js';
 import type { OnTools, Servers } from './mcp.js';
 
-/** Of a program's output this much is kept; the rest is read and dropped. */
+/** At most this much of a program's output is kept; the rest is discarded. */
 const MAX_OUTPUT = 1 << 20;
 
-/** The longest complaint of a program that is passed on. */
+/** At most this many characters of an error message are passed on. */
 const MAX_COMPLAINT = 200;
 
-/** Looks things up for one gate, and keeps the MCP servers that it started for that. */
+/** Runs lookups for one gate, and keeps the MCP servers that they need. */
 export class Lookups {
   readonly #folder: string;
   readonly #options: LookupOptions;
@@ -17,8 +17,8 @@ export class Lookups {
   #servers: Promise<Servers> | undefined;
 
   /**
-   * @param folder where commands and MCP servers are run
-   * @param onTools told what an MCP server says of its tools, once for each that is started
+   * @param folder the folder in which commands and MCP servers run
+   * @param onTools receives the tool list of each MCP server after it is started
    */
   constructor(folder: string, options: LookupOptions = {}, onTools?: OnTools) {
     this.#folder = folder;
@@ -26,8 +26,11 @@ export class Lookups {
     this.#onTools = onTools;
   }
 
-  /** Looks everything up at once, each within its time and all within the plan's. What is late is reported as late. */
-  async carryOut(plan: LookupPlan): Promise<Finding[]> {
+  /**
+   * Runs all lookups of a plan in parallel, each within its own time limit and all within the plan's. Lookups that exceed it are
+   * reported as late.
+   */
+  async run(plan: LookupPlan): Promise<Finding[]> {
     const find = async (lookup: Lookup): Promise<Finding> => {
       const { concept, source, timeoutMs } = lookup;
       return { concept, source, answer: await this.#find(lookup, Math.min(timeoutMs, plan.totalMs)) };
@@ -35,21 +38,21 @@ export class Lookups {
     return Promise.all(plan.lookups.map(find));
   }
 
-  /** Looks one thing up within its time. */
+  /** Runs one lookup within its time limit. */
   async find(lookup: ContractLookup): Promise<Answer> {
     const answer = await this.#find(lookupOf(lookup), lookup.timeoutMs);
     if (typeof answer === 'string') return { tag: answer };
     return 'text' in answer ? { tag: 'text', val: answer.text } : { tag: 'failed', val: answer.failed };
   }
 
-  /** Ends the MCP servers. The next lookup starts them anew. */
+  /** Ends the MCP servers. The next lookup starts them again. */
   async close(): Promise<void> {
     const servers = this.#servers;
     this.#servers = undefined;
     await (await servers)?.close();
   }
 
-  /** The answer, unless its time is up first. A function that does not listen to its signal is left alone. */
+  /** The answer, unless the time limit is reached first. A function that ignores its signal is abandoned. */
   async #find(lookup: Lookup, maxMs: number): Promise<LookupAnswer> {
     const end = new AbortController();
     let timer: NodeJS.Timeout | undefined;
@@ -89,7 +92,7 @@ export class Lookups {
   }
 }
 
-/** A lookup in this package's words. */
+/** Converts a lookup to the format of this package. */
 export function lookupOf({ concept, source, request, timeoutMs }: ContractLookup): Lookup {
   switch (request.tag) {
     case 'run':
@@ -103,7 +106,7 @@ export function lookupOf({ concept, source, request, timeoutMs }: ContractLookup
   }
 }
 
-/** Runs a program within the signal's time. */
+/** Runs a program until the signal is aborted. */
 async function runProgram(
   { argv, stdin, inherit, set }: LookupProgram,
   folder: string,

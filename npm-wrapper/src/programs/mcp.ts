@@ -1,6 +1,5 @@
-// MCP servers that lookups ask, and a server for the gate's own tools. A file of its own in the package, because it carries a client
-// and a server that few need. Its timers keep no
-// process alive: `build.mjs` sees to that.
+// MCP servers for lookups, and a server for the gate's own tools. This is a separate file in the package, because it contains an
+// MCP client and server that few users need. Its timers do not keep the process alive; `build.mjs` takes care of that.
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
 import { ErrorCode, ListToolsResultSchema, McpError } from '@modelcontextprotocol/sdk/types.js';
@@ -12,35 +11,38 @@ import { keep, killTree, start, untilExit } from './process.js';
 
 export { serve } from './mcp_server.js';
 
-/** A server that is not ready after so long is given up. A package may have to be fetched first. */
-const GET_READY_MS = 60_000;
-/** So long a server may take to end by itself once its input has ended. */
+/** Give up if a server is not ready after this time. A package may have to be downloaded first. */
+const STARTUP_TIMEOUT_MS = 60_000;
+/** How long a server may take to exit after its input has ended. */
 const GRACE_MS = 200;
-/** Of what a server complains about, so much is kept. */
+/** At most this much of a server's error output is kept. */
 const MAX_COMPLAINT = 4 << 10;
 
-/** Of what is no message, so much is read. The client makes an error of every line, which takes it minutes where there are many. */
+/**
+ * At most this much output that is not a message is read. The client creates an error for every such line, which takes minutes if
+ * there are many.
+ */
 const MAX_GARBAGE = 1 << 20;
-/** The longest message. */
+/** The length limit of a message. */
 const LONGEST_LINE = 10 << 20;
 
-/** A list of tools goes on for so many pages at most. */
+/** At most this many pages of a tool list are read. */
 const MAX_PAGES = 20;
 
 const GONE = 'the server ended';
 
 type Answer = LookupAnswer;
 
-/** Told what a server says of its tools, as `tools/list` of the protocol answers it. */
+/** Receives the tools of a server, as answered to `tools/list`. */
 export type OnTools = (server: string, tools: unknown[]) => void;
 
-/** A connection, being made or in use. */
+/** A connection that is being established or in use. */
 interface Connection {
-  /** The client, or what every question gets. */
+  /** The client, or the answer to every request. */
   ready: Promise<Client | Answer>;
   /** Ends the server. */
   close: () => Promise<void>;
-  /** The same at once, where the process ends. */
+  /** Ends the server immediately, for when the process exits. */
   kill: () => void;
 }
 
@@ -52,15 +54,15 @@ export class Servers {
   #forget: (() => void) | undefined;
 
   /**
-   * @param folder where servers are run
-   * @param onTools told once what a server says of its tools, soon after it is ready
+   * @param folder the folder in which servers run
+   * @param onTools receives the tool list of a server once, soon after it is ready
    */
   constructor(folder: string, onTools: OnTools = () => {}) {
     this.#folder = folder;
     this.#onTools = onTools;
   }
 
-  /** Calls a tool as the gate asks for it. A server is started when it is first needed, and kept. */
+  /** Calls a tool. A server is started when it is first needed and kept running. */
   async ask({ server, tool, arguments: given, start: program }: McpRequest, signal: AbortSignal): Promise<Answer> {
     if (program === undefined) return 'unavailable';
     const key = JSON.stringify([server, program]);
@@ -68,13 +70,13 @@ export class Servers {
     const client = await connection.ready;
     if (!(client instanceof Client)) return client;
     try {
-      return said(await client.callTool({ name: tool, arguments: given }, undefined, { signal }));
+      return resultText(await client.callTool({ name: tool, arguments: given }, undefined, { signal }));
     } catch (error) {
       return { failed: error instanceof McpError && error.code === ErrorCode.ConnectionClosed ? GONE : told(error) };
     }
   }
 
-  /** Ends every server, and comes back when they are gone. */
+  /** Ends every server and waits for that. */
   async close(): Promise<void> {
     await Promise.all([...this.#connections.values()].map((connection) => connection.close()));
     this.#forget?.();
@@ -82,12 +84,12 @@ export class Servers {
   }
 
   #connect(key: string, server: string, program: LookupProgram): Connection {
-    // A process that ends takes its servers with it.
+    // Servers end together with the process.
     this.#forget ??= untilExit(() => this.#connections.forEach((connection) => connection.kill()));
     const isOver = (connection: Connection) => {
       if (this.#connections.get(key) === connection) this.#connections.delete(key);
     };
-    // Before the first call, so that a server that answers one thing after the other has answered this when it answers that.
+    // Before the first call, so that a server that answers requests in order has answered this one first.
     const isReady = (client: Client) =>
       void toolsOf(client)
         .then((tools) => this.#onTools(server, tools))
@@ -98,13 +100,13 @@ export class Servers {
   }
 }
 
-/** What a server says of its tools. The client's own `listTools` would check later answers against what is said there. */
+/** The tools of a server. The client's own `listTools` would validate later answers against this list. */
 async function toolsOf(client: Client): Promise<unknown[]> {
   const tools: unknown[] = [];
   let cursor: string | undefined;
   for (let page = 0; page === 0 || (cursor !== undefined && page < MAX_PAGES); page += 1) {
     const params = cursor === undefined ? {} : { cursor };
-    const listed = await client.request({ method: 'tools/list', params }, ListToolsResultSchema, { timeout: GET_READY_MS });
+    const listed = await client.request({ method: 'tools/list', params }, ListToolsResultSchema, { timeout: STARTUP_TIMEOUT_MS });
     tools.push(...listed.tools);
     cursor = listed.nextCursor;
   }
@@ -112,7 +114,7 @@ async function toolsOf(client: Client): Promise<unknown[]> {
 }
 
 /** The text of a result. */
-function said({ content, isError }: Awaited<ReturnType<Client['callTool']>>): Answer {
+function resultText({ content, isError }: Awaited<ReturnType<Client['callTool']>>): Answer {
   const blocks = Array.isArray(content) ? content : [];
   const text = blocks.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join('\n');
   if (isError === true) return { failed: text };
@@ -123,7 +125,7 @@ function told(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** The messages among what a server prints. From one that prints too much else, nothing more is read. */
+/** Passes on the messages in a server's output. If there is too much other output, nothing more is read. */
 function messages(): Transform {
   let [rest, garbage] = ['', 0];
   return new Transform({
@@ -145,14 +147,14 @@ function messages(): Transform {
   });
 }
 
-/** A process and its pipes, each of which keeps ours. */
+/** A process and its pipes, each of which keeps our process alive. */
 function partsOf(child: ChildProcessWithoutNullStreams): { ref(): void; unref(): void }[] {
   return [child, ...[child.stdin, child.stdout, child.stderr].map((pipe) => pipe as Socket)];
 }
 
 /**
- * @param isReady told once the server can be talked to
- * @param isOver told once the server has ended, or cannot be talked to
+ * @param isReady called when the server is ready
+ * @param isOver called when the server has ended or the connection has failed
  */
 function connect(
   { argv, inherit, set }: LookupProgram,
@@ -166,10 +168,10 @@ function connect(
   } catch (error) {
     return { ready: Promise.resolve({ failed: told(error) }), close: async () => {}, kill: () => {} };
   }
-  // A server that is kept must not keep the process.
+  // An idle server must not keep the process alive.
   for (const part of partsOf(child)) part.unref();
   const complaint = keep(child.stderr, MAX_COMPLAINT);
-  // A server that does not read breaks the pipe, which the end of the server tells of.
+  // Writing to a server that does not read fails; the end of the server reports that.
   child.stdin.on('error', () => {});
   const client = new Client({ name: 'tollgate', version: TOLLGATE_VERSION });
   const silence = () => [child.stdout, child.stderr].forEach((pipe) => pipe.destroy());
@@ -177,7 +179,7 @@ function connect(
     child.on('error', (error: NodeJS.ErrnoException) =>
       resolve(error.code === 'ENOENT' ? 'unavailable' : { failed: error.message }),
     );
-    // Its output ends where it ends, even if a child of its own stays.
+    // Its output ends with it, even if one of its children stays.
     child.on('exit', () => setTimeout(silence, GRACE_MS));
     child.on('close', () => {
       const [first] = complaint
@@ -195,16 +197,16 @@ function connect(
     await client.close();
   };
   void over.then(forget);
-  // It is only a reader and a writer of lines; which end is the server's does not matter to it.
+  // This transport only reads and writes lines, so it works for either end.
   const lines = child.stdout.setEncoding('utf8').pipe(messages());
-  const connected = client.connect(new StdioServerTransport(lines, child.stdin), { timeout: GET_READY_MS });
+  const connected = client.connect(new StdioServerTransport(lines, child.stdin), { timeout: STARTUP_TIMEOUT_MS });
   const failed = async (error: unknown): Promise<Answer> => {
     if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) return over;
     await forget();
-    return { failed: `the server cannot be talked to: ${told(error)}` };
+    return { failed: `communication with the server failed: ${told(error)}` };
   };
   const close = async () => {
-    // Now somebody waits for it.
+    // Now a caller waits for it.
     for (const part of partsOf(child)) part.ref();
     child.stdin.end();
     await Promise.race([over, new Promise((resolve) => setTimeout(resolve, GRACE_MS))]);

@@ -7,51 +7,51 @@ import { bytesAt, withFile } from '../files/content.js';
 import { errnoOf, isRefusal } from '../files/fault.js';
 import { windows } from '../files/path.js';
 
-/** Once the program has ended, its output is waited for so long: whoever else holds the pipe may never let go. */
+/** How long to wait for output after the program has ended: another process may hold the pipe forever. */
 const OUTPUT_MS = 100;
 
-/** A killed program that the operating system cannot end is given up after so long. */
+/** Give up on a killed program after this time if the operating system cannot end it. */
 const KILL_MS = 2000;
 
-/** What every host says of a file that is no program. */
-const NO_PROGRAM = 'Exec format error (os error 8)';
+/** The message for a file that is not executable, the same in every host. */
+const NOT_EXECUTABLE = 'Exec format error (os error 8)';
 
-/** How files begin that the operating system runs: scripts that name their interpreter, ELF, Mach-O. */
+/** The first bytes of executable files: scripts with an interpreter line, ELF, Mach-O. */
 const PROGRAMS = ['2321', '7f454c46', 'feedface', 'feedfacf', 'cefaedfe', 'cffaedfe', 'cafebabe'];
 
-/** A program to run. No shell: the words are the arguments. */
+/** A program to run, without a shell. */
 export interface Program {
   argv: readonly string[];
   input: string;
-  /** Where it runs: an absolute path. */
+  /** The working directory, as an absolute path. */
   folder: string;
-  /** The names that it inherits of the environment. Secrets in the rest are none of its business. */
+  /** The names of inherited variables. Others may contain secrets. */
   inherit: readonly string[];
-  /** What is added to its environment. */
+  /** Additional variables. */
   set: readonly (readonly [string, string])[];
-  /** Of each stream so much is kept; the rest is read and dropped. */
+  /** At most this much of each stream is kept; the rest is discarded. */
   outputBytes: number;
 }
 
 /** How a run ended. */
 export type Ending =
-  /** By itself, or by somebody else's signal. */
+  /** It exited or was ended by a signal. */
   | { how: 'ended'; code: number | null; signal: NodeJS.Signals | null; stdout: string; stderr: string; truncated: boolean }
   /** There is no such program. */
   | { how: 'missing' }
   /** It could not be run. */
   | { how: 'failed'; why: string }
-  /** The signal ended it. */
+  /** It was canceled through the abort signal. */
   | { how: 'canceled' };
 
-/** What has to be undone when this process ends first. */
+/** Cleanup functions to run when this process exits. */
 const unfinished = new Set<() => void>();
 
 function undoAll(): void {
   for (const undo of unfinished) undo();
 }
 
-/** Has `undo` run when this process ends, until the returned function is called. */
+/** Runs `undo` when this process exits, until the returned function is called. */
 export function untilExit(undo: () => void): () => void {
   if (unfinished.size === 0) process.on('exit', undoAll);
   unfinished.add(undo);
@@ -61,29 +61,29 @@ export function untilExit(undo: () => void): () => void {
   };
 }
 
-/** Starts a program in a process group of its own, with pipes to it. */
+/** Starts a program in its own process group, with pipes. */
 export function start({ argv, folder, inherit, set }: Omit<Program, 'input' | 'outputBytes'>): ChildProcessWithoutNullStreams {
   const [name, ...words] = argv;
-  if (name === undefined) throw new Error('no program is named');
+  if (name === undefined) throw new Error('no program is given');
   const env = environment({ inherit, set });
-  // Elsewhere `detached` makes a group; on Windows it would open a console.
+  // On Unix, `detached` creates a process group; on Windows it would open a console window.
   return spawn(name, words, { cwd: folder, env, detached: !windows, windowsHide: true, stdio: 'pipe' });
 }
 
-/** Runs a program in a process group of its own, which goes as a whole when the program ends or the signal comes. */
+/** Runs a program in its own process group, which is ended as a whole when the program ends or the signal is aborted. */
 export function run(program: Program, signal: AbortSignal): Promise<Ending> {
   const [name] = program.argv;
-  if (name === undefined) return Promise.resolve({ how: 'failed', why: 'no program is named' });
+  if (name === undefined) return Promise.resolve({ how: 'failed', why: 'no program is given' });
   if (signal.aborted) return Promise.resolve({ how: 'canceled' });
-  if (!windows && name.includes('/') && isNoProgram(path.resolve(program.folder, name))) {
-    return Promise.resolve({ how: 'failed', why: NO_PROGRAM });
+  if (!windows && name.includes('/') && isNotExecutable(path.resolve(program.folder, name))) {
+    return Promise.resolve({ how: 'failed', why: NOT_EXECUTABLE });
   }
   return new Promise((resolve) => {
     let child: ChildProcess;
     try {
       child = start(program);
     } catch (error) {
-      resolve(unstarted(error, name, program.folder));
+      resolve(startError(error, name, program.folder));
       return;
     }
     const [stdout, stderr] = [keep(child.stdout, program.outputBytes), keep(child.stderr, program.outputBytes)];
@@ -93,7 +93,7 @@ export function run(program: Program, signal: AbortSignal): Promise<Ending> {
       for (const timer of timers) clearTimeout(timer);
       signal.removeEventListener('abort', cancel);
       forget();
-      // A stray child may hold the other ends for ever.
+      // A remaining child may hold the other ends forever.
       for (const stream of child.stdio) stream?.destroy();
       resolve(ending);
     };
@@ -103,7 +103,7 @@ export function run(program: Program, signal: AbortSignal): Promise<Ending> {
     };
     signal.addEventListener('abort', cancel, { once: true });
     child.on('error', (error) => {
-      if (child.pid === undefined) settle(unstarted(error, name, program.folder));
+      if (child.pid === undefined) settle(startError(error, name, program.folder));
     });
     child.on('exit', (code, by) => {
       killTree(child);
@@ -122,17 +122,17 @@ export function run(program: Program, signal: AbortSignal): Promise<Ending> {
           truncated: stdout.truncated() || stderr.truncated(),
         });
       child.on('close', end);
-      // The timer may come before what waits in the pipes has been read, so one more look at them comes first.
+      // The timer may fire before buffered output has been read, so read once more first.
       timers.push(setTimeout(() => setImmediate(end), OUTPUT_MS));
     });
-    // A program that does not read its input breaks the pipe, which is its own business.
+    // Writing to a program that does not read its input fails, which is not an error.
     child.stdin?.on('error', () => {});
     child.stdin?.end(program.input);
   });
 }
 
-/** Whether it is a file that cannot be run. Node would hand it to a shell, which nobody asked for. */
-function isNoProgram(file: string): boolean {
+/** Whether a file cannot be executed. Node would pass it to a shell instead. */
+function isNotExecutable(file: string): boolean {
   try {
     fs.accessSync(file, fs.constants.X_OK);
     return withFile(file, (descriptor) => {
@@ -140,7 +140,7 @@ function isNoProgram(file: string): boolean {
       return !PROGRAMS.some((magic) => head.startsWith(magic));
     });
   } catch {
-    // A link, or nothing to be run or read; the operating system says what.
+    // A link, or not accessible; the operating system reports the error.
     return false;
   }
 }
@@ -150,18 +150,18 @@ function environment({ inherit, set }: Pick<Program, 'inherit' | 'set'>): NodeJS
   return Object.fromEntries([...inherited, ...set]) as NodeJS.ProcessEnv;
 }
 
-/** Why nothing was started. The system says the same of a program, of its folder and of the program that reads a script. */
-function unstarted(error: unknown, name: string, folder: string): Ending {
+/** Why a program could not be started. The system reports the same error for a missing program, folder and interpreter. */
+function startError(error: unknown, name: string, folder: string): Ending {
   const failed = (why: string): Ending => ({ how: 'failed', why });
   if (isRefusal(error)) return failed('Permission denied (os error 13)');
-  if (errnoOf(error) === 'ENOEXEC') return failed(NO_PROGRAM);
+  if (errnoOf(error) === 'ENOEXEC') return failed(NOT_EXECUTABLE);
   if (errnoOf(error) !== 'ENOENT') return failed(error instanceof Error ? error.message : String(error));
   if (!fs.existsSync(folder)) return failed(`there is no folder \`${folder}\` to run it in`);
   if (!path.isAbsolute(name) || !fs.existsSync(name)) return { how: 'missing' };
-  return failed(`the interpreter that \`${name}\` names in its first line is not there`);
+  return failed(`the interpreter that \`${name}\` names in its first line does not exist`);
 }
 
-/** Ends a program and what it started. */
+/** Ends a program and all of its children. */
 export function killTree({ pid }: ChildProcess, atOnce = false): void {
   if (pid === undefined) return;
   if (windows) {
@@ -171,14 +171,14 @@ export function killTree({ pid }: ChildProcess, atOnce = false): void {
     return;
   }
   try {
-    // A negative id means the group.
+    // A negative id means the process group.
     process.kill(-pid, 'SIGKILL');
   } catch {
-    // Nobody is left in it.
+    // The group no longer exists.
   }
 }
 
-/** Collects the beginning of a stream and reads the rest, so that nobody waits to write. */
+/** Keeps the beginning of a stream and discards the rest, so that the writer never blocks. */
 export function keep(stream: Readable | null, most: number) {
   const pieces: Buffer[] = [];
   let [length, truncated] = [0, false];
@@ -192,7 +192,7 @@ export function keep(stream: Readable | null, most: number) {
   return { text: () => Buffer.concat(pieces, length).toString('utf8'), truncated: () => truncated };
 }
 
-/** The code that a shell would tell: that of a program ended by a signal is 128 and the signal's number. */
+/** The exit code as a shell reports it: 128 plus the signal number for a program that was ended by a signal. */
 export function exitCode({ code, signal }: { code: number | null; signal: NodeJS.Signals | null }): number {
   return code ?? 128 + (signal === null ? 0 : os.constants.signals[signal]);
 }

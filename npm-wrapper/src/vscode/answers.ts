@@ -1,4 +1,4 @@
-/** The answers of the operations that the editor shows, as far as it shows them. */
+/** The fields of the gate's answers that the editor shows. */
 
 import type { LedgerEntry } from '../api/ledger.js';
 
@@ -60,7 +60,7 @@ export interface HookDetails {
   pattern?: string | null;
 }
 
-/** A run of a hook as the log keeps it. */
+/** A run of a hook, as stored in the log. */
 export interface KeptRecord {
   hook: string;
   trigger: string;
@@ -84,4 +84,48 @@ export interface HookFault {
 export interface HookList {
   hooks: HookDetails[];
   faults: HookFault[];
+}
+
+export interface ExtensionDetails {
+  name: string;
+  version?: string;
+  description?: string;
+  source: 'user' | 'workspace';
+  folder: string;
+  state: 'active' | 'disabled' | 'unapproved' | 'changed' | 'incomplete' | 'invalid';
+  why?: string;
+  hooks?: string[];
+  servers?: string[];
+  skills?: string[];
+  settings?: string[];
+}
+
+export interface ExtensionList {
+  extensions: ExtensionDetails[];
+  faults: HookFault[];
+}
+
+/** An extension with everything that a person sees before agreeing. */
+export interface ShownExtension extends Omit<ExtensionDetails, 'settings'> {
+  digest?: string;
+  problem?: string;
+  shows?: { brings: string[]; files?: [string, string][]; texts?: [string, string][]; not_shown?: string[] };
+  settings?: ExtensionSetting[];
+}
+
+export interface ExtensionSetting {
+  name: string;
+  description: string;
+  type: 'string' | 'number' | 'boolean';
+  required: boolean;
+  sensitive: boolean;
+  value?: unknown;
+  from?: string;
+}
+
+export interface SkillDetails {
+  name: string;
+  description: string;
+  file: string;
+  parameters: { name: string; description?: string; required: boolean; default?: string; enum?: string[] }[];
 }

@@ -19,65 +19,65 @@ export type { HookAnswer } from '../api/hook_types.js';
 export * from '../api/types.js';
 export { type ErrorCode, TollgateError } from '../api/error.js';
 
-/** The id of the extension that is nothing but `activateTollgate`. */
+/** The id of the extension that only calls `activateTollgate`. */
 const EXTENSION = 'tollgate.tollgate';
 
-/** Under this name the extensions of one window share what the first of them made. */
+/** The extensions of one window share the instance that the first of them created, under this name. */
 const SHARED = Symbol.for('tollgate/vscode@0.2');
 
-/** A call of a tool; without a session, the window's own. */
+/** A tool call. Default session: that of the window. */
 export type EditorCall = Omit<ToolCall, 'session'> & { session?: string | undefined };
 
 /**
  * The gates of an editor window.
  *
- * The gates live in a thread of their own, so every answer is a promise. Each method takes a file or folder of the workspace
- * that is meant; without one it is the folder that the person looks at.
+ * The gates run in a separate thread, so every answer is a promise. Each method takes a file or folder to choose the workspace;
+ * by default it is the folder that is currently shown.
  */
 export interface TollgateApi {
-  /** The window's own session. */
+  /** The session of the window. */
   readonly session: string;
   /** The folders that have a gate. */
   readonly folders: readonly vscode.WorkspaceFolder[];
   /** Fires when the intents, the selection or the hooks of a folder may have changed. */
   readonly onDidChange: vscode.Event<vscode.WorkspaceFolder>;
   /**
-   * Rules on one call. Do not run the tool on `deny`, and have a person's word before you do on `ask`, which is also the answer
-   * where the gate fails (`gate_fault`).
+   * Checks a call. Do not run the tool on `deny`; on `ask`, run it only if a person agrees. If the gate fails, the answer is
+   * `ask` as well (`gate_fault`).
    */
   preTool(call: EditorCall, where?: vscode.Uri): Promise<Ruling>;
-  /** Enters what came of a call in the ledger. */
+  /** Records the result of a call in the ledger. */
   postTool(call: EditorCall, outcome: Outcome, where?: vscode.Uri): Promise<Settlement>;
-  /** Looks up what is known about a call's concepts, and puts it where it serves. */
+  /** Looks up what is known about a call's concepts and adds it to the call. */
   augment(call: EditorCall, options?: LookupOptions, where?: vscode.Uri): Promise<Augmented>;
   /**
-   * Answers the payload of an agent program, such as `generic` for one of your own, in the program's words: rules on a call, enters
-   * what came of it, runs hooks, looks up what is known. Where the promise is rejected, a tool must not run.
+   * Handles a payload of an agent program, such as `generic` for your own, and answers in its format: checks a call, records its
+   * result, runs hooks, and looks up concepts. If the promise is rejected, the tool must not run.
    */
   respond(program: string, event: string | undefined, payload: object, where?: vscode.Uri): Promise<ProgramAnswer>;
-  /** Passes an event to the hooks and waits for their answer. What they have to say is also shown. */
+  /** Reports an event to the hooks and waits for their answer. Their messages are also shown. */
   event(event: string, data?: object, session?: string, where?: vscode.Uri): Promise<HookAnswer>;
-  /** Tells the hooks of an event, and waits for nothing. */
+  /** Reports an event to the hooks without waiting. */
   notify(event: string, data?: object, where?: vscode.Uri): void;
-  /** Makes an intent the session's only active one. */
+  /** Makes an intent the only active one of a session. */
   selectIntent(intent: string, session?: string, where?: vscode.Uri): Promise<Intent>;
-  /** Leaves the session without an intent. */
+  /** Removes the intent of a session. */
   clearIntent(session?: string, where?: vscode.Uri): Promise<void>;
-  /** The session's intent. */
+  /** The intent of a session. */
   currentIntent(session?: string, where?: vscode.Uri): Promise<Intent | undefined>;
-  /** What the model should know about the session's intent. Empty where there is none. */
+  /** What the model should know about the session's intent; empty if there is none. */
   context(session?: string, limitChars?: number, where?: vscode.Uri): Promise<string>;
-  /** Answers one JSON operation, such as `{ op: 'trace', limit: 20 }`. */
+  /** Answers one JSON request, such as `{ op: 'trace', limit: 20 }`. */
   perform(line: object, where?: vscode.Uri): Promise<Record<string, unknown>>;
-  /** Ends every hook that runs, and the gates. Return it from your own `deactivate`. */
+  /** Ends all running hooks and the gates. Return it from your own `deactivate`. */
   dispose(): Promise<void>;
 }
 
 /**
- * Gives an extension the gates of its window with everything that is shown of them: status bar, tree, diagnostics, commands, tools,
- * hooks. What the extension's manifest does not declare (views, tools) is left out.
+ * Sets up the gates of a window and everything that is shown about them: status bar, tree, diagnostics, commands, tools, hooks.
+ * Views and tools that the extension's manifest does not declare are left out.
  *
- * Where the Tollgate extension is installed, or another extension was first, theirs is shared.
+ * If the Tollgate extension is installed, or another extension was activated first, its instance is shared.
  */
 export async function activateTollgate(context: vscode.ExtensionContext): Promise<TollgateApi> {
   const installed = vscode.extensions.getExtension<TollgateApi>(EXTENSION);
@@ -98,7 +98,10 @@ async function start(context: vscode.ExtensionContext, ended: () => void): Promi
   const at = (where: vscode.Uri | undefined) => {
     const folder = editor.folder(where);
     if (folder !== undefined) return folder;
-    throw new TollgateError('workspace_missing', `no folder of this window holds \`${where?.fsPath ?? ''}\`; open one that does`);
+    throw new TollgateError(
+      'workspace_missing',
+      `no folder of this window contains \`${where?.fsPath ?? ''}\`; open one that does`,
+    );
   };
   const whole = (call: EditorCall): ToolCall => ({ ...call, session: call.session ?? session });
   const refreshed = async <T>(folder: ReturnType<typeof at>, work: Promise<T>): Promise<T> => {
@@ -119,11 +122,11 @@ async function start(context: vscode.ExtensionContext, ended: () => void): Promi
     augment: async (call, options, where) => {
       const folder = at(where);
       if (options === undefined) return folder.call('augmentWith', whole(call));
-      // Functions of the embedder's cannot go to another thread.
+      // Functions cannot be sent to another thread.
       const plan = await folder.call<LookupPlan>('planLookups', whole(call));
       const lookups = new Lookups(folder.at.uri.fsPath, options);
       try {
-        return await folder.call('augment', whole(call), await lookups.carryOut(plan));
+        return await folder.call('augment', whole(call), await lookups.run(plan));
       } finally {
         await lookups.close();
       }

@@ -1,9 +1,9 @@
 //! One row as it was measured.
 
-use serde::Deserialize;
+use serde_json::Value;
 
 /// What one thing takes, and what its baseline takes, in the same unit.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Measurement {
     /// Which row it is.
     pub(crate) row: String,
@@ -18,7 +18,10 @@ pub(crate) struct Measurement {
 impl Measurement {
     /// A row from a line that a benchmark printed; none for lines that are for people.
     pub(crate) fn read(line: &str) -> Option<Self> {
-        serde_json::from_str(line.trim()).ok()
+        let line: Value = serde_json::from_str(line.trim()).ok()?;
+        let text = |name: &str| line.get(name)?.as_str().map(str::to_owned);
+        let number = |name: &str| line.get(name)?.as_f64();
+        Some(Self { row: text("row")?, ours: number("ours")?, baseline: number("baseline")?, unit: text("unit")? })
     }
 
     /// How much longer this project takes.

@@ -18,11 +18,11 @@ use anyhow::{Context as _, Result, ensure};
 
 use self::measurement::Measurement;
 use crate::build;
-use crate::house::{cargo, house, run, shown, target};
+use crate::repository::{cargo, command_line, root, target};
 use crate::npm;
 
 /// The benchmarks of the host, natively and in wasmtime. Each prints a line of JSON for every row.
-const BENCHES: &[&str] = &["budgets", "effects", "governance", "hooks"];
+const BENCHES: &[&str] = &["budgets", "effects", "extensions", "governance", "hooks"];
 
 /// Builds, measures, shows a table, and writes it to `target/bench.json`. Fails where a row misses its budget and is not listed as
 /// one that does.
@@ -37,7 +37,7 @@ pub(crate) fn bench() -> Result<()> {
     for runtime in npm::runtimes()?.iter().filter(|runtime| matches!(runtime.name, "node" | "bun")) {
         for script in ["bench/budgets.mjs", "bench/augment.mjs"] {
             let mut command = Command::new(&runtime.program);
-            command.arg(script).current_dir(house().join("npm-wrapper")).env("TOLLGATE_BASELINES", &baselines);
+            command.arg(script).current_dir(root().join("npm-wrapper")).env("TOLLGATE_BASELINES", &baselines);
             let rows = read(&mut command)?;
             measured.extend(rows.into_iter().map(|row| Measurement { row: format!("{}/{}", runtime.name, row.row), ..row }));
         }
@@ -61,7 +61,7 @@ fn finish(measured: &[Measurement], file: &Path) -> Result<()> {
 
 /// Runs a benchmark and reads its rows.
 fn read(command: &mut Command) -> Result<Vec<Measurement>> {
-    let what = shown(command);
+    let what = command_line(command);
     println!("\n\u{25b8} {what}");
     let output = command.stdout(Stdio::piped()).stderr(Stdio::inherit()).output().with_context(|| format!("running `{what}`"))?;
     ensure!(output.status.success(), "`{what}` failed ({})", output.status);

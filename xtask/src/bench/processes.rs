@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::measurement::Measurement;
 use super::workspace::{Load, Workspace};
-use crate::house::{house, tollgate};
+use crate::repository::{self, tollgate};
 
 /// How often each is run, in turns.
 const ROUNDS: usize = 150;
@@ -94,7 +94,7 @@ pub(crate) fn measure(baselines: &Path) -> Result<Vec<Measurement>> {
         command.args(["hook", "claude-code"]).current_dir(&place).env("HOME", &home).env_remove("XDG_STATE_HOME");
         command
     });
-    let (script, root, packages) = (house().join("npm-wrapper/bench/plain_hook.mjs"), small.root(), baselines.to_owned());
+    let (script, root, packages) = (repository::root().join("npm-wrapper/bench/plain_hook.mjs"), small.root(), baselines.to_owned());
     let mut plain = Contender::new(payload, move || {
         let mut command = Command::new("node");
         command.arg(&script).current_dir(&root).env("TOLLGATE_BASELINES", &packages);

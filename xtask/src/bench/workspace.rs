@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result};
 use serde_json::json;
 
-use crate::house::tollgate;
+use crate::repository::tollgate;
 
 /// The session that works for the first intent.
 pub(crate) const SESSION: &str = "bench";

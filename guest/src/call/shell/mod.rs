@@ -22,11 +22,14 @@
 mod comments;
 mod outline;
 mod programs;
+mod quote;
 mod reader;
 mod syntax;
 
 #[cfg(test)]
 mod tests;
+
+pub use quote::quote;
 
 use crate::effects::Footprint;
 use crate::ports::Workspace;

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::super::claude;
 use super::super::declaration::Action;
 use super::super::outcome::Outcome;
 use super::super::run::{Run, Status};
@@ -45,8 +46,15 @@ impl Hooks {
     }
 
     /// Counts, shows and writes down how a run ended, and lets its chain know.
-    pub(super) fn ended(&mut self, run: &Run, outcome: Outcome, ports: &Ports) -> Value {
+    pub(super) fn ended(&mut self, run: &Run, mut outcome: Outcome, ports: &Ports) -> Value {
         let status = outcome.status.unwrap_or(Status::Failed);
+        if let Some(declared) = &run.hook.claude
+            && matches!(status, Status::Failed | Status::Timeout)
+            && outcome.answer.is_none()
+        {
+            outcome.answer = claude::answer::of_failure(declared, outcome.reason.as_deref().unwrap_or_default());
+        }
+        let call = run.hook.claude.as_ref().and_then(|_| self.claude_call(run, &run.event.data));
         let took = run.began.map_or(0, |(began, _)| self.now.saturating_sub(began));
         if let Some(count) = ENDINGS.iter().position(|ending| *ending == status).and_then(|at| self.counts.ended.get_mut(at)) {
             *count += 1;
@@ -72,6 +80,9 @@ impl Hooks {
                     "systemMessage" => chain
                         .messages
                         .extend(value.as_str().map(|message| ports.secrets.redact_with(message, &run.hook.secrets).into_owned())),
+                    claude::answer::UPDATED if run.hook.claude.is_some() => {
+                        claude::answer::update(&mut chain.data, call.as_ref(), value);
+                    }
                     _ => drop(chain.data.insert(key, value)),
                 }
             }

@@ -5,16 +5,17 @@ use std::rc::Rc;
 use serde_json::Value;
 
 use super::super::bundle::Checked;
+use super::super::claude;
 use super::super::declaration::{Action, Hook};
 use super::super::event;
 use super::super::outcome::Outcome;
 use super::super::program::{Copied, Program};
-use super::super::registry::Source;
+use super::super::registry::{MAX_PARTS, Source, TOO_MANY};
 use super::super::run::{Run, Stage, Status};
 use super::super::schedule::Key;
 use super::super::trust::{self, Trust};
 use super::Hooks;
-use crate::engine::{Copy, Order, RunEnding, RunEnvironment};
+use crate::engine::{Confine, Copy, Order, RunEnding, RunEnvironment};
 use crate::json::object;
 use crate::ports::{Ports, Question, Root};
 
@@ -39,6 +40,9 @@ impl Hooks {
     pub(super) fn begin(&mut self, key: Key, ports: &Ports) {
         let Some(run) = self.schedule.get(key) else { return };
         let (hook, source) = (run.hook.clone(), run.source);
+        if run.part == TOO_MANY {
+            return self.finish(key, too_many(), ports);
+        }
         let program = match self.permitted(&hook, source, ports) {
             Ok(program) => program,
             Err(outcome) => return self.finish(key, *outcome, ports),
@@ -63,6 +67,20 @@ impl Hooks {
             return Ok(None);
         }
         let id = &hook.id;
+        if let Some(owner) = &hook.owner {
+            let failed = |why: String| Outcome::boxed(Status::Failed, &ports.secrets.redact_with(&why, &hook.secrets));
+            let fingerprint = trust::fingerprint(hook, false, &self.machine, ports).map_err(failed)?;
+            let trust = trust::of_owner(owner, &fingerprint, &self.machine, ports).map_err(failed)?;
+            if trust == Trust::Approved {
+                return Ok(fingerprint.program);
+            }
+            let name = &owner.extension;
+            let why = format!(
+                "the extension `{name}` is no longer what was approved; a person can look at it and approve it: `tollgate extensions approve {name}`"
+            );
+            ports.warn(&format!("the hook `{id}` does not run: {why}"));
+            return Err(Outcome::boxed(Status::Skipped, &why));
+        }
         let skipped = |why: &str| {
             let remedy = format!("a person can look at it and let it run: `tollgate hooks approve {id}`");
             Outcome::boxed(Status::Skipped, &format!("{why}; {remedy}"))
@@ -104,7 +122,13 @@ impl Hooks {
         let mut event = vec![("event", Value::from(&*run.event.name)), ("hook", run.hook.id.as_str().into())];
         event.push(("session_id", run.event.session.as_deref().map(Value::from).unwrap_or_default()));
         event.push(("data", data));
-        let mut event = object(&mut event);
+        let mut event = match &run.hook.claude {
+            Some(declared) => {
+                let call = self.claude_call(run, &run.event.data);
+                claude::payload::payload(declared, &run.event, call, &self.machine)
+            }
+            None => object(&mut event),
+        };
         let surroundings = self.surroundings(run);
         match &run.hook.action {
             Action::Command { words, shell } => {
@@ -115,7 +139,9 @@ impl Hooks {
                     None if *shell => ["sh", "-c"].into_iter().map(str::to_owned).chain(words.iter().cloned()).collect(),
                     None => words.clone(),
                 };
-                Ok(Order::Run { argv, stdin: event.to_string(), copy, surroundings })
+                let session = run.event.session.as_deref().map(str::to_owned);
+                let confine = run.hook.confine.then_some(Confine { session });
+                Ok(Order::Run { argv, stdin: event.to_string(), copy, surroundings, confine })
             }
             Action::Prompt(prompt) => {
                 let runner = self.registry.of_user().prompt_runner.clone().filter(|_| !self.prompts_by_host);
@@ -136,18 +162,34 @@ impl Hooks {
         }
     }
 
+    /// The call that a run of a Claude Code hook is about.
+    pub(super) fn claude_call(&self, run: &Run, data: &Value) -> Option<claude::call::Call> {
+        let folder = claude::payload::folder(&run.event, &self.machine);
+        (self.registry.translate)(data, &folder).into_iter().nth(run.part)
+    }
+
     fn surroundings(&self, run: &Run) -> RunEnvironment {
-        let set = [
+        let mut set = vec![
             ("PATH", self.machine.path_variable()),
             ("TOLLGATE_EVENT", (*run.event.name).to_owned()),
             ("TOLLGATE_HOOK", run.hook.id.clone()),
         ];
+        if run.hook.claude.is_some() {
+            set.push(("CLAUDE_PROJECT_DIR", self.machine.workspace.clone()));
+        }
+        let owner = run.hook.owner.as_deref();
+        if let Some(owner) = owner {
+            let folder = self.machine.absolute(&owner.folder);
+            set.extend([("TOLLGATE_EXTENSION", folder.clone()), ("CLAUDE_PLUGIN_ROOT", folder)]);
+        }
+        let settings = owner.into_iter().flat_map(|owner| owner.variables.iter().cloned());
         RunEnvironment {
             hook: run.hook.id.clone(),
             run: self.run_id(run),
             cwd: String::new(),
             inherit: ENVIRONMENT.iter().map(|name| (*name).to_owned()).collect(),
-            set: set.map(|(name, value)| (name.to_owned(), value)).into(),
+            // What the gate sets comes last: no setting of an extension takes its place.
+            set: settings.chain(set.into_iter().map(|(name, value)| (name.to_owned(), value))).collect(),
             output_bytes: OUTPUT_BYTES,
         }
     }
@@ -193,7 +235,7 @@ impl Hooks {
         if matches!(run.stage, Stage::Ending { .. }) {
             return self.confirmed(key, ports);
         }
-        let outcome = Outcome::read(ending, &run.hook.secrets, ports);
+        let outcome = Outcome::of_hook(ending, &run.hook, ports);
         self.settle(key, outcome, ports);
     }
 
@@ -252,4 +294,11 @@ impl Hooks {
         }
         self.advance(chain, ports);
     }
+}
+
+/// A call that is told in more parts than a hook is run for is not let through unheard.
+fn too_many() -> Outcome {
+    let why = format!("the call changes more than {MAX_PARTS} files, more than a hook is told of; split it");
+    let answer = [("continue".to_owned(), false.into()), ("systemMessage".to_owned(), why.as_str().into())];
+    Outcome { answer: Some(answer.into_iter().collect()), ..Outcome::of(Status::Failed, &why) }
 }

@@ -1,47 +1,47 @@
-//! The account that a command runs under, as the system knows it: `$USER` and `$HOME` are whatever somebody set them to.
+//! The account that the command runs under, from the system's account database: `$USER` and `$HOME` can be set to anything.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-/// The user's own settings, below the home folder of the account.
+/// The user settings, relative to the account's home folder.
 const SETTINGS: &str = ".tollgate/config.json";
 
-/// A larger file is a mistake.
+/// A larger file cannot be a settings file.
 const MAX_BYTES: u64 = 1 << 20;
 
-/// An account.
+/// A user account.
 pub(crate) struct Account {
-    /// Its name, or its number where it has none.
+    /// The account name, or the user id if it has no name.
     pub(crate) name: String,
     home: Option<PathBuf>,
 }
 
 impl Account {
-    /// The one that this process runs under.
+    /// The account that this process runs under.
     #[cfg(unix)]
     pub(crate) fn own() -> Self {
         let number = rustix::process::getuid().as_raw().to_string();
-        let listed = fs::read_to_string("/etc/passwd").ok().and_then(|text| of_number(&text, &number));
-        let found = listed.or_else(|| of_number(&asked(&number)?, &number));
+        let listed = fs::read_to_string("/etc/passwd").ok().and_then(|text| find_account(&text, &number));
+        let found = listed.or_else(|| find_account(&query_system(&number)?, &number));
         found.unwrap_or(Self { name: number, home: None })
     }
 
-    /// The one that this process runs under, as far as its environment tells.
+    /// The account that this process runs under, according to its environment.
     #[cfg(not(unix))]
     pub(crate) fn own() -> Self {
         Self { name: std::env::var("USERNAME").unwrap_or_default(), home: std::env::home_dir() }
     }
 
-    /// Whether the account's own settings say that nobody is there to be asked. A file that stands in the workspace, or that
-    /// others may write to, does not count.
+    /// Whether the account's settings say that nobody is there to confirm commands. A settings file inside the workspace, or one
+    /// that others can write to, does not count.
     pub(crate) fn is_unattended(&self, root: &Path) -> bool {
-        self.home.as_ref().is_some_and(|home| says_unattended(&home.join(SETTINGS), root))
+        self.home.as_ref().is_some_and(|home| declares_unattended(&home.join(SETTINGS), root))
     }
 }
 
-fn says_unattended(file: &Path, root: &Path) -> bool {
+fn declares_unattended(file: &Path, root: &Path) -> bool {
     let (Ok(file), Ok(root)) = (file.canonicalize(), root.canonicalize()) else { return false };
     let Ok(metadata) = fs::metadata(&file) else { return false };
     if file.starts_with(root) || !metadata.is_file() || metadata.len() > MAX_BYTES || !is_private(&metadata) {
@@ -51,7 +51,7 @@ fn says_unattended(file: &Path, root: &Path) -> bool {
     settings.get("unattended") == Some(&Value::Bool(true))
 }
 
-/// Whether nobody else may write to a file.
+/// Whether only its owner can write to a file.
 #[cfg(unix)]
 fn is_private(metadata: &fs::Metadata) -> bool {
     use std::os::unix::fs::MetadataExt as _;
@@ -64,18 +64,18 @@ fn is_private(_: &fs::Metadata) -> bool {
     true
 }
 
-/// The account of a number, in the format of `/etc/passwd` or, with three fields more, of `id -P`.
+/// Finds an account by user id, in the format of `/etc/passwd` or of `id -P`, which has three more fields.
 #[cfg(unix)]
-fn of_number(text: &str, number: &str) -> Option<Account> {
+fn find_account(text: &str, number: &str) -> Option<Account> {
     let line = text.lines().find(|line| line.split(':').nth(2) == Some(number))?;
     let fields: Vec<&str> = line.split(':').collect();
     let home = fields.len().checked_sub(2).and_then(|at| fields.get(at)).filter(|home| home.starts_with('/'));
     Some(Account { name: (*fields.first()?).to_owned(), home: home.map(PathBuf::from) })
 }
 
-/// What the system's other sources of accounts say.
+/// Asks other account sources of the system, such as a directory service.
 #[cfg(unix)]
-fn asked(number: &str) -> Option<String> {
+fn query_system(number: &str) -> Option<String> {
     let mut command = if cfg!(target_os = "linux") {
         let mut command = std::process::Command::new("/usr/bin/getent");
         command.args(["passwd", number]);
@@ -106,7 +106,7 @@ mod tests {
             (passwd, "7", None),
             (macos, "501", Some(("ana", Some("/Users/ana")))),
         ] {
-            let found = of_number(text, number).map(|account| (account.name, account.home));
+            let found = find_account(text, number).map(|account| (account.name, account.home));
             let expected = expected.map(|(name, home)| (name.to_owned(), home.map(PathBuf::from)));
             assert_eq!(found, expected, "{number}");
         }

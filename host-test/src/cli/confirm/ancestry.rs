@@ -1,51 +1,52 @@
-//! Which processes stand above this one, and which variables are set: facts for the gate, which knows what they mean.
+//! Describes the parent processes and environment variables for the gate, which decides what they mean.
 
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-/// How far up is looked. A longer line of processes is a circle.
-const MAX_ABOVE: usize = 64;
+/// At most this many parents are followed; a longer chain must be a cycle.
+const MAX_ANCESTORS: usize = 64;
 
-/// The first words of a process; those behind say nothing about what it is.
+/// At most this many arguments of a process are reported; later ones do not identify it.
 const MAX_WORDS: usize = 8;
 
-/// A word is cut here.
+/// Arguments are truncated to this length.
 const MAX_CHARS: usize = 400;
 
-/// A process, as far as it can be seen.
+/// A process, as far as it is visible.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Process {
     id: u32,
     parent: u32,
     name: String,
     words: Vec<String>,
-    /// The names of the variables that it was started with.
+    /// The names of the variables in its environment.
     variables: Vec<String>,
 }
 
-/// Who runs on this machine.
+/// The processes of this machine.
 trait Processes {
-    /// The process of a number; none where there is no such one, or where it cannot be seen.
+    /// The process with this id, if it exists and is visible.
     fn find(&self, id: u32) -> Option<Process>;
 
-    /// The processes at the other end of this one's terminal: a terminal's window, or a program that plays one.
-    fn at_other_end(&self) -> Vec<u32> {
+    /// The processes that hold the other end of the terminal: a terminal emulator, or a program that simulates one.
+    fn terminal_owners(&self) -> Vec<u32> {
         Vec::new()
     }
 }
 
-/// The line for the gate: what stands above, and, where it matters, who stands at the other end of the terminal.
-pub(crate) fn seen(with_terminal: bool) -> Value {
+/// The request that describes the parent processes and, if `with_terminal` is set, the processes at the other end of the
+/// terminal.
+pub(crate) fn describe(with_terminal: bool) -> Value {
     #[cfg(target_os = "linux")]
     let processes = linux::Proc;
     #[cfg(not(target_os = "linux"))]
     let processes = listed::Listed::new();
     let own = std::process::id();
-    let mut above = line_above(&processes, own);
+    let mut above = ancestors_of(&processes, own);
     if with_terminal {
-        for other in processes.at_other_end() {
-            let line = processes.find(other).into_iter().chain(line_above(&processes, other));
+        for other in processes.terminal_owners() {
+            let line = processes.find(other).into_iter().chain(ancestors_of(&processes, other));
             let known: BTreeSet<u32> = above.iter().map(|process| process.id).collect();
             above.extend(line.filter(|process| !known.contains(&process.id)));
         }
@@ -56,11 +57,11 @@ pub(crate) fn seen(with_terminal: bool) -> Value {
     json!({"op": "person", "above": above.iter().map(shown).collect::<Vec<_>>(), "variables": variables})
 }
 
-/// The processes above one, the nearest first.
-fn line_above(processes: &dyn Processes, id: u32) -> Vec<Process> {
+/// The parents of a process, nearest first.
+fn ancestors_of(processes: &dyn Processes, id: u32) -> Vec<Process> {
     let mut line: Vec<Process> = Vec::new();
     let mut next = processes.find(id).map_or(0, |process| process.parent);
-    while next != 0 && line.len() < MAX_ABOVE && !line.iter().any(|process| process.id == next) {
+    while next != 0 && line.len() < MAX_ANCESTORS && !line.iter().any(|process| process.id == next) {
         let Some(process) = processes.find(next) else { break };
         next = process.parent;
         line.push(process);
@@ -74,14 +75,14 @@ fn words<'w>(words: impl Iterator<Item = &'w str>) -> Vec<String> {
 
 #[cfg(target_os = "linux")]
 mod linux {
-    //! `/proc`.
+    //! Reads `/proc`.
 
     use std::fs;
     use std::path::Path;
 
     use super::{Process, Processes, words};
 
-    /// The first major number of pseudo-terminals.
+    /// The first major device number of pseudo-terminals.
     const PTS: u32 = 136;
 
     pub(crate) struct Proc;
@@ -105,32 +106,32 @@ mod linux {
             })
         }
 
-        fn at_other_end(&self) -> Vec<u32> {
+        fn terminal_owners(&self) -> Vec<u32> {
             let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();
             let number = split_stat(&stat).and_then(|(_, rest)| rest.get(4)?.parse::<i64>().ok()).unwrap_or_default();
-            let Some(index) = index_of(number) else { return Vec::new() };
+            let Some(index) = terminal_index(number) else { return Vec::new() };
             let Ok(folder) = fs::read_dir("/proc") else { return Vec::new() };
             let ids = folder.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
-            ids.filter(|id| holds(*id, index)).collect()
+            ids.filter(|id| owns_terminal(*id, index)).collect()
         }
     }
 
-    /// The name, and the fields behind it. A name may hold anything, brackets included.
+    /// The name and the fields after it. A name can contain any character, including parentheses.
     fn split_stat(stat: &str) -> Option<(&str, Vec<&str>)> {
         let (_, rest) = stat.split_once('(')?;
         let (name, rest) = rest.rsplit_once(')')?;
         Some((name, rest.split_whitespace().collect()))
     }
 
-    /// Which pseudo-terminal a device number stands for.
-    fn index_of(number: i64) -> Option<u32> {
+    /// The index of the pseudo-terminal with this device number.
+    fn terminal_index(number: i64) -> Option<u32> {
         let number = u32::try_from(number).ok()?;
         let (major, minor) = ((number >> 8) & 0xfff, (number & 0xff) | ((number >> 12) & 0xf_ff00));
         (major == PTS).then_some(minor)
     }
 
-    /// Whether a process has the other end of a pseudo-terminal open.
-    fn holds(id: u32, index: u32) -> bool {
+    /// Whether a process has the controlling end of a pseudo-terminal open.
+    fn owns_terminal(id: u32, index: u32) -> bool {
         let Ok(folder) = fs::read_dir(format!("/proc/{id}/fd")) else { return false };
         folder.flatten().any(|entry| {
             let is_end = fs::read_link(entry.path()).is_ok_and(|to| to == Path::new("/dev/ptmx") || to.ends_with("pts/ptmx"));
@@ -156,9 +157,12 @@ mod linux {
 
         #[test]
         fn terminals_by_number() {
-            assert_eq!((index_of(34_818), index_of(0), index_of(1_024), index_of(-1)), (Some(2), None, None, None));
+            assert_eq!(
+                (terminal_index(34_818), terminal_index(0), terminal_index(1_024), terminal_index(-1)),
+                (Some(2), None, None, None)
+            );
             // 136:300
-            assert_eq!(index_of((136 << 8) | (300 & 0xff) | ((300 & 0xf_ff00) << 12)), Some(300));
+            assert_eq!(terminal_index((136 << 8) | (300 & 0xff) | ((300 & 0xf_ff00) << 12)), Some(300));
         }
 
         #[test]
@@ -174,7 +178,7 @@ mod linux {
 
 #[cfg(any(test, not(target_os = "linux")))]
 mod listed {
-    //! What the system's own list of processes says.
+    //! Reads the process list of the system.
 
     use std::collections::BTreeMap;
 
@@ -183,7 +187,7 @@ mod listed {
     pub(crate) struct Listed(BTreeMap<u32, Process>);
 
     impl Listed {
-        /// The processes that run now.
+        /// The running processes.
         #[cfg(unix)]
         #[cfg_attr(target_os = "linux", allow(dead_code, reason = "for systems without /proc"))]
         pub(crate) fn new() -> Self {
@@ -193,7 +197,7 @@ mod listed {
             Self::parse(&String::from_utf8_lossy(&output))
         }
 
-        /// The processes that run now.
+        /// The running processes.
         #[cfg(not(unix))]
         pub(crate) fn new() -> Self {
             const LIST: &str = "Get-CimInstance Win32_Process | ForEach-Object { \"$($_.ProcessId) $($_.ParentProcessId) $($_.Name) $($_.CommandLine)\" }";
@@ -203,7 +207,7 @@ mod listed {
             Self::parse(&String::from_utf8_lossy(&output))
         }
 
-        /// Lines of a number, the parent's number, and the words.
+        /// Parses lines with the process id, the parent's id, and the arguments.
         pub(crate) fn parse(text: &str) -> Self {
             let process = |line: &str| {
                 let mut fields = line.split_whitespace();
@@ -232,7 +236,7 @@ mod tests {
         let list = "  1     0 /sbin/launchd\n 10 1 /usr/local/bin/claude -p hi\n 20 10 /bin/zsh -c x\n 30 20 tollgate init\n\
                     40 41 a\n 41 40 b\nnot a process\n 50 99 orphan\n";
         let processes = listed::Listed::parse(list);
-        let names = |id| line_above(&processes, id).into_iter().map(|process| process.name).collect::<Vec<_>>();
+        let names = |id| ancestors_of(&processes, id).into_iter().map(|process| process.name).collect::<Vec<_>>();
         assert_eq!(names(30), ["zsh", "claude", "launchd"]);
         assert_eq!(names(40), ["b", "a"]);
         assert_eq!(names(50), Vec::<String>::new());

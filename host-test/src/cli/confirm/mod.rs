@@ -1,8 +1,8 @@
-//! Commands that only a person may give.
+//! Commands that only a person may run.
 //!
-//! They change the gate, its approvals, its wiring or its ledger. The gate decides who counts as a person; this looks at the
-//! processes above, the variables, the terminal and the account, asks on the terminal, and has what was done entered in the
-//! ledger.
+//! They change the gate's settings, approvals, wiring or ledger. The gate decides who counts as a person; this module reports the
+//! parent processes, the environment, the terminal and the account, asks for confirmation on the terminal, and records the
+//! command in the ledger.
 
 mod account;
 mod ancestry;
@@ -13,53 +13,53 @@ use std::path::Path;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-use super::{Outcome, Stop};
-use crate::cli::client::{Gate, ask, is, text};
-use crate::cli::output::Screen;
+use super::{CommandError, Outcome};
+use crate::cli::client::{Gate, ask, flag, text};
+use crate::cli::output::Output;
 use account::Account;
 use terminal::Terminal;
 
-/// What a person says to a question.
-pub(crate) enum Word {
+/// The answer to a request for confirmation.
+pub(crate) enum Confirmation {
     Yes,
     No,
-    /// There is nobody to ask, and nobody said yes beforehand.
-    Nobody,
+    /// There is no terminal to ask on, and `--yes` was not given.
+    NoTerminal,
 }
 
-impl Word {
-    /// What a command comes to that was not agreed to; none where it was.
-    pub(crate) fn refusal(self, screen: &mut Screen<'_>) -> Result<Option<Outcome>, Stop> {
+impl Confirmation {
+    /// The outcome of a command that was not confirmed, or `None` if it was.
+    pub(crate) fn refusal(self, output: &mut Output<'_>) -> Result<Option<Outcome>, CommandError> {
         match self {
             Self::Yes => Ok(None),
             Self::No => {
-                screen.note("nothing was changed");
+                output.note("nothing was changed");
                 Ok(Some(Outcome::No))
             }
-            Self::Nobody => {
-                Err(Stop::Fault("nothing was changed: there is no terminal to ask on; say yes with `--yes`".to_owned()))
+            Self::NoTerminal => {
+                Err(CommandError::Failed("nothing was changed: there is no terminal to ask on; confirm with `--yes`".to_owned()))
             }
         }
     }
 }
 
-/// The person who gives a command, or whoever the account lets act for one.
+/// The person who runs a command, or an account that is allowed to act for one.
 pub(crate) struct Person {
     command: Vec<String>,
     account: Account,
     terminal: Option<Terminal>,
-    /// Whether they said yes beforehand.
-    said_yes: bool,
+    /// Whether `--yes` was given.
+    agreed: bool,
 }
 
 impl Person {
-    /// Makes sure that a person gives a command, before anything else is done. `command` is what they typed, without options; `yes`
-    /// is whether `--yes` was among those, which counts because somebody who may say it has been found.
-    pub(crate) fn require(gate: &mut dyn Gate, root: &Path, command: &[&str], yes: bool) -> Result<Self, Stop> {
+    /// Checks that a person runs this command, before it does anything. `command` is the command without options; `yes` says
+    /// whether `--yes` was given, which counts because only a person gets this far.
+    pub(crate) fn require(gate: &mut dyn Gate, root: &Path, command: &[&str], yes: bool) -> Result<Self, CommandError> {
         let account = Account::own();
         let terminal = Terminal::open();
         let unattended = account.is_unattended(root);
-        let mut question = ancestry::seen(true);
+        let mut question = ancestry::describe(true);
         let words: Vec<String> = command.iter().map(|word| (*word).to_owned()).collect();
         if let Some(fields) = question.as_object_mut() {
             fields.insert("step".to_owned(), "check".into());
@@ -68,37 +68,46 @@ impl Person {
             fields.insert("unattended".to_owned(), unattended.into());
         }
         let answer = ask(gate, &question)?;
-        if !is(&answer, "allowed") {
+        if !flag(&answer, "allowed") {
             let message = text(&answer, "/why").to_owned();
             let answer = json!({"error": {"code": "needs_person", "message": message}});
-            return Err(Stop::Refused { message, answer });
+            return Err(CommandError::Refused { message, answer });
         }
-        Ok(Self { command: words, account, terminal, said_yes: yes })
+        Ok(Self { command: words, account, terminal, agreed: yes })
     }
 
-    /// Asks on the terminal, unless they said yes beforehand.
-    pub(crate) fn ask(&self, question: &str) -> Word {
+    /// Asks for confirmation on the terminal, unless `--yes` was given.
+    pub(crate) fn ask(&self, question: &str) -> Confirmation {
         match &self.terminal {
-            _ if self.said_yes => Word::Yes,
-            None => Word::Nobody,
+            _ if self.agreed => Confirmation::Yes,
+            None => Confirmation::NoTerminal,
             Some(terminal) => terminal.ask(question),
         }
     }
 
-    /// Has the command entered in the ledger, with what it changed.
-    pub(crate) fn record(&self, gate: &mut dyn Gate, changed: &[String]) -> Result<(), Stop> {
+    /// Asks for something that nobody may see, and does not show what is typed.
+    pub(crate) fn ask_secret(&self, question: &str) -> Result<String, CommandError> {
+        if self.terminal.is_none() {
+            return Err(CommandError::Failed("nothing was changed: there is no terminal to ask for a secret on".to_owned()));
+        }
+        let said = rpassword::prompt_password(format!("{question}: "));
+        said.map_err(|why| CommandError::Failed(format!("nothing was changed: the terminal cannot be read: {why}")))
+    }
+
+    /// Records the command and what it changed in the ledger.
+    pub(crate) fn record(&self, gate: &mut dyn Gate, changed: &[String]) -> Result<(), CommandError> {
         self.record_with(gate, changed, &Value::Null)
     }
 
-    /// The same, with Tollgate's own program, so that a copy of it is known.
-    pub(crate) fn record_with(&self, gate: &mut dyn Gate, changed: &[String], program: &Value) -> Result<(), Stop> {
+    /// Like [`record`](Self::record), and also records Tollgate's own program, so that copies of it are recognized.
+    pub(crate) fn record_with(&self, gate: &mut dyn Gate, changed: &[String], program: &Value) -> Result<(), CommandError> {
         let mut question = json!({"op": "person", "step": "record", "program": program});
         self.sign(&mut question, changed);
         let entered = ask(gate, &question);
-        entered.map(drop).map_err(|stop| stop.after("it is done, but the ledger does not know of it"))
+        entered.map(drop).map_err(|stop| stop.after("the command succeeded, but it could not be recorded in the ledger"))
     }
 
-    /// Adds to a line who gave the command, and what it changed.
+    /// Adds the user, the command and the changed files to a request.
     pub(crate) fn sign(&self, line: &mut Value, changed: &[String]) {
         if let Some(fields) = line.as_object_mut() {
             fields.insert("user".to_owned(), self.account.name.clone().into());
@@ -108,16 +117,16 @@ impl Person {
     }
 }
 
-/// Tells the gate who stands above this process, so that it can refuse what only a person may send.
-pub(crate) fn look(gate: &mut dyn Gate) -> Result<(), Stop> {
-    let mut question = ancestry::seen(false);
+/// Reports the parent processes to the gate, so that it can refuse requests that only a person may send.
+pub(crate) fn report_ancestry(gate: &mut dyn Gate) -> Result<(), CommandError> {
+    let mut question = ancestry::describe(false);
     if let Some(fields) = question.as_object_mut() {
         fields.insert("step".to_owned(), "look".into());
     }
     ask(gate, &question).map(drop)
 }
 
-/// This program, by its size and digest; null where it cannot be read.
+/// The size and digest of this program, or `null` if it cannot be read.
 pub(crate) fn own_program() -> Value {
     let read = || -> std::io::Result<Value> {
         let bytes = std::fs::read(std::env::current_exe()?)?;

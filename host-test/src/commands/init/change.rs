@@ -1,4 +1,4 @@
-//! A file that is to become another: written together with others or not at all.
+//! Changes to settings files, applied all or not at all.
 
 use std::fs::{self, OpenOptions};
 use std::io;
@@ -6,27 +6,27 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::cli::Stop;
+use crate::cli::CommandError;
 use crate::cli::client::texts;
 
-/// A file that is to become another.
+/// A change to a file.
 #[derive(Debug, Clone)]
 pub(super) struct Change {
     pub(super) path: PathBuf,
-    /// The path as the gate names it.
+    /// The path, as the gate spells it.
     pub(super) named: String,
-    /// The path as people read it.
+    /// The path, as shown to people.
     pub(super) shown: String,
-    /// What stands there; nothing where there is no file.
+    /// The current content; `None` if the file does not exist.
     pub(super) before: Option<String>,
-    /// What will; nothing where the file goes.
+    /// The new content; `None` if the file is removed.
     pub(super) after: Option<String>,
-    /// The difference, a line each.
+    /// The difference, as lines.
     pub(super) diff: Vec<String>,
 }
 
 impl Change {
-    /// A change in the gate's words; none where they are strange.
+    /// Reads a change from the gate's answer; `None` if it is invalid.
     pub(super) fn read(change: &Value) -> Option<Self> {
         let text = |name: &str| change.get(name)?.as_str().map(str::to_owned);
         let named = text("path")?;
@@ -35,19 +35,19 @@ impl Change {
         Some(Self { path, named, shown, before: text("before"), after: text("after"), diff })
     }
 
-    /// Why the file cannot be written; none where nothing speaks against it.
-    pub(super) fn obstacle(&self) -> Option<String> {
+    /// Why the file cannot be written, if so.
+    pub(super) fn write_error(&self) -> Option<String> {
         let tried = match self.path.ancestors().skip(1).find(|folder| folder.symlink_metadata().is_ok()) {
             Some(folder) => tempfile::Builder::new().prefix(".tollgate-").tempfile_in(folder).map(drop),
             None => Ok(()),
         };
-        // A folder that may be written in does not make a file one that may be written.
+        // A writable folder may contain a file that is not writable.
         let opened = || if self.before.is_some() { OpenOptions::new().append(true).open(&self.path).map(drop) } else { Ok(()) };
         tried.and_then(|()| opened()).err().map(|why| why.to_string())
     }
 }
 
-/// What a file says; nothing where there is none.
+/// The content of a file, if it exists.
 pub(super) fn read(path: &Path) -> io::Result<Option<String>> {
     match fs::read_to_string(path) {
         Ok(text) => Ok(Some(text)),
@@ -56,8 +56,8 @@ pub(super) fn read(path: &Path) -> io::Result<Option<String>> {
     }
 }
 
-/// Writes everything, or nothing: whatever can fail is tried before the first file changes.
-pub(super) fn write_all(changes: &[Change]) -> Result<(), Stop> {
+/// Applies all changes or none: everything that can fail is tried before the first file changes.
+pub(super) fn write_all(changes: &[Change]) -> Result<(), CommandError> {
     let mut made = Vec::new();
     let prepared = changes.iter().try_for_each(|change| prepare(change, &mut made));
     prepared.and_then(|()| replace_all(changes)).map_err(|(path, fault)| {
@@ -65,13 +65,13 @@ pub(super) fn write_all(changes: &[Change]) -> Result<(), Stop> {
             let _ = fs::remove_file(beside(&change.path));
         }
         made.iter().rev().for_each(|folder| drop(fs::remove_dir(folder)));
-        Stop::Fault(format!("`{}` cannot be written: {fault}; nothing was changed", path.display()))
+        CommandError::Failed(format!("`{}` cannot be written: {fault}; nothing was changed", path.display()))
     })
 }
 
 type Failed = (PathBuf, io::Error);
 
-/// Puts the new content beside the file.
+/// Writes the new content to a temporary file in the same folder.
 fn prepare(change: &Change, made: &mut Vec<PathBuf>) -> Result<(), Failed> {
     let failed = |fault| (change.path.clone(), fault);
     if read(&change.path).map_err(failed)? != change.before {
@@ -137,7 +137,7 @@ mod tests {
         fs::write(at("file"), "here").unwrap();
         let new = |path: &str| change(at(path), None, Some("new"));
         for bad in [new("file/b.json"), change(at("file"), Some("there"), Some("new")), new("file")] {
-            let Err(Stop::Fault(why)) = write_all(&[new("new/a.json"), bad]) else { panic!() };
+            let Err(CommandError::Failed(why)) = write_all(&[new("new/a.json"), bad]) else { panic!() };
             assert!(why.contains("/file") && why.ends_with("nothing was changed"), "{why}");
             assert_eq!(fs::read_dir(temp.path()).unwrap().count(), 1);
         }
@@ -151,9 +151,9 @@ mod tests {
         let temp = tempfile::tempdir().unwrap();
         let at = |path: &str| temp.path().join(path);
         fs::write(at("file"), "here").unwrap();
-        assert_eq!(change(at("a/b/c"), None, Some("new")).obstacle(), None);
-        assert_eq!(change(at("file"), Some("here"), Some("new")).obstacle(), None);
-        assert!(change(at("file/b"), None, Some("new")).obstacle().is_some());
+        assert_eq!(change(at("a/b/c"), None, Some("new")).write_error(), None);
+        assert_eq!(change(at("file"), Some("here"), Some("new")).write_error(), None);
+        assert!(change(at("file/b"), None, Some("new")).write_error().is_some());
         assert_eq!(fs::read_dir(temp.path()).unwrap().count(), 1);
     }
 }

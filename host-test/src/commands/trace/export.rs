@@ -1,4 +1,4 @@
-//! `tollgate trace export`: the ledger for other tools, a JSON record per line.
+//! `tollgate trace export`: writes the ledger for other tools, one JSON record per line.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -8,10 +8,10 @@ use clap::{Args, ValueEnum};
 use serde_json::{Map, Value};
 
 use super::filters::Filters;
-use crate::cli::client::{Gate, ask, list, strange};
-use crate::cli::output::{Screen, count};
-use crate::cli::workspace::Opened;
-use crate::cli::{Outcome, Stop};
+use crate::cli::client::{Gate, ask, list, unexpected_answer};
+use crate::cli::output::{Output, count};
+use crate::cli::workspace::OpenGate;
+use crate::cli::{CommandError, Outcome};
 
 /// The options of `tollgate trace export`.
 #[derive(Args)]
@@ -39,22 +39,22 @@ impl Format {
     }
 }
 
-pub(super) fn run(opened: &mut Opened, options: &Options, screen: &mut Screen<'_>) -> Result<Outcome, Stop> {
+pub(super) fn run(opened: &mut OpenGate, options: &Options, output: &mut Output<'_>) -> Result<Outcome, CommandError> {
     let here = std::env::current_dir().unwrap_or_else(|_| opened.root.clone());
     let mut question = options.filters.question("export", &opened.root, &here)?;
     question.insert("format".to_owned(), options.format.name().into());
     match options.output.as_deref() {
         Some(path) if path != Path::new("-") => {
             let records = to_file(path, |out| records(&mut opened.gate, question, out))?;
-            screen.note(&format!("wrote {} to `{}`", count(records, "record", "records"), path.display()));
+            output.note(&format!("wrote {} to `{}`", count(records, "record", "records"), path.display()));
         }
-        _ => drop(records(&mut opened.gate, question, &mut screen.out)?),
+        _ => drop(records(&mut opened.gate, question, &mut output.out)?),
     }
     Ok(Outcome::Done)
 }
 
-/// Writes every record, and says how many there were.
-fn records(gate: &mut dyn Gate, mut question: Map<String, Value>, out: &mut dyn Write) -> Result<u64, Stop> {
+/// Writes all records and returns their number.
+fn records(gate: &mut dyn Gate, mut question: Map<String, Value>, out: &mut dyn Write) -> Result<u64, CommandError> {
     let mut written = 0;
     loop {
         let asked = Value::Object(question.clone());
@@ -64,18 +64,18 @@ fn records(gate: &mut dyn Gate, mut question: Map<String, Value>, out: &mut dyn 
             written += 1;
         }
         let Some(cursor) = answer.get("cursor").filter(|cursor| !cursor.is_null()) else { return Ok(written) };
-        // A place that does not move would be asked for ever.
+        // A cursor that does not advance would never end.
         if question.get("cursor") == Some(cursor) {
-            return Err(strange(&asked));
+            return Err(unexpected_answer(&asked));
         }
         question.insert("cursor".to_owned(), cursor.clone());
     }
 }
 
-/// Fills a file that is there only once it is complete.
-fn to_file(path: &Path, fill: impl FnOnce(&mut dyn Write) -> Result<u64, Stop>) -> Result<u64, Stop> {
-    let fault = |why: io::Error| Stop::Fault(format!("cannot write `{}`: {why}", path.display()));
-    // Through a link the file behind it is written, and a device or a pipe is no file to replace.
+/// Writes a file that appears only when it is complete.
+fn to_file(path: &Path, fill: impl FnOnce(&mut dyn Write) -> Result<u64, CommandError>) -> Result<u64, CommandError> {
+    let fault = |why: io::Error| CommandError::Failed(format!("cannot write `{}`: {why}", path.display()));
+    // A link is followed, and a device or pipe is written to rather than replaced.
     let target = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let standing = fs::metadata(&target).ok();
     let draft = standing.as_ref().is_none_or(fs::Metadata::is_file).then(|| beside(&target));
@@ -135,7 +135,7 @@ mod tests {
         let names = || fs::read_dir(folder.path()).unwrap().count();
         let half = |out: &mut dyn Write| {
             out.write_all(b"half")?;
-            Err(Stop::Fault("it broke".to_owned()))
+            Err(CommandError::Failed("it broke".to_owned()))
         };
         assert!(to_file(&path, half).is_err());
         assert_eq!(names(), 0);
@@ -146,7 +146,7 @@ mod tests {
         assert_eq!(to_file(&path, whole).unwrap(), 1);
         assert!(to_file(&path, half).is_err());
         assert_eq!((fs::read_to_string(&path).unwrap().as_str(), names()), ("whole", 1));
-        let Err(Stop::Fault(why)) = to_file(&folder.path().join("no/out"), whole) else { panic!() };
+        let Err(CommandError::Failed(why)) = to_file(&folder.path().join("no/out"), whole) else { panic!() };
         assert!(why.contains("no/out"), "{why}");
     }
 

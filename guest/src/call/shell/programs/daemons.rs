@@ -80,6 +80,47 @@ const ELSEWHERE: &[(&str, &[&str])] = &[
     ("an agent program with rights of its own", &["claude", "codex", "gemini", "opencode", "cursor-agent", "copilot", "aider"]),
 ];
 
+/// Commands that only ask a daemon how things are, by their first words. Nothing is done elsewhere for them.
+const LOOKING: &[(&[&str], &[&[&str]])] = &[
+    (
+        &["docker", "podman", "nerdctl"],
+        &[
+            &["ps"],
+            &["images"],
+            &["logs"],
+            &["inspect"],
+            &["info"],
+            &["version"],
+            &["stats"],
+            &["top"],
+            &["port"],
+            &["history"],
+            &["container", "ls"],
+            &["container", "logs"],
+            &["container", "inspect"],
+            &["image", "ls"],
+            &["image", "inspect"],
+            &["network", "ls"],
+            &["network", "inspect"],
+            &["volume", "ls"],
+            &["volume", "inspect"],
+            &["compose", "ps"],
+            &["compose", "logs"],
+            &["compose", "ls"],
+            &["compose", "images"],
+            &["compose", "top"],
+            &["compose", "port"],
+            &["compose", "config"],
+            &["compose", "version"],
+        ],
+    ),
+    (&["docker-compose", "podman-compose"], &[&["ps"], &["logs"], &["images"], &["top"], &["port"], &["config"], &["version"]]),
+    (
+        &["systemctl"],
+        &[&["status"], &["show"], &["cat"], &["is-active"], &["is-enabled"], &["is-failed"], &["list-units"], &["list-timers"]],
+    ),
+];
+
 /// Build tools whose daemon may run already, and what tells them to do without: the remedy.
 const BUILD_DAEMONS: &[(&str, &str)] = &[
     ("gradle", "--no-daemon"),
@@ -113,6 +154,10 @@ const SOCKETS: &[&str] = &[
 /// Enters that a program has its work done by somebody else, where it does.
 pub(super) fn note(reader: &mut ShellReader<'_>, call: &Invocation<'_>) {
     let name = call.name;
+    let begins = |words: &&&[&str]| words.iter().zip(call.args).filter(|(word, arg)| arg.is(word)).count() == words.len();
+    if LOOKING.iter().any(|(names, looks)| names.contains(&name) && looks.iter().any(|words| begins(&words))) {
+        return;
+    }
     if let Some((who, _)) = ELSEWHERE.iter().find(|(_, names)| names.contains(&name)) {
         return reader.unconfinable(Elsewhere(format!("`{name}` has its work done by {who} out of the kernel's reach")));
     }

@@ -1,32 +1,32 @@
-//! How the sessions in one program went.
+//! The result of the sessions in one program.
 
 use std::process::Command;
 use std::time::Instant;
 
 use serde_json::json;
 
-use crate::house::run;
+use crate::repository::run;
 
-/// Other people's programs are slow at times for reasons of their own, so what fails is run again; what fails every time has
+/// Other programs are sometimes slow for reasons of their own, so failed sessions are run again; those that fail every time have
 /// failed.
 const MAX_RUNS: u32 = 2;
 
-/// How sessions ended.
+/// How the sessions ended.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Ending {
-    /// They passed at once.
+    /// They passed the first time.
     Passed,
-    /// They failed, and passed when they were run again.
+    /// They failed at first and passed when they were run again.
     Flaky,
     /// They failed every time.
     Failed,
-    /// They were not played, for this reason.
+    /// They did not run, for this reason.
     Skipped(String),
 }
 
 /// The sessions in one program.
 #[derive(Debug)]
-pub(super) struct Played {
+pub(super) struct SessionResult {
     pub(super) program: &'static str,
     version: String,
     ending: Ending,
@@ -34,8 +34,8 @@ pub(super) struct Played {
     seconds: u64,
 }
 
-impl Played {
-    /// Sessions that took no time.
+impl SessionResult {
+    /// A result without a measured time.
     pub(super) fn new(program: &'static str, version: &str, ending: Ending) -> Self {
         if let Ending::Skipped(why) = &ending {
             println!("\nskipped: the sessions in {program} {version}: {why}");
@@ -43,7 +43,7 @@ impl Played {
         Self { program, version: version.to_owned(), ending, runs: 0, seconds: 0 }
     }
 
-    /// Runs the tests, and once more where they fail, which counts as flaky.
+    /// Runs the tests, and again if they fail, which counts as flaky.
     pub(super) fn measure(program: &'static str, version: &str, tests: impl Fn() -> Command) -> Self {
         let begun = Instant::now();
         let (ending, runs) = repeat(|| match run(&mut tests()) {
@@ -82,7 +82,7 @@ impl Played {
     }
 }
 
-/// Runs what passes or fails until it passes, at most [`MAX_RUNS`] times.
+/// Calls `passes` until it returns `true`, at most [`MAX_RUNS`] times.
 fn repeat(mut passes: impl FnMut() -> bool) -> (Ending, u32) {
     for runs in 1..=MAX_RUNS {
         if passes() {
@@ -111,11 +111,11 @@ mod tests {
 
     #[test]
     fn a_line_for_each_program() {
-        let flaky = Played { runs: 2, seconds: 7, ..Played::new("codex", "0.166.0", Ending::Flaky) };
+        let flaky = SessionResult { runs: 2, seconds: 7, ..SessionResult::new("codex", "0.166.0", Ending::Flaky) };
         let line = r#"e2e {"program":"codex","version":"0.166.0","result":"flaky","runs":2,"seconds":7}"#;
         assert_eq!(flaky.line(), line);
         assert!(!flaky.has_failed());
-        let skipped = Played::new("codex", "0.166.0", Ending::Skipped("no network".to_owned()));
+        let skipped = SessionResult::new("codex", "0.166.0", Ending::Skipped("no network".to_owned()));
         assert!(skipped.line().ends_with(r#""result":"skipped","runs":0,"seconds":0,"why":"no network"}"#), "{}", skipped.line());
     }
 }

@@ -1,4 +1,4 @@
-//! The contract keeps its word: what was released does not change, and what was built against it goes on running.
+//! Checks the contract: released versions do not change, and components built against them still run.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -7,17 +7,17 @@ use std::path::Path;
 use anyhow::{Context as _, Result, bail};
 use wit_parser::{Resolve, UnresolvedPackageGroup, WorldId};
 
-use crate::house::house;
+use crate::root;
 
 /// The world that a gate implements.
 const WORLD: &str = "plugin";
 
-/// A version that no release has, so that the contract as it stands can be compared with a release of the same version.
+/// A version that no release has, so that the current contract can be compared with a release of the same version.
 const PRESENT: &str = "999.0.0";
 
 /// Compares the contract with its frozen copies.
 pub(crate) fn check() -> Result<()> {
-    let wit = house().join("wit");
+    let wit = root().join("wit");
     let now = texts(&wit)?;
     let version = version(&now)?;
     let frozen = texts(&wit.join("released").join(version)).with_context(|| {
@@ -36,11 +36,11 @@ pub(crate) fn check() -> Result<()> {
             .with_context(|| format!("a component built against {released} would no longer run"))?;
         compared += 1;
     }
-    println!("contract: {} files as released in {version}; components of {compared} released versions go on running", now.len());
+    println!("contract: {} files as released in {version}; components of {compared} released versions still run", now.len());
     Ok(())
 }
 
-/// Whether a component built against the one runs in a host of the other.
+/// Whether a component built against one version runs in a host of the other.
 fn compare(released: &BTreeMap<String, String>, now: &BTreeMap<String, String>, version: &str) -> Result<()> {
     let mut resolve = Resolve::default();
     let before = world(&mut resolve, released, None)?;
@@ -87,7 +87,7 @@ mod tests {
 
     #[test]
     fn what_breaks_components_is_noticed() {
-        let now = texts(&house().join("wit")).unwrap();
+        let now = texts(&root().join("wit")).unwrap();
         let version = version(&now).unwrap();
         compare(&now, &now, version).unwrap();
         for (file, before, after) in [

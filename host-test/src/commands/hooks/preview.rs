@@ -1,28 +1,28 @@
-//! What a hook would do, as a person sees it before agreeing.
+//! Shows what a hook would do, for review before approval.
 
 use serde_json::Value;
 use similar::{ChangeTag, TextDiff};
 
 use crate::cli::client::{list, text, texts};
-use crate::cli::output::{Screen, Style, plain};
+use crate::cli::output::{Output, Style, escape};
 
-/// So many lines of a script are shown; the rest is in its file.
-const MOST_LINES: usize = 20;
+/// At most this many lines of a script are shown.
+const MAX_LINES: usize = 20;
 
-/// So many other files are named; `--json` names all.
-const MOST_FILES: usize = 20;
+/// At most this many other files are listed; `--json` lists all.
+const MAX_FILES: usize = 20;
 
-/// Lines around a difference.
-const AROUND: usize = 2;
+/// Context lines around a difference.
+const CONTEXT_LINES: usize = 2;
 
-/// The hook, what it runs and what was approved before, in lines.
-pub(super) fn lines(hook: &Value, screen: &Screen<'_>) -> Vec<String> {
+/// The hook, what it runs, and what has changed since it was approved, as lines.
+pub(super) fn render(hook: &Value, output: &Output<'_>) -> Vec<String> {
     let nothing = Value::Null;
     let shows = hook.get("shows").unwrap_or(&nothing);
-    let mut shown = vec![title(hook, screen)];
+    let mut shown = vec![title(hook, output)];
     let mut row = |name: &str, value: &str| {
         if !value.is_empty() {
-            shown.push(format!("  {name:<12} {}", plain(value)));
+            shown.push(format!("  {name:<12} {}", escape(value)));
         }
     };
     row("trigger", text(hook, "/trigger"));
@@ -35,12 +35,12 @@ pub(super) fn lines(hook: &Value, screen: &Screen<'_>) -> Vec<String> {
     row("script", &script.join(" "));
     for (name, label) in [("files", "file"), ("in_place", "in place")] {
         let files = list(shows, name);
-        for file in files.iter().take(MOST_FILES) {
+        for file in files.iter().take(MAX_FILES) {
             let file: Vec<&str> = file.as_array().into_iter().flatten().filter_map(Value::as_str).collect();
             row(label, &file.join(" "));
         }
-        if files.len() > MOST_FILES {
-            row(label, &format!("… {} more; `--json` names all", files.len() - MOST_FILES));
+        if files.len() > MAX_FILES {
+            row(label, &format!("… {} more; `--json` lists all", files.len() - MAX_FILES));
         }
     }
     let is_unchecked = shows.get("unchecked") == Some(&Value::Bool(true));
@@ -49,18 +49,18 @@ pub(super) fn lines(hook: &Value, screen: &Screen<'_>) -> Vec<String> {
     row("problem", text(hook, "/problem"));
     row("off", text(hook, "/disabled_reason"));
     let hidden = texts(shows, "not_shown");
-    row("not shown", &hidden.iter().take(MOST_FILES).copied().collect::<Vec<_>>().join(" "));
+    row("not shown", &hidden.iter().take(MAX_FILES).copied().collect::<Vec<_>>().join(" "));
     let now = text(shows, "/script_text");
     match hook.get("before").filter(|before| !before.is_null()) {
         Some(before) => {
             shown.push("  since it was approved:".to_owned());
-            shown.extend(differences(&all(before), &all(shows), screen));
+            shown.extend(differences(&comparable_text(before), &comparable_text(shows), output));
         }
         None if !now.is_empty() => {
             let count = now.lines().count();
-            shown.extend(now.lines().take(MOST_LINES).map(|line| format!("  | {}", plain(line))));
-            if count > MOST_LINES {
-                shown.push(format!("  | … {} more lines", count - MOST_LINES));
+            shown.extend(now.lines().take(MAX_LINES).map(|line| format!("  | {}", escape(line))));
+            if count > MAX_LINES {
+                shown.push(format!("  | … {} more lines", count - MAX_LINES));
             }
         }
         None => {}
@@ -68,20 +68,20 @@ pub(super) fn lines(hook: &Value, screen: &Screen<'_>) -> Vec<String> {
     shown
 }
 
-fn title(hook: &Value, screen: &Screen<'_>) -> String {
+fn title(hook: &Value, output: &Output<'_>) -> String {
     let trust = match text(hook, "/trust") {
         _ if !text(hook, "/notice").is_empty() => text(hook, "/notice"),
-        "new" => "nobody has approved it yet",
-        "changed" => "it is no longer what was approved",
+        "new" => "not approved yet",
+        "changed" => "changed since it was approved",
         "approved" => "approved",
         _ => "it needs no approval",
     };
     let (id, source, file) = (text(hook, "/id"), text(hook, "/source"), text(hook, "/file"));
-    let file = if file.is_empty() { String::new() } else { format!(", {}", plain(file)) };
-    format!("{} ({} hook{file}): {}", screen.paint(Style::Bold, &plain(id)), plain(source), plain(trust))
+    let file = if file.is_empty() { String::new() } else { format!(", {}", escape(file)) };
+    format!("{} ({} hook{file}): {}", output.paint(Style::Bold, &escape(id)), escape(source), escape(trust))
 }
 
-/// The script's path, and its digest where that is told.
+/// The path of the script, and its digest if known.
 fn script(shows: &Value) -> Vec<&str> {
     match shows.get("script") {
         Some(Value::String(path)) => vec![path],
@@ -90,29 +90,29 @@ fn script(shows: &Value) -> Vec<&str> {
     }
 }
 
-/// Words as somebody would type them.
+/// A command line as it would be typed.
 fn command(words: &[&str]) -> String {
     let harmless = |word: &str| !word.is_empty() && word.chars().all(|c| c.is_alphanumeric() || "_-./:=,@%+".contains(c));
     let quoted = |word: &&str| if harmless(word) { (*word).to_owned() } else { format!("'{}'", word.replace('\'', "'\\''")) };
     words.iter().map(quoted).collect::<Vec<_>>().join(" ")
 }
 
-/// Everything that decides what runs, a line each, and the texts of the files that were checked.
-fn all(shows: &Value) -> String {
+/// Everything that determines what runs, with the texts of the checked files, in a form that can be compared by line.
+fn comparable_text(shows: &Value) -> String {
     let mut decides = shows.as_object().cloned().unwrap_or_default();
     decides.retain(|name, _| !matches!(name.as_str(), "script_text" | "texts" | "not_shown" | "note" | "format" | "before"));
-    let mut all = format!("{:#}\n{}", Value::Object(decides), text(shows, "/script_text"));
+    let mut text_form = format!("{:#}\n{}", Value::Object(decides), text(shows, "/script_text"));
     for file in list(shows, "texts") {
         let part = |at: usize| file.get(at).and_then(Value::as_str).unwrap_or_default();
-        all.push_str(&format!("\n{}:\n{}", part(0), part(1)));
+        text_form.push_str(&format!("\n{}:\n{}", part(0), part(1)));
     }
-    all
+    text_form
 }
 
-fn differences(before: &str, now: &str, screen: &Screen<'_>) -> Vec<String> {
+fn differences(before: &str, now: &str, output: &Output<'_>) -> Vec<String> {
     let diff = TextDiff::from_lines(before, now);
     let mut lines = Vec::new();
-    for (number, group) in diff.grouped_ops(AROUND).iter().enumerate() {
+    for (number, group) in diff.grouped_ops(CONTEXT_LINES).iter().enumerate() {
         if number > 0 {
             lines.push("    …".to_owned());
         }
@@ -122,8 +122,8 @@ fn differences(before: &str, now: &str, screen: &Screen<'_>) -> Vec<String> {
                 ChangeTag::Insert => ('+', Style::Green),
                 ChangeTag::Equal => (' ', Style::Plain),
             };
-            let line = format!("  {mark} {}", plain(change.value().trim_end_matches(['\n', '\r'])));
-            lines.push(screen.paint(style, &line));
+            let line = format!("  {mark} {}", escape(change.value().trim_end_matches(['\n', '\r'])));
+            lines.push(output.paint(style, &line));
         }
     }
     lines
@@ -134,10 +134,10 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::cli::output::tests::printed;
+    use crate::cli::output::tests::capture;
 
     fn shown(hook: &Value) -> String {
-        printed(|screen| lines(hook, screen)).0.join("\n")
+        capture(|output| render(hook, output)).0.join("\n")
     }
 
     #[test]
@@ -150,7 +150,7 @@ mod tests {
             "before": null,
         });
         let expected = "\
-lint (workspace hook, .tollgate/hooks.json): nobody has approved it yet
+lint (workspace hook, .tollgate/hooks.json): not approved yet
   trigger      t
   runs         /bin/sh a.sh 'it'\\''s'
   interpreter  /bin/dash

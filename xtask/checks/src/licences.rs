@@ -1,7 +1,7 @@
-//! Licences and sources of dependencies, against the lists in `deny.toml`.
+//! Checks licences and sources of dependencies against `deny.toml`.
 //!
-//! Not cargo-deny itself: it is not on a fresh machine, and it takes longer to build than everything that it checks here. This reads
-//! the same two sections of the same file, so that cargo-deny can be used where it is installed.
+//! cargo-deny itself is not available on a fresh machine and takes longer to build than everything it checks here. This reads the
+//! same two sections of the same file, so that cargo-deny can be used where it is installed.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,17 +10,17 @@ use anyhow::{Context as _, Result, bail, ensure};
 use serde::Deserialize;
 use spdx::{Expression, LicenseReq, ParseMode};
 
-use crate::house::{cargo, house, run};
+use crate::{cargo, root};
 
-/// Everything that is compiled here, each with a lock file of its own.
+/// All crates with a lock file of their own.
 const MANIFESTS: &[&str] = &["Cargo.toml", "fuzz/Cargo.toml", "guest/oracle/Cargo.toml"];
 
-/// npm packages whose `package.json` names no licence, and the one that their `LICENSE` and `README.md` do.
+/// npm packages without a licence in `package.json`, and the licence that their `LICENSE` and `README.md` state.
 const NPM_LICENCES: &[(&str, &str)] = &[("node_modules/@bytecodealliance/componentize-js", "Apache-2.0 WITH LLVM-exception")];
 
-/// Checks every crate and every npm package that the lock files name.
+/// Checks every crate and npm package in the lock files.
 pub(crate) fn check() -> Result<()> {
-    let rules: Rules = toml::from_str(&fs::read_to_string(house().join("deny.toml"))?).context("reading deny.toml")?;
+    let rules: Rules = toml::from_str(&fs::read_to_string(root().join("deny.toml"))?).context("reading deny.toml")?;
     let mut packages = npm_packages()?;
     for manifest in MANIFESTS {
         packages.extend(crates(manifest)?);
@@ -32,7 +32,7 @@ pub(crate) fn check() -> Result<()> {
     Ok(())
 }
 
-/// What of `deny.toml` is looked at.
+/// The parts of `deny.toml` that are checked.
 #[derive(Debug, Deserialize)]
 struct Rules {
     licenses: Licences,
@@ -45,7 +45,7 @@ struct Licences {
     exceptions: Vec<Exception>,
 }
 
-/// More licences for one crate.
+/// Additional licences for one crate.
 #[derive(Debug, Deserialize)]
 struct Exception {
     #[serde(rename = "crate")]
@@ -61,7 +61,7 @@ struct Sources {
 }
 
 impl Rules {
-    /// What this package may be licensed under.
+    /// The licences that are allowed for a package.
     fn allowed(&self, package: &str) -> Result<Vec<LicenseReq>> {
         let exceptions = self.licenses.exceptions.iter().filter(|exception| exception.name == package);
         let mut allowed = Vec::new();
@@ -72,7 +72,7 @@ impl Rules {
         Ok(allowed)
     }
 
-    /// What they say against a package.
+    /// Why a package is not allowed, if so.
     fn fault(&self, package: &Package) -> Result<Option<String>> {
         let Package { name, version, .. } = package;
         if let Some(source) = &package.source {
@@ -104,7 +104,7 @@ struct Package {
     #[serde(default)]
     version: String,
     license: Option<String>,
-    /// None for what is part of this repository.
+    /// `None` for members of this repository.
     source: Option<String>,
 }
 
@@ -112,8 +112,8 @@ fn crates(manifest: &str) -> Result<Vec<Package>> {
     let words = ["metadata", "--format-version=1", "--locked", "--offline", "--manifest-path", manifest];
     let mut output = cargo(&words).output()?;
     if !output.status.success() {
-        // A fresh machine has not downloaded what only other systems need.
-        run(&mut cargo(&["fetch", "--locked", "--manifest-path", manifest]))?;
+        // A fresh machine has not downloaded the packages for other systems.
+        ensure!(cargo(&["fetch", "--locked", "--manifest-path", manifest]).status()?.success(), "cargo fetch failed");
         output = cargo(&words).output()?;
     }
     ensure!(output.status.success(), "cargo metadata: {}", String::from_utf8_lossy(&output.stderr));
@@ -128,13 +128,13 @@ fn crates(manifest: &str) -> Result<Vec<Package>> {
     Ok(packages)
 }
 
-/// What the npm package is built with and from. All of it comes from the registry that npm is set to.
+/// The dependencies of the npm package. All of them come from the registry that npm is configured for.
 fn npm_packages() -> Result<Vec<Package>> {
     #[derive(Deserialize)]
     struct Lock {
         packages: BTreeMap<String, Package>,
     }
-    let lock: Lock = serde_json::from_slice(&fs::read(house().join("npm-wrapper/package-lock.json"))?)?;
+    let lock: Lock = serde_json::from_slice(&fs::read(root().join("npm-wrapper/package-lock.json"))?)?;
     ensure!(lock.packages.len() > 1, "package-lock.json names no package; this check would pass anything");
     let package = |(name, package): (String, Package)| {
         let known = NPM_LICENCES.iter().find(|(known, _)| *known == name).map(|(_, licence)| (*licence).to_owned());
@@ -156,7 +156,7 @@ mod tests {
 
     #[test]
     fn only_what_is_on_the_lists_passes() {
-        let rules: Rules = toml::from_str(&fs::read_to_string(house().join("deny.toml")).unwrap()).unwrap();
+        let rules: Rules = toml::from_str(&fs::read_to_string(root().join("deny.toml")).unwrap()).unwrap();
         let crates_io = "registry+https://github.com/rust-lang/crates.io-index";
         for (license, source, passes) in [
             (Some("MIT"), None, true),
