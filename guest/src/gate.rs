@@ -33,6 +33,7 @@ use crate::hooks::Hooks;
 use crate::hooks::event::Event;
 use crate::inflight::late as watch;
 use crate::inflight::pending::{self, Over};
+use crate::inflight::snapshots::Snapshots;
 use crate::inflight::rulings;
 use crate::intents::context::{self, MAX_RECENT};
 use crate::intents::diagnosis::Diagnosis;
@@ -72,6 +73,10 @@ pub struct Gate {
     user: UserSettings,
     /// The program that runs commands confined, where this host can.
     confiner: Confiner,
+    /// What the workspace looked like.
+    snapshots: Snapshots,
+    /// Whether the host is still to be told what hooks listen to.
+    owes_declarations: bool,
     /// Programs of hooks under way that run confined.
     running: Vec<own_programs::Running>,
     notices: Notices,
@@ -140,6 +145,8 @@ impl Gate {
             guarded: Guarded::default(),
             user: UserSettings::default(),
             confiner: Confiner::default(),
+            snapshots: Snapshots::default(),
+            owes_declarations: false,
             running: Vec::new(),
             notices: Notices::default(),
             agent_above: None,
@@ -332,7 +339,8 @@ impl Gate {
 
     /// What is in force, and what is wrong with the file as it stands.
     pub(crate) fn intents(&mut self) -> (Governance, &[Diagnosis]) {
-        (self.governance(), self.intents.diagnoses())
+        let governance = self.governance();
+        (governance, self.intents.diagnoses(&self.ports))
     }
 
     /// Looks at the settings again, so that what is entered is redacted by them.

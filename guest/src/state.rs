@@ -16,12 +16,14 @@
 //! | `confined/`, `unconfined/` | which calls under way run confined, and which sessions know that theirs do not |
 //! | `restoring/` | which changes the gate is taking back by itself |
 //! | `good/` | the last intents, settings and hooks that could be used |
+//! | `kept/` | what was read of intents, in a form that loads without parsing |
 //! | `notes/` | an index of the notes |
 //! | `servers/` | what MCP servers say of their tools |
 //! | `program.json` | the digest of Tollgate's own program, by which a copy is known |
 //! | `default.json` | the intent that new sessions work for |
 //! | `ledger.jsonl` | how far the ledger went when this machine last wrote to it; the last line counts |
 
+pub(crate) mod kept;
 mod own_program;
 
 use crate::digest::Digest;

@@ -7,6 +7,7 @@ use anyhow::{Context as _, Result, ensure};
 use crate::check;
 use crate::e2e;
 use crate::fuzz;
+use crate::guard;
 use crate::npm;
 use crate::repository::{cargo, root, run, target, tollgate};
 
@@ -18,6 +19,7 @@ pub(crate) fn test() -> Result<()> {
     run(cargo(&["test", "--release", "--locked", "--package", "tollgate"]).env("TOLLGATE_NODE", "node"))?;
     run(&mut cargo(&["test", "--release", "--locked", "--package", "tollgate-guest", "--package", "tollgate-attack"]))?;
     fuzz::report_skipped()?;
+    guard::guard(false)?;
     run(&mut cargo(&["test", "--release", "--locked", "--package", "xtask-checks"]))?;
     run(&mut cargo(&["test", "--locked", "--package", "xtask"]))?;
     // Compares the shell parser with another one, whose dependencies are not part of the workspace.

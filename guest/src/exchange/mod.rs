@@ -62,6 +62,14 @@ pub struct Exchanges {
 impl Exchanges {
     /// Rules on, settles or hears of what a payload tells.
     pub fn respond(&mut self, gate: &mut Gate, program: &str, named: Option<&str>, payload: &[u8]) -> Progress {
+        let progress = self.take_payload(gate, program, named, payload);
+        if matches!(progress, Progress::Answered(_)) {
+            gate.put_off_declarations();
+        }
+        progress
+    }
+
+    fn take_payload(&mut self, gate: &mut Gate, program: &str, named: Option<&str>, payload: &[u8]) -> Progress {
         let Some((program, speech)) = speaking(program) else { return Progress::Answered(unknown_program(program)) };
         let mut event = read(speech, named, payload);
         if event.moment() == EventKind::Other {

@@ -32,10 +32,7 @@ impl Gate {
                 self.ports.warn(&notice);
             }
         }
-        // Declarations are looked at when they may matter, not at every tick.
-        if inputs.iter().any(|input| matches!(input, Input::Machine(_) | Input::Event { .. } | Input::Reload)) {
-            self.hooks();
-        }
+        self.read_declarations(inputs);
         self.forget_ended(inputs);
         let mut turn = self.hooks.step(now_ms, inputs, &self.ports);
         loop {
@@ -50,8 +47,28 @@ impl Gate {
         }
         turn.commands.iter_mut().for_each(|command| self.notices.add_to(&mut command.order));
         let again = self.retry_due_in().map(|due| now_ms.saturating_add(due));
-        turn.next_deadline_ms = [turn.next_deadline_ms, again].into_iter().flatten().min();
+        let at_once = self.owes_declarations.then_some(now_ms);
+        turn.next_deadline_ms = [turn.next_deadline_ms, again, at_once].into_iter().flatten().min();
         turn
+    }
+
+    /// Looks at the declarations of hooks when they may matter, not at every tick. A host that has just told what machine this is may
+    /// have one call to ask about and then end, so what it is to listen to is for the step after.
+    fn read_declarations(&mut self, inputs: &[Input]) {
+        if inputs.iter().any(|input| matches!(input, Input::Event { .. } | Input::Reload)) {
+            self.hooks();
+        } else if inputs.iter().any(|input| matches!(input, Input::Machine(_))) {
+            self.owes_declarations = true;
+            return;
+        } else if self.owes_declarations {
+            self.hooks();
+        }
+        self.owes_declarations = false;
+    }
+
+    /// What a host asked about is answered without hooks. It may have been all there is to ask.
+    pub(crate) fn put_off_declarations(&mut self) {
+        self.owes_declarations = false;
     }
 
     /// Does the gate's own part at an event, before hooks hear of it. Returns what the agent and the person should be told.

@@ -6,6 +6,7 @@
 //! into the processes of a machine, so a person's own change looks the same; the entry and the notice say *may*.
 
 use std::collections::BTreeSet;
+use std::rc::Rc;
 
 use super::Gate;
 use super::reconcile::{is_in_scope, operation_between};
@@ -14,7 +15,7 @@ use crate::call::{ToolCall, leaves_end_untold};
 use crate::effects::path::Location;
 use crate::effects::{Extent, Persistence};
 use crate::inflight::late::{self, Ongoing, Watch};
-use crate::inflight::pending::{self, CallOrigin, Pending, snapshot_of};
+use crate::inflight::pending::{self, CallOrigin, Pending};
 use crate::inflight::snapshot::{Ignored, Snapshot, SnapshotFault, SnapshotFile};
 use crate::intents::scope::Scope;
 use crate::ledger::entry::{Entry, FileChange, Late, ScopeValidation};
@@ -64,7 +65,7 @@ impl Comparison<'_> {
 
 impl Gate {
     /// Watches a call from now on. `after` is what the workspace looks like, where that is known already.
-    pub(super) fn watch(&mut self, pending: &Pending, persistence: Persistence, key: &str, after: Option<Snapshot>) {
+    pub(super) fn watch(&mut self, pending: &Pending, persistence: Persistence, after: Option<Rc<Snapshot>>) {
         let open_ended = pending.open_ended.as_ref();
         let call = Ongoing {
             caller: pending.caller.clone(),
@@ -77,14 +78,16 @@ impl Gate {
             entered: Vec::new(),
             is_over: false,
         };
+        let kept = after.or_else(|| self.snapshots.at(open_ended?.before, &self.ports));
+        let latest = if kept.is_none() { self.snapshots.latest(&self.ports) } else { Rc::default() };
         let ports = &self.ports;
         let ignored = || open_ended.map_or_else(|| Ignored::text(ports), |open| open.ignored.clone());
         let begin = || {
             let ignored = ignored();
-            match after.clone().or_else(|| Snapshot::kept(&snapshot_of(key), ports)) {
-                Some(files) => Ok((files, ignored)),
+            match &kept {
+                Some(files) => Ok((Snapshot::clone(files), ignored)),
                 None => {
-                    let mut files = Snapshot::look(&Snapshot::latest(ports), &Ignored::parse(&ignored), ports)?;
+                    let mut files = Snapshot::look(&latest, &Ignored::parse(&ignored), ports)?;
                     files.hash(None, ports);
                     Ok((files, ignored))
                 }
@@ -101,17 +104,17 @@ impl Gate {
     }
 
     /// Watches on what goes on though its call has ended, and no longer what never ran. Says whether it is watched.
-    pub(super) fn watch_ended(&mut self, work: &Work<'_>, key: &str, after: Option<Snapshot>, is_heard: bool) -> bool {
+    pub(super) fn watch_ended(&mut self, work: &Work<'_>, after: Option<Rc<Snapshot>>, is_heard: bool) -> bool {
         let Pending { caller, persistence, certain, .. } = work.pending;
         match work.outcome {
-            CallOutcome::Running => self.watch(work.pending, Persistence::Session.max(*persistence), key, after),
+            CallOutcome::Running => self.watch(work.pending, Persistence::Session.max(*persistence), after),
             // A shell command of which nobody told that it ended, by a program that tells once it has.
             CallOutcome::Unknown if *persistence == Persistence::Ends => {
                 let is_left_open = !certain && caller.host.is_some() && leaves_end_untold(caller.host.as_deref());
                 if !is_left_open {
                     return false;
                 }
-                self.watch(work.pending, Persistence::Interactive, key, after);
+                self.watch(work.pending, Persistence::Interactive, after);
             }
             CallOutcome::Unknown if !is_heard && !leaves_end_untold(caller.host.as_deref()) => {
                 self.unwatch(&caller.session, &caller.call);
@@ -177,7 +180,9 @@ impl Gate {
         let (mut held, asked): (Vec<String>, Vec<String>) = suspects.into_iter().partition(waits);
         let anew = after.hash(Some(&asked), &self.ports);
         if !anew.is_empty() {
-            after.keep_latest(&self.ports);
+            self.snapshots.latest(&self.ports);
+            // Without it the next look takes longer, and that is all.
+            let _ = self.snapshots.keep(&Rc::new(after.clone()), &self.ports);
             self.copy(&anew, &watch.files, &after);
         }
         let is_changed = |path: &String| comparison.culprit(path).is_some() && differs(watch.files.at(path), after.at(path));

@@ -11,7 +11,7 @@ use super::settle::{CallOutcome, Settlement, digest_question};
 use crate::call::{ToolCall, leaves_end_untold};
 use crate::digest::Digest;
 use crate::effects::Persistence;
-use crate::inflight::pending::{self, Over, Pending, Slot, snapshot_of};
+use crate::inflight::pending::{self, Over, Pending, Slot};
 use crate::inflight::snapshot::{Ignored, Snapshot};
 use crate::ledger::entry::{Entry, ScopeValidation};
 use crate::ledger::mutation::MutationClass;
@@ -48,7 +48,7 @@ impl Gate {
             let host = pending.caller.host.as_deref();
             let may_run_untold = !pending.certain && host.is_some() && leaves_end_untold(host);
             let is_own = pending.caller.session == session && !pending.is_presumed_refused;
-            if !is_own || may_run_untold || !self.is_without_trace(&slot.key, &pending) {
+            if !is_own || may_run_untold || !self.is_without_trace(&pending) {
                 continue;
             }
             (pending.is_presumed_refused, pending.holds) = (true, false);
@@ -64,10 +64,10 @@ impl Gate {
     }
 
     /// Whether everything is as it was before a call, or as somebody else left it.
-    fn is_without_trace(&self, key: &str, pending: &Pending) -> bool {
+    fn is_without_trace(&mut self, pending: &Pending) -> bool {
         let entered = self.entered_since(pending.since);
         if let Some(open) = &pending.open_ended {
-            let Some(before) = Snapshot::kept(&snapshot_of(key), &self.ports) else { return false };
+            let Some(before) = self.snapshots.at(open.before, &self.ports) else { return false };
             let Ok(mut after) = Snapshot::look(&before, &Ignored::parse(&open.ignored), &self.ports) else { return false };
             let suspects = after.suspects(&before);
             after.hash(Some(&suspects), &self.ports);

@@ -6,6 +6,7 @@
 
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
+use std::rc::Rc;
 
 use super::Gate;
 use super::settle::{Work, claimed_class, truncate};
@@ -14,7 +15,7 @@ use crate::effects::path::Location;
 use crate::effects::{Extent, Operation};
 use crate::inflight::git_index::GitIndex;
 use crate::inflight::lease;
-use crate::inflight::pending::{OpenEnded, snapshot_of};
+use crate::inflight::pending::OpenEnded;
 use crate::inflight::snapshot::{Ignored, Snapshot, SnapshotFile};
 use crate::intents::intent::Intent;
 use crate::intents::scope::{Reach, Scope};
@@ -36,7 +37,7 @@ pub(super) struct Reconciled {
     /// What to say about it.
     pub(super) notice: Option<String>,
     /// What the workspace looks like now, where it could be looked at.
-    pub(super) after: Option<Snapshot>,
+    pub(super) after: Option<Rc<Snapshot>>,
     /// Which of these changes are to be taken back.
     pub(super) restore: Vec<String>,
 }
@@ -44,8 +45,8 @@ pub(super) struct Reconciled {
 impl Gate {
     /// Looks at every file before a program runs, and copies those that are new or changed since the last look and that
     /// git does not have.
-    pub(super) fn take_snapshot(&mut self, key: &str, intent: &Intent) -> Option<OpenEnded> {
-        let latest = Snapshot::latest(&self.ports);
+    pub(super) fn take_snapshot(&mut self, intent: &Intent) -> Option<OpenEnded> {
+        let latest = self.snapshots.latest(&self.ports);
         let ignored = Ignored::text(&self.ports);
         let mut snapshot = match Snapshot::look(&latest, &Ignored::parse(&ignored), &self.ports) {
             Ok(snapshot) => snapshot,
@@ -55,12 +56,13 @@ impl Gate {
             }
         };
         let anew = snapshot.hash(None, &self.ports);
+        let snapshot = Rc::new(snapshot);
+        let before = self.snapshots.keep(&snapshot, &self.ports);
         if !anew.is_empty() {
-            snapshot.keep_latest(&self.ports);
             self.copy(&anew, &latest, &snapshot);
         }
-        match snapshot.keep(&snapshot_of(key), &self.ports) {
-            Ok(()) => Some(OpenEnded { scope: intent.owned_scope.patterns().to_vec(), ignored }),
+        match before {
+            Ok(before) => Some(OpenEnded { scope: intent.owned_scope.patterns().to_vec(), ignored, before }),
             Err(fault) => {
                 self.ports.warn(&format!("what the program changes is not seen: the snapshot cannot be kept: {fault}"));
                 None
@@ -97,27 +99,36 @@ impl Gate {
     }
 
     /// The entries for what changed while a program ran, what to say about it, and what the workspace looks like now.
-    pub(super) fn reconcile(&mut self, work: &Work<'_>, key: &str, open: &OpenEnded) -> Reconciled {
+    pub(super) fn reconcile(&mut self, work: &Work<'_>, open: &OpenEnded) -> Reconciled {
+        let before = self.snapshots.at(open.before, &self.ports);
         let unseen = |why: String| {
             self.ports.warn(&why);
             Reconciled { notice: Some(why), ..Reconciled::default() }
         };
-        let Some(before) = Snapshot::kept(&snapshot_of(key), &self.ports) else {
+        let Some(before) = before else {
             let tool = &work.call.tool;
             let why = format!("what changed while `{tool}` ran is not seen: the snapshot from before is gone");
             let entry = self.failure_entry(work, &why);
             let seen = unseen(format!("{why}; it is entered as FAIL; look at the workspace yourself"));
             return Reconciled { entries: vec![entry], ..seen };
         };
-        let mut after = match Snapshot::look(&before, &Ignored::parse(&open.ignored), &self.ports) {
+        // What others have hashed since need not be hashed again.
+        let latest = self.snapshots.latest(&self.ports);
+        let mut after = match Snapshot::look(&latest, &Ignored::parse(&open.ignored), &self.ports) {
             Ok(after) => after,
             Err(fault) => return unseen(fault.to_string()),
         };
         let scope = Scope::compile(open.scope.clone());
         let suspects = after.suspects(&before);
         let anew = after.hash(Some(&suspects), &self.ports);
-        after.keep_latest(&self.ports);
-        self.copy(&anew, &before, &after);
+        let after = Rc::new(after);
+        // Without it the next look takes longer, and that is all.
+        if let Err(fault) = self.snapshots.keep(&after, &self.ports) {
+            self.ports.warn(&format!("the snapshot after `{}` cannot be kept: {fault}", work.call.tool));
+        }
+        if !anew.is_empty() {
+            self.copy(&anew, &before, &after);
+        }
         let entered = self.entered_since(work.pending.since);
         let changes: BTreeSet<&str> = work.pending.changes.iter().map(|change| change.path.as_str()).collect();
         let mut entries = Vec::new();

@@ -98,8 +98,7 @@ impl Gate {
         how: Remembered,
     ) -> Result<Slot, LeaseDenial> {
         let mut changes = self.changes(effects);
-        let key = pending::key(&call.session, &call.call);
-        let open_ended = how.open_ended.then(|| self.take_snapshot(&key, intent)).flatten();
+        let open_ended = how.open_ended.then(|| self.take_snapshot(intent)).flatten();
         for change in changes.iter_mut().take(MAX_BEFORE_FILES) {
             if change.operation == Operation::Modify && change.pre_hash.is_some() {
                 let content = self.ports.workspace.read(Root::Project, &change.path, MAX_BEFORE_BYTES).ok();
@@ -122,7 +121,7 @@ impl Gate {
         let slot = Slot::of(&pending);
         let opened = pending::open(&pending, &self.ports);
         if persistence != Persistence::Ends && !matches!(opened, Err(LeaseDenial::Held(_))) {
-            self.watch(&pending, persistence, &key, None);
+            self.watch(&pending, persistence, None);
         }
         if let Err(LeaseDenial::Fault(fault)) = &opened {
             // A person may let it run all the same, and this process at least remembers.
@@ -212,7 +211,6 @@ impl Gate {
         if attempts > pending::MAX_ATTEMPTS {
             return self.give_up(call, slot, pending, now);
         }
-        let key = slot.key.clone();
         let mut questions = vec![Question::project(config::PATH)];
         questions.extend(extensions::questions());
         let own = questions.len();
@@ -228,7 +226,7 @@ impl Gate {
         let mut seen = Reconciled::default();
         if let (Some(open), false) = (&pending.open_ended, matches!(outcome, CallOutcome::Refused(_))) {
             self.guarded.look_up(&self.ports);
-            seen = self.reconcile(&work, &key, open);
+            seen = self.reconcile(&work, open);
             entries.append(&mut seen.entries);
         }
         if let Some((entry, said)) = self.unconfined(&work) {
@@ -238,7 +236,7 @@ impl Gate {
         let mut notice = seen.notice;
         self.note_writes(&work, &entries);
         let is_heard = attempts > 1 || !entries.is_empty();
-        let is_watched = self.watch_ended(&work, &key, seen.after, is_heard);
+        let is_watched = self.watch_ended(&work, seen.after, is_heard);
         // Before it is forgotten, so that it is always one or the other.
         match outcome {
             CallOutcome::Refused(_) => self.note_refusal(call, pending),

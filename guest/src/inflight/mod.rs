@@ -6,7 +6,7 @@
 //! | [`pending`] | one allowed call, until it is settled |
 //! | [`lease`] | which session is writing a file at the moment |
 //! | [`seen`] | the content that a session last saw of a file |
-//! | [`snapshot`], [`git_index`] | the workspace before a call whose effects cannot be foreseen |
+//! | [`snapshot`], [`snapshots`], [`git_index`] | the workspace before a call whose effects cannot be foreseen |
 //! | [`late`] | calls whose programs may go on after the call has ended |
 //! | [`rulings`] | how a session's latest calls ended |
 
@@ -18,3 +18,4 @@ pub mod pending;
 pub mod rulings;
 pub mod seen;
 pub mod snapshot;
+pub mod snapshots;

@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use super::journal::{self, Kind, Line, Part};
 use super::lease::{self, LeaseDenial};
+use super::snapshots::{self, Place};
 
 use crate::digest::Digest;
 use crate::effects::{Operation, Persistence};
@@ -112,6 +113,8 @@ pub struct OpenEnded {
     pub scope: Vec<String>,
     /// What git ignored.
     pub ignored: String,
+    /// The snapshot that was taken before.
+    pub before: Place,
 }
 
 /// A longer record stands in a file beside the journal: the contents of files before a change, or a long list of them.
@@ -159,15 +162,12 @@ pub struct Slot {
     pub key: String,
     /// In milliseconds since 1970.
     pub since: u64,
-    /// Whether a snapshot was taken before it.
-    has_snapshot: bool,
 }
 
 impl Slot {
     /// The slot of a call.
     pub fn of(pending: &Pending) -> Self {
-        let key = key(&pending.caller.session, &pending.caller.call);
-        Self { key, since: pending.since, has_snapshot: pending.open_ended.is_some() }
+        Self { key: key(&pending.caller.session, &pending.caller.call), since: pending.since }
     }
 }
 
@@ -189,7 +189,7 @@ pub fn update(pending: &Pending, ports: &Ports) -> Result<(), FileFault> {
 
 /// Appends the line about a call that is allowed. Of two lines about a call the later one counts.
 pub(super) fn append_open(pending: &Pending, ports: &Ports) -> Result<(), FileFault> {
-    let Slot { key, since, .. } = Slot::of(pending);
+    let Slot { key, since } = Slot::of(pending);
     let mut record = Record { call: pending.clone(), more: None };
     let mut text = json::line(&record);
     if text.len() > MAX_IN_LINE {
@@ -271,7 +271,7 @@ pub struct Claimed {
 /// Takes the settling of a call, unless somebody else has it, or the call is over: hosts that run each other's hooks tell of the same
 /// call in two processes at once.
 pub fn claim(slot: &Slot, now: Timestamp, ports: &Ports) -> Option<Claimed> {
-    let Slot { key, since, .. } = slot;
+    let Slot { key, since } = slot;
     let random = ports.random.random_bytes();
     let nonce: String = random.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
     // A fault is our own, and a line too many is better than none.
@@ -449,6 +449,8 @@ pub fn left_behind(over: Over<'_>, now: Timestamp, ports: &Ports) -> Vec<Pending
 /// Removes what nobody will ask for again.
 pub fn sweep(now: Timestamp, ports: &Ports) {
     journal::sweep(now, |part| calls_in(part).values().any(Course::is_open), ports);
+    let needed: Vec<u64> = under_way(ports).iter().filter_map(|call| Some(call.open_ended.as_ref()?.before.generation)).collect();
+    snapshots::sweep(&needed, ports);
 }
 
 /// Leaves a call that could not be entered to whoever settles one next.
@@ -468,14 +470,6 @@ pub fn forget(slot: &Slot, ports: &Ports) {
     if let Err(fault) = journal::append(Kind::Over, &slot.key, slot.since, "", ports) {
         ports.warn(&format!("a call that is settled cannot be forgotten, and may be settled again: {fault}"));
     }
-    if slot.has_snapshot {
-        let _ = state::remove(&snapshot_of(&slot.key), ports);
-    }
-}
-
-/// Where the snapshot stands that was taken before a call.
-pub fn snapshot_of(key: &str) -> String {
-    format!("snapshots/{key}")
 }
 
 /// What a call is known by, while it is under way. Session and call come from outside, so they are hashed.

@@ -1,32 +1,34 @@
 //! Every file of the workspace at one moment, to tell afterwards what a program changed.
 //!
 //! A look is a listing: names, sizes and stamps. Digests are asked for only where the stamp is not known from the look
-//! before, so the first one takes time and the others do not. What programs make in folders that git ignores is nobody's
+//! before, so the first one takes time and the others do not ([`snapshots`](super::snapshots) keeps them). What programs make in folders that git ignores is nobody's
 //! work and is left out, and so are git's own files, except those that make git run something.
 
 use crate::digest::Digest;
 use crate::glob::Glob;
 use crate::intents::control::Control;
 use crate::ledger::{ARCHIVE, PATH as LEDGER, map};
-use crate::ports::{Expectation, FileFault, FileKind, Listing, ListingLimits, Ports, Question, Root};
+use crate::ports::{DirEntry, FileFault, FileKind, Listing, ListingLimits, Ports, Question, Root};
 use crate::state;
 
-/// A workspace with more files than this is not watched.
-const MAX_FILES: u32 = 20_000;
+/// A workspace with more files than this is not watched: they would take too much of the guest's memory.
+const MAX_FILES: usize = 400_000;
+
+/// So many are listed at once; where there are more, one folder after the other.
+const MAX_AT_ONCE: u32 = 50_000;
+
+/// Folders in folders that are looked into.
+const MAX_DEPTH: u32 = 64;
 
 /// Files longer than this are known by their stamp alone.
 const MAX_HASHED: u64 = 4 << 20;
 
-/// And so are those beyond this many bytes in one look.
+/// And so are those beyond this many bytes, and this many files, in one look, until the next.
 const MAX_HASHED_AT_ONCE: u64 = 256 << 20;
+const MAX_FILES_HASHED_AT_ONCE: usize = 20_000;
 
 /// Questions in one crossing.
 const AT_ONCE: usize = 512;
-
-/// The snapshot before this one, for the digests that are known already.
-const LATEST: &str = "snapshot";
-
-const MAX_BYTES: u64 = 16 << 20;
 
 /// Folders that are listed and never entered, whatever git says.
 const SKIPPED: &[&str] = &[".git", "node_modules", "target"];
@@ -66,16 +68,20 @@ impl Snapshot {
     pub fn look(known: &Self, ignored: &Ignored, ports: &Ports) -> Result<Self, SnapshotFault> {
         let mut skip: Vec<String> = SKIPPED.iter().map(|name| (*name).to_owned()).collect();
         skip.extend(ignored.names.iter().cloned());
-        let reach = ListingLimits { depth: 64, limit: MAX_FILES, skip };
-        let listing = ports.workspace.list(Root::Project, ".", &reach).map_err(SnapshotFault::Unlisted)?;
-        if listing.truncated {
-            return Err(SnapshotFault::TooMany);
-        }
+        let state = state::in_workspace(ports);
+        let mut watched = Watched { ignored, state: state.as_deref(), last: None };
         let mut files = Self::default();
-        files.add("", listing, ignored, state::in_workspace(ports).as_deref());
+        let limits = ListingLimits { depth: MAX_DEPTH, limit: MAX_AT_ONCE, skip };
+        let listing = ports.workspace.list(Root::Project, ".", &limits).map_err(SnapshotFault::Unlisted)?;
+        if listing.truncated {
+            files.add_in_parts(&limits, &mut watched, ports)?;
+        } else {
+            files.add("", listing, &mut watched);
+        }
         let reach = ListingLimits { depth: 1, limit: 200, skip: Vec::new() };
         if let Ok(hooks) = ports.workspace.list(Root::Project, GIT_HOOKS, &reach) {
-            files.add(&format!("{GIT_HOOKS}/"), hooks, &Ignored::default(), None);
+            let all = &Ignored::default();
+            files.add(&format!("{GIT_HOOKS}/"), hooks, &mut Watched { ignored: all, state: None, last: None });
         }
         if let Some(config) = ports.workspace.inspect(&[Question::project(GIT_CONFIG)]).pop()
             && config.kind == FileKind::File
@@ -83,14 +89,51 @@ impl Snapshot {
             files.0.push((GIT_CONFIG.to_owned(), SnapshotFile { stamp: config.stamp, size: config.size, digest: None }));
         }
         files.0.sort_unstable_by(|one, other| one.0.cmp(&other.0));
-        for (path, look) in &mut files.0 {
-            if let Some(before) = known.at(path)
-                && (before.stamp, before.size) == (look.stamp, look.size)
+        let mut earlier = known.0.iter().peekable();
+        for (path, file) in &mut files.0 {
+            while earlier.next_if(|(before, _)| before < path).is_some() {}
+            if let Some((_, before)) = earlier.next_if(|(before, _)| before == path)
+                && (before.stamp, before.size) == (file.stamp, file.size)
             {
-                look.digest = before.digest;
+                file.digest = before.digest;
             }
         }
         Ok(files)
+    }
+
+    /// Lists the folders of the workspace one after the other, where all of them at once would take too much memory.
+    fn add_in_parts(&mut self, limits: &ListingLimits, watched: &mut Watched<'_>, ports: &Ports) -> Result<(), SnapshotFault> {
+        let mut ahead = vec![(String::new(), limits.depth)];
+        while let Some((folder, depth)) = ahead.pop() {
+            let at = if folder.is_empty() { "." } else { folder.trim_end_matches('/') };
+            let inside = ListingLimits { depth, ..limits.clone() };
+            let list = |limits: &ListingLimits| ports.workspace.list(Root::Project, at, limits);
+            let listing = if folder.is_empty() { None } else { list(&inside).ok() };
+            match listing {
+                Some(listing) if !listing.truncated => self.add(&folder, listing, watched),
+                // Too much for one listing, or gone by now: name by name.
+                _ => {
+                    let names = list(&ListingLimits { depth: 1, ..inside });
+                    let listing = match names {
+                        Err(FileFault::Missing) if !folder.is_empty() => continue,
+                        names => names.map_err(SnapshotFault::Unlisted)?,
+                    };
+                    if listing.truncated {
+                        return Err(SnapshotFault::TooMany);
+                    }
+                    let is_entered = |entry: &&DirEntry| entry.kind == FileKind::Directory && !limits.skip.contains(&entry.path);
+                    if depth > 1 {
+                        let folders = listing.entries.iter().filter(is_entered);
+                        ahead.extend(folders.map(|entry| (format!("{folder}{}/", entry.path), depth - 1)));
+                    }
+                    self.add(&folder, listing, watched);
+                }
+            }
+            if self.0.len() > MAX_FILES {
+                return Err(SnapshotFault::TooMany);
+            }
+        }
+        Ok(())
     }
 
     /// Every file.
@@ -104,19 +147,52 @@ impl Snapshot {
         self.0.get(at).map(|(_, look)| look)
     }
 
-    fn add(&mut self, folder: &str, listing: Listing, ignored: &Ignored, state: Option<&str>) {
-        let is_state = |path: &str| state.is_some_and(|state| is_in(path, state));
+    fn add(&mut self, folder: &str, listing: Listing, watched: &mut Watched<'_>) {
         for entry in listing.entries {
-            let path = format!("{folder}{}", entry.path);
-            if entry.kind != FileKind::Directory
-                && !is_ours(&path)
-                && !is_state(&path)
-                && !ignored.covers(&path)
-                && !path.contains('\n')
-            {
+            let path = if folder.is_empty() { entry.path } else { format!("{folder}{}", entry.path) };
+            if entry.kind != FileKind::Directory && watched.has(&path) {
                 self.0.push((path, SnapshotFile { stamp: entry.stamp, size: entry.size, digest: None }));
             }
         }
+    }
+
+    /// What a later look found different, sorted: files as they are then, or that they are gone.
+    pub(super) fn changes_to<'l>(&'l self, later: &'l Self) -> Vec<(&'l str, Option<&'l SnapshotFile>)> {
+        let mut changes = Vec::new();
+        let mut before = self.0.iter().peekable();
+        for (path, file) in &later.0 {
+            while let Some((gone, _)) = before.next_if(|(before, _)| before < path) {
+                changes.push((gone.as_str(), None));
+            }
+            match before.next_if(|(before, _)| before == path) {
+                Some((_, same)) if same == file => {}
+                _ => changes.push((path.as_str(), Some(file))),
+            }
+        }
+        changes.extend(before.map(|(gone, _)| (gone.as_str(), None)));
+        changes
+    }
+
+    /// Takes in changes: files as they are, or that they are gone.
+    pub(super) fn take(&mut self, mut changes: Vec<(String, Option<SnapshotFile>)>) {
+        changes.sort_by(|one, other| one.0.cmp(&other.0));
+        if self.0.is_empty() {
+            self.0 = changes.into_iter().filter_map(|(path, file)| Some((path, file?))).collect();
+            return;
+        }
+        let before = std::mem::take(&mut self.0);
+        self.0.reserve(before.len() + changes.len());
+        let mut changes = changes.into_iter().peekable();
+        for (path, file) in before {
+            while let Some((new, file)) = changes.next_if(|(change, _)| *change < path) {
+                self.0.extend(file.map(|file| (new, file)));
+            }
+            match changes.next_if(|(change, _)| *change == path) {
+                Some((_, changed)) => self.0.extend(changed.map(|file| (path, file))),
+                None => self.0.push((path, file)),
+            }
+        }
+        self.0.extend(changes.filter_map(|(path, file)| Some((path, file?))));
     }
 
     /// Takes one file over from an earlier look: as it was, or not there.
@@ -134,7 +210,7 @@ impl Snapshot {
     }
 
     /// Has the host hash some files, given sorted, or all that have no digest.
-    /// Returns those that it asked about.
+    /// Returns those that have one now.
     pub fn hash(&mut self, only: Option<&[String]>, ports: &Ports) -> Vec<String> {
         let mut left = MAX_HASHED_AT_ONCE;
         let mut wanted: Vec<&mut (String, SnapshotFile)> = Vec::new();
@@ -142,38 +218,36 @@ impl Snapshot {
             let (path, look) = &*file;
             let asked = look.digest.is_none() && only.is_none_or(|only| only.binary_search(path).is_ok());
             // Of what changed there is little, and without a digest it cannot be put back.
-            if asked && (look.size <= MAX_HASHED || only.is_some()) && look.size <= left {
+            let has_room = look.size <= left && wanted.len() < MAX_FILES_HASHED_AT_ONCE;
+            if asked && (look.size <= MAX_HASHED || only.is_some()) && has_room {
                 left -= look.size;
                 wanted.push(file);
             }
         }
-        let asked = wanted.iter().map(|file| file.0.clone()).collect();
+        let mut hashed = Vec::new();
         for files in wanted.chunks_mut(AT_ONCE) {
             let question =
                 |file: &&mut (String, SnapshotFile)| Question { root: Root::Project, path: file.0.clone(), digest: true };
             let facts = ports.workspace.inspect(&files.iter().map(question).collect::<Vec<_>>());
             for (file, facts) in files.iter_mut().zip(facts) {
                 // A link is known by where it stands, not by what it leads to.
-                if facts.entry_path == facts.real_path {
+                if facts.entry_path == facts.real_path && facts.digest.is_some() {
                     file.1.digest = facts.digest;
+                    hashed.push(file.0.clone());
                 }
             }
         }
-        asked
+        hashed
     }
 
     /// The files that may differ from an earlier look.
     pub fn suspects(&self, before: &Self) -> Vec<String> {
-        let at = |look: Option<&SnapshotFile>| look.map(|look| (look.stamp, look.size));
-        let mut suspects: Vec<String> = Vec::new();
-        for (path, look) in &self.0 {
-            if at(Some(look)) != at(before.at(path)) {
-                suspects.push(path.clone());
-            }
-        }
-        suspects.extend(before.0.iter().filter(|(path, _)| self.at(path).is_none()).map(|(path, _)| path.clone()));
-        suspects.sort_unstable();
-        suspects
+        let is_same = |path: &str, file: Option<&SnapshotFile>| {
+            let was = before.at(path);
+            matches!((was, file), (Some(was), Some(is)) if (was.stamp, was.size) == (is.stamp, is.size))
+        };
+        let changes = before.changes_to(self);
+        changes.into_iter().filter(|(path, file)| !is_same(path, *file)).map(|(path, _)| path.to_owned()).collect()
     }
 
     /// Reads one as [`text`](Self::text) writes it.
@@ -202,26 +276,30 @@ impl Snapshot {
         }
         text
     }
+}
 
-    /// The latest there is; empty where there is none.
-    pub fn latest(ports: &Ports) -> Self {
-        Self::kept(LATEST, ports).unwrap_or_default()
-    }
+/// What of a workspace is watched.
+struct Watched<'w> {
+    ignored: &'w Ignored,
+    /// The gate's own state, where that lies in the workspace.
+    state: Option<&'w str>,
+    /// The folder that was last asked about, and whether git ignores it: files of one folder come one after the other.
+    last: Option<(String, bool)>,
+}
 
-    /// One that was kept.
-    pub fn kept(at: &str, ports: &Ports) -> Option<Self> {
-        state::read(at, MAX_BYTES, ports).map(|bytes| Self::parse(&bytes)).ok()
-    }
-
-    /// Keeps it.
-    pub fn keep(&self, at: &str, ports: &Ports) -> Result<(), FileFault> {
-        state::replace(at, self.text().as_bytes(), Expectation::Anything, ports)
-    }
-
-    /// Keeps it as the latest; without it the next look takes longer, and that is all.
-    pub fn keep_latest(&self, ports: &Ports) {
-        if let Err(fault) = self.keep(LATEST, ports) {
-            ports.warn(&format!("`{LATEST}` cannot be written: {fault}"));
+impl Watched<'_> {
+    fn has(&mut self, path: &str) -> bool {
+        if is_ours(path) || self.state.is_some_and(|state| is_in(path, state)) || path.contains('\n') {
+            return false;
+        }
+        let Some((folder, _)) = path.rsplit_once('/') else { return true };
+        match &self.last {
+            Some((last, is_ignored)) if last == folder => !is_ignored,
+            _ => {
+                let is_ignored = self.ignored.covers(path);
+                self.last = Some((folder.to_owned(), is_ignored));
+                !is_ignored
+            }
         }
     }
 }
@@ -338,9 +416,7 @@ mod tests {
         let ignored = Ignored::default();
         let mut before = Snapshot::look(&Snapshot::default(), &ignored, &ports).unwrap();
         assert_eq!(before.hash(None, &ports), ["a", "b", "c d"]);
-        before.keep("x", &ports).unwrap();
-        assert_eq!(Snapshot::kept("x", &ports), Some(before.clone()));
-        assert_eq!(Snapshot::kept("y", &ports), None);
+        assert_eq!(Snapshot::parse(before.text().as_bytes()), before);
         world.write("b", "new");
         world.delete("a");
         world.write("e", "e");

@@ -1,9 +1,11 @@
 //! All intents of a workspace, as `.orchestration/active_intents.yaml` declares them.
 
+use std::cell::OnceCell;
 use std::rc::Rc;
 
 use super::diagnosis::{Diagnosis, Severity};
 use super::intent::{Intent, IntentId};
+use super::kept::KeptIntents;
 use super::reading::{self, Reading};
 use crate::ports::{Facts, FileFault, FileKind, Ports, Root};
 use crate::state;
@@ -12,7 +14,7 @@ use crate::state;
 pub const PATH: &str = ".orchestration/active_intents.yaml";
 
 /// A larger file is a mistake, and would take the guest's memory.
-const MAX_BYTES: u64 = 8 << 20;
+pub(super) const MAX_BYTES: u64 = 8 << 20;
 
 /// Under this name the last good version is kept.
 const COPY: &str = "active_intents.yaml";
@@ -22,29 +24,44 @@ const MAX_LINES: usize = 10;
 
 /// All intents, in the order of the file.
 #[derive(Debug, Default)]
-pub struct Intents(Vec<Intent>);
+pub struct Intents {
+    /// All of them, once they are needed.
+    all: OnceCell<Vec<Intent>>,
+    /// What an earlier process read, where this one did not.
+    kept: Option<KeptIntents>,
+}
 
 impl Intents {
+    fn new(all: Vec<Intent>) -> Self {
+        Self { all: OnceCell::from(all), kept: None }
+    }
+
     /// Reads the YAML text, or says why it cannot be used.
     pub fn parse(text: &[u8]) -> Result<Self, Diagnosis> {
         let reading = reading::read(text);
-        reading.refused.map_or(Ok(Self(reading.intents)), Err)
+        reading.refused.map_or(Ok(Self::new(reading.intents)), Err)
     }
 
     /// All of them, in the order of the file.
     pub fn all(&self) -> &[Intent] {
-        &self.0
+        self.all.get_or_init(|| self.kept.as_ref().map(KeptIntents::all).unwrap_or_default())
     }
 
     /// The intent of that id.
     pub fn find(&self, id: &IntentId) -> Option<&Intent> {
-        self.0.iter().find(|intent| intent.id == *id)
+        match self.kept.as_ref().filter(|_| self.all.get().is_none()).map(|kept| kept.find(id)) {
+            Some(Ok(found)) => found,
+            None | Some(Err(_)) => self.all().iter().find(|intent| intent.id == *id),
+        }
     }
 
     /// Those that work may go on under, for a message: `INT-001 (Login hardening), …`.
     pub fn open_ones(&self) -> String {
+        if let Some(kept) = &self.kept {
+            return kept.open_ones().to_owned();
+        }
         let open: Vec<_> =
-            self.0.iter().filter(|intent| intent.status.is_open()).take(MAX_NAMED + 1).map(Intent::to_string).collect();
+            self.all().iter().filter(|intent| intent.status.is_open()).take(MAX_NAMED + 1).map(Intent::to_string).collect();
         if open.is_empty() { format!("none is open in `{PATH}`") } else { join_first(&open) }
     }
 }
@@ -79,7 +96,8 @@ pub struct Cache {
     fault: String,
     /// Whether there is a file that could not be looked at.
     inaccessible: bool,
-    diagnoses: Vec<Diagnosis>,
+    /// What is wrong with the file; none where it was not read, because an earlier process had.
+    diagnoses: Option<Vec<Diagnosis>>,
 }
 
 impl Cache {
@@ -93,7 +111,7 @@ impl Cache {
         }
         if self.stamp != Some(file.stamp) {
             self.stamp = Some(file.stamp);
-            self.load(ports);
+            self.load(file, ports);
         }
         match &self.good {
             Some(intents) => Governance::By(intents.clone()),
@@ -103,11 +121,20 @@ impl Cache {
     }
 
     /// What was wrong with the file at the last look, which need not be the version that is in force.
-    pub fn diagnoses(&self) -> &[Diagnosis] {
-        &self.diagnoses
+    pub fn diagnoses(&mut self, ports: &Ports) -> &[Diagnosis] {
+        self.diagnoses.get_or_insert_with(|| {
+            let text = ports.workspace.read(Root::Project, PATH, MAX_BYTES);
+            text.map(|text| reading::read(&text).diagnoses).unwrap_or_default()
+        })
     }
 
-    fn load(&mut self, ports: &Ports) {
+    fn load(&mut self, file: &Facts, ports: &Ports) {
+        if let Some(kept) = KeptIntents::open(file, ports) {
+            kept.warnings().iter().for_each(|line| ports.warn(line));
+            self.good = Some(Rc::new(Intents { all: OnceCell::new(), kept: Some(kept) }));
+            (self.inaccessible, self.diagnoses) = (false, None);
+            return;
+        }
         let text = ports.workspace.read(Root::Project, PATH, MAX_BYTES);
         self.inaccessible = text.as_ref().is_err_and(|fault| *fault != FileFault::Missing);
         let fault = match text.as_deref().map(reading::read) {
@@ -118,17 +145,21 @@ impl Cache {
                     }
                     fault => format!("`{PATH}` cannot be read: {fault}"),
                 };
-                self.diagnoses = vec![Diagnosis::new(Severity::Error, None, &why)];
+                self.diagnoses = Some(vec![Diagnosis::new(Severity::Error, None, &why)]);
                 why
             }
             Ok(Reading { intents, diagnoses, refused, .. }) => {
-                self.diagnoses = diagnoses;
+                let errors = diagnoses.iter().filter(|diagnosis| diagnosis.severity == Severity::Error).count();
+                let warnings = warnings(&diagnoses);
+                self.diagnoses = Some(diagnoses);
                 let Some(refused) = refused else {
-                    self.good = Some(Rc::new(Intents(intents)));
+                    let intents = Intents::new(intents);
                     state::keep_good(COPY, text.as_deref().unwrap_or_default(), ports);
-                    return self.tell(ports);
+                    KeptIntents::keep(file, intents.all(), &intents.open_ones(), &warnings, ports);
+                    self.good = Some(Rc::new(intents));
+                    return warnings.iter().for_each(|line| ports.warn(line));
                 };
-                match self.diagnoses.iter().filter(|diagnosis| diagnosis.severity == Severity::Error).count() {
+                match errors {
                     0 | 1 => format!("`{PATH}` cannot be used: {refused}"),
                     errors => format!("`{PATH}` cannot be used: {refused} (and {} more errors)", errors - 1),
                 }
@@ -141,18 +172,17 @@ impl Cache {
         ports.warn(&format!("{fault}{last}"));
         self.fault = fault;
     }
+}
 
-    /// Says what is wrong with a file that counts all the same.
-    fn tell(&self, ports: &Ports) {
-        let all = self.diagnoses.len();
-        let shown = if all > MAX_LINES { MAX_LINES - 1 } else { all };
-        for diagnosis in self.diagnoses.iter().take(shown) {
-            ports.warn(&format!("`{PATH}`: {diagnosis}"));
-        }
-        if shown < all {
-            ports.warn(&format!("`{PATH}`: {} more faults; `tollgate intents check` shows them", all - shown));
-        }
+/// What to say about a file that counts all the same.
+fn warnings(diagnoses: &[Diagnosis]) -> Vec<String> {
+    let all = diagnoses.len();
+    let shown = if all > MAX_LINES { MAX_LINES - 1 } else { all };
+    let mut lines: Vec<String> = diagnoses.iter().take(shown).map(|diagnosis| format!("`{PATH}`: {diagnosis}")).collect();
+    if shown < all {
+        lines.push(format!("`{PATH}`: {} more faults; `tollgate intents check` shows them", all - shown));
     }
+    lines
 }
 
 /// Forgets the last good version where there is no file any more: a person has taken it away, and governs no longer.
@@ -172,7 +202,7 @@ mod tests {
     const INTENT: &str = "{id: INT-1, name: One, status: IN_PROGRESS, owned_scope: ['a/**']}";
 
     fn ids(text: &str) -> Vec<String> {
-        Intents::parse(text.as_bytes()).unwrap().0.iter().map(|intent| intent.id.to_string()).collect()
+        Intents::parse(text.as_bytes()).unwrap().all().iter().map(|intent| intent.id.to_string()).collect()
     }
 
     #[test]
@@ -274,11 +304,11 @@ mod tests {
                 assert!(told.starts_with(&format!("`{PATH}`")) && told.contains(words), "{told}\n{words}");
             }
             logged = log.len();
-            assert_eq!(cache.diagnoses().is_empty(), lines.is_empty());
+            assert_eq!(cache.diagnoses(&ports).is_empty(), lines.is_empty());
         }
         world.delete(PATH);
         let facts = ports.workspace.inspect(&[Question::project(".orchestration"), Question::project(PATH)]);
         assert!(matches!(cache.governance(&facts[0], &facts[1], &ports), Governance::By(_)));
-        assert_eq!(cache.diagnoses().first().unwrap().message, format!("`{PATH}` cannot be read: no such file"));
+        assert_eq!(cache.diagnoses(&ports).first().unwrap().message, format!("`{PATH}` cannot be read: no such file"));
     }
 }

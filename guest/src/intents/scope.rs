@@ -1,5 +1,7 @@
 //! The part of the workspace that an intent owns.
 
+use std::cell::OnceCell;
+
 use super::control::Control;
 use crate::effects::Extent;
 use crate::effects::path::WorkspacePath;
@@ -58,12 +60,30 @@ pub struct Scope {
 
 #[derive(Debug, Clone)]
 struct Pattern {
-    /// Relative to the workspace, as it was compiled.
+    /// Relative to the workspace, as it is compiled.
     text: String,
-    glob: Glob,
+    /// Compiled once a path comes close.
+    glob: OnceCell<Option<Glob>>,
 }
 
 impl Pattern {
+    /// A pattern that is known to compile.
+    fn new(text: String) -> Self {
+        Self { text, glob: OnceCell::new() }
+    }
+
+    fn glob(&self) -> Option<&Glob> {
+        self.glob.get_or_init(|| Glob::compile(&self.text).ok()).as_ref()
+    }
+
+    /// Whether the pattern may say anything about a path, or about what lies above it: it begins alike. Of ten thousand patterns most
+    /// do not, and need not be compiled.
+    fn comes_close(&self, path: &str) -> bool {
+        let special = |c: char| matches!(c, '*' | '?' | '[' | '{' | '\\');
+        let literal = self.text.split(special).next().unwrap_or_default();
+        path == "." || path.starts_with(literal) || literal.starts_with(path)
+    }
+
     /// Whether the pattern may speak about a path that these control.
     fn names(&self, controls: &[Control]) -> bool {
         controls.iter().all(|control| control.is_named_by(&self.text))
@@ -81,6 +101,19 @@ impl Scope {
             }
         }
         Self { patterns, faults, written }
+    }
+
+    /// The scope of patterns of which it is known which of them compile.
+    pub(super) fn known(written: Vec<String>, compiles: impl Fn(usize) -> bool) -> Self {
+        let usable = written.iter().enumerate().filter(|(at, _)| compiles(*at));
+        let patterns = usable.map(|(_, pattern)| Pattern::new(relative(pattern))).collect();
+        Self { patterns, faults: Vec::new(), written }
+    }
+
+    /// The places of the patterns that do not compile.
+    pub(super) fn unusable(&self) -> impl Iterator<Item = usize> {
+        let is_faulty = |pattern: &String| self.faults.iter().any(|fault| fault.pattern() == pattern);
+        self.written.iter().enumerate().filter(move |(_, pattern)| !self.faults.is_empty() && is_faulty(pattern)).map(|(at, _)| at)
     }
 
     /// The patterns as they were written.
@@ -130,7 +163,8 @@ impl Scope {
     fn judge(&self, path: &WorkspacePath, governs_us: bool, fits: impl Fn(&Glob) -> bool) -> Reach {
         let controls = Control::over(path);
         let may_speak = |pattern: &&Pattern| if governs_us { pattern.text == path.as_str() } else { pattern.names(&controls) };
-        if self.patterns.iter().filter(may_speak).any(|pattern| fits(&pattern.glob)) {
+        let close = self.patterns.iter().filter(|pattern| pattern.comes_close(path.as_str()));
+        if close.filter(may_speak).any(|pattern| pattern.glob().is_some_and(&fits)) {
             Reach::Within
         } else if governs_us || !controls.is_empty() {
             Reach::Control
@@ -150,14 +184,18 @@ fn compile(written: &str) -> Result<Pattern, PatternFault> {
     if written.len() > LONGEST {
         return Err(PatternFault::TooLong(written.to_owned()));
     }
-    let relative = written.strip_prefix("./").unwrap_or(written);
-    if relative.starts_with('/') || relative.split('/').any(|name| name == "..") {
+    let text = relative(written);
+    if text.starts_with('/') || text.split('/').any(|name| name == "..") {
         return Err(PatternFault::Leaves(written.to_owned()));
     }
-    // A folder with its slash means what is in it.
-    let text = if relative.ends_with('/') { format!("{relative}**") } else { relative.to_owned() };
     let glob = Glob::compile(&text).map_err(|why| PatternFault::Syntax { pattern: written.to_owned(), why })?;
-    Ok(Pattern { text, glob })
+    Ok(Pattern { text, glob: OnceCell::from(Some(glob)) })
+}
+
+/// A pattern relative to the workspace. A folder with its slash means what is in it.
+fn relative(written: &str) -> String {
+    let relative = written.strip_prefix("./").unwrap_or(written);
+    if relative.ends_with('/') { format!("{relative}**") } else { relative.to_owned() }
 }
 
 #[cfg(test)]
@@ -216,6 +254,35 @@ mod tests {
             let Location::Inside(path) = Location::reported(path) else { panic!("{path} is outside") };
             assert_eq!(scope.reach_of(&path, Extent::Tree), tree, "{pattern} over all of {path}");
             assert_eq!(scope.reach_of(&path, Extent::Folder), folder, "{pattern} for making {path}");
+        }
+    }
+
+    /// What is known to compile says the same as what was compiled.
+    #[test]
+    fn patterns_that_wait_to_be_compiled_say_the_same() {
+        let written = ["src/auth/**", "[", "docs/*.md", "a{b,c}/**", "./x/", "**/t?st", "deep/er/file"];
+        let written: Vec<String> = written.iter().map(|&pattern| pattern.to_owned()).collect();
+        let compiled = Scope::compile(written.clone());
+        let unusable: Vec<usize> = compiled.unusable().collect();
+        assert_eq!(unusable, [1]);
+        let known = Scope::known(written, |at| !unusable.contains(&at));
+        assert_eq!(known.usable().collect::<Vec<_>>(), compiled.usable().collect::<Vec<_>>());
+        for path in ["src/auth/a", "src", "src/other", "docs/a.md", "docs", "ab/x", "ad/x", "x/y", "x", "a/test", "deep", "deep/er", "."] {
+            let Location::Inside(path) = Location::reported(path) else { panic!("{path} is outside") };
+            for extent in [Extent::Itself, Extent::Folder, Extent::Tree] {
+                let plain = compiled.patterns.iter().any(|pattern| {
+                    let glob = Glob::compile(&pattern.text).unwrap();
+                    let name = path.as_str();
+                    match extent {
+                        Extent::Itself => glob.matches(name),
+                        Extent::Tree => glob.covers_tree(name),
+                        _ => glob.matches(name) || glob.covers_tree(name) || glob.leads_through(name),
+                    }
+                });
+                assert_eq!(known.reach_of(&path, extent), compiled.reach_of(&path, extent), "{path:?} {extent:?}");
+                let is_root = path.as_str() == ".";
+                assert_eq!(is_root || known.reach_of(&path, extent) == Reach::Within, is_root || plain, "{path:?} {extent:?}");
+            }
         }
     }
 

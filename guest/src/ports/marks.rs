@@ -16,6 +16,11 @@ pub fn stamp(device: u64, inode: u64, changed_ns: i64, modified_ns: i64, size: u
     mix(&[device, inode, changed_ns.cast_unsigned(), modified_ns.cast_unsigned(), size])
 }
 
+/// When a file last changed in any way, in milliseconds since 1970; 0 where the system does not tell.
+pub fn changed_ms(changed_ns: i64, modified_ns: i64) -> u64 {
+    u64::try_from(changed_ns.max(modified_ns) / 1_000_000).unwrap_or_default()
+}
+
 /// A number that changes with any of them, and is never 0.
 fn mix(values: &[u64]) -> u64 {
     let mixed = values.iter().fold(0xcbf2_9ce4_8422_2325_u64, |mixed, value| {

@@ -36,6 +36,8 @@ impl House {
 
     pub(crate) fn hello(&mut self) {
         self.input(json!({"type": "machine", "workspace": "/workspace", "search_path": ["/usr/bin", "/bin"]}));
+        // What hooks listen to is told in the step after.
+        self.step(&[]);
     }
 
     pub(crate) fn perform(&mut self, line: &Value) -> Value {

@@ -168,6 +168,7 @@ fn there() -> Facts {
         hard_links: 1,
         identity: 0,
         stamp: 0,
+        changed_ms: 0,
         size: 0,
         digest: None,
     }
