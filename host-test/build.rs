@@ -22,7 +22,7 @@ fn main() -> Result<()> {
     let out = PathBuf::from(env::var_os("OUT_DIR").context("cargo sets OUT_DIR")?);
     // Read at run time, because the target folder may have been copied from another work tree.
     let manifest = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").context("cargo sets CARGO_MANIFEST_DIR")?);
-    let repository = manifest.parent().context("host-test/ stands in the house")?;
+    let repository = manifest.parent().context("host-test/ is in the repository")?;
     for part in ["guest/src", "guest/Cargo.toml", "wit", "Cargo.toml", "Cargo.lock"] {
         println!("cargo::rerun-if-changed={}", repository.join(part).display());
     }
@@ -37,7 +37,7 @@ fn main() -> Result<()> {
     fs::write(out.join("tollgate.wasm"), &bytes)?;
 
     let compile =
-        |bytes: &[u8]| compile(bytes, &env::var("TARGET")?).map_err(|fault| anyhow!("compiling the component: {fault:#}"));
+        |bytes: &[u8]| compile(bytes, &env::var("TARGET")?).map_err(|error| anyhow!("compiling the component: {error:#}"));
     fs::write(out.join("tollgate.cwasm"), compile(&bytes)?)?;
     // For the test that components of released contracts still run.
     let witness = repository.join("wit/released/0.2.0/witness.wasm");
@@ -55,11 +55,11 @@ fn compile(component: &[u8], target: &str) -> wasmtime::Result<Vec<u8>> {
 /// Runs cargo for the guest with its own target folder, because the outer cargo holds the lock of the default one. The folder is
 /// shared between profiles, so the component is built only once.
 fn build(repository: &Path, out: &Path) -> Result<PathBuf> {
-    let target = out.ancestors().nth(4).context("OUT_DIR stands in the target folder")?.join("component");
+    let target = out.ancestors().nth(4).context("OUT_DIR is in the target folder")?.join("component");
     let home = env::var_os("CARGO_HOME").map_or_else(|| home().join(".cargo"), PathBuf::from);
     // Reproducible builds: no local path may appear in a panic message.
     let flags = [
-        format!("--remap-path-prefix={}=/house", repository.display()),
+        format!("--remap-path-prefix={}=/tollgate", repository.display()),
         format!("--remap-path-prefix={}=/cargo", home.display()),
         format!("-Clink-arg=--max-memory={MAX_MEMORY}"),
         format!("-Clink-arg=-zstack-size={STACK}"),
@@ -90,10 +90,10 @@ fn build(repository: &Path, out: &Path) -> Result<PathBuf> {
         cargo.env_remove(name);
     }
     let status = cargo.status().context("running cargo for the guest")?;
-    ensure!(status.success(), "the guest does not build; if the target is missing: rustup target add wasm32-wasip2");
+    ensure!(status.success(), "building the guest failed; if the target is missing: rustup target add wasm32-wasip2");
     let component = target.join("wasm32-wasip2/component/tollgate_guest.wasm");
     if !component.exists() {
-        bail!("cargo left no component at {}", component.display());
+        bail!("cargo created no component at {}", component.display());
     }
     Ok(component)
 }

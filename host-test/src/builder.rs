@@ -60,8 +60,7 @@ impl Builder {
         self
     }
 
-    /// The variables of the environment that settings of extensions may be read from, by name; those of this process where nothing
-    /// is said.
+    /// Environment variables for the settings of extensions. By default those of this process.
     #[must_use]
     pub fn variables(mut self, value: impl Fn(&str) -> Option<String> + Send + 'static) -> Self {
         self.services.variables = Box::new(value);

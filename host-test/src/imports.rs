@@ -22,7 +22,7 @@ pub(crate) type LogSink = Box<dyn FnMut(Level, &str, &str) + Send>;
 /// Fills a slice with random bytes.
 pub(crate) type RandomSource = Box<dyn FnMut(&mut [u8]) -> wasmtime::Result<()> + Send>;
 
-/// Gives the value of a variable; none where it is not set.
+/// Returns the value of an environment variable, or `None` if it is not set.
 pub(crate) type VariableSource = Box<dyn Fn(&str) -> Option<String> + Send>;
 
 /// The log, the clock, the source of random bytes and the environment.
@@ -147,7 +147,7 @@ impl records::Host for Imports {
 
 impl environment::Host for Imports {
     fn variables(&mut self, names: Vec<String>) -> Vec<Option<String>> {
-        // The standard library panics where a name has a `=` or a NUL in it.
+        // The standard library panics if a name contains `=` or NUL.
         let is_name = |name: &str| !name.is_empty() && !name.contains(['=', '\0']);
         names.iter().map(|name| if is_name(name) { (self.services.variables)(name) } else { None }).collect()
     }

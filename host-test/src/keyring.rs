@@ -1,29 +1,29 @@
 //! Secrets in the system's keyring.
 //!
-//! | system | what is asked |
+//! | system | access |
 //! | --- | --- |
-//! | macOS, Windows | the system itself |
-//! | Linux | `/usr/bin/secret-tool`, which desktops with a secret service have; where there is no session bus, there is no keyring |
+//! | macOS, Windows | the system's own interface |
+//! | Linux | `/usr/bin/secret-tool`, which desktops with a secret service have; without a session bus there is no keyring |
 //!
-//! What runs on macOS and Windows has been compiled for neither here.
+//! The code for macOS and Windows has not been compiled or tested.
 
 use std::io;
 
-/// Under which service the secrets are kept.
+/// The keyring service that secrets are stored under.
 #[cfg_attr(not(any(windows, target_os = "macos", target_os = "linux")), allow(dead_code))]
 const SERVICE: &str = "tollgate";
 
-/// The secret of a name; none where there is none, and where there is no keyring.
+/// Reads a secret. `None` if there is no such secret, or no keyring.
 pub fn read(name: &str) -> Option<String> {
     system::read(name).ok().filter(|secret| !secret.is_empty())
 }
 
-/// Stores a secret under a name. An error means that this machine has no keyring, or that it does not take the secret.
+/// Stores a secret under a name. An error means that this machine has no keyring, or that the keyring rejects the secret.
 pub fn store(name: &str, secret: &str) -> io::Result<()> {
     system::store(name, secret)
 }
 
-/// Forgets the secret of a name.
+/// Removes a secret.
 pub fn remove(name: &str) -> io::Result<()> {
     system::remove(name)
 }
@@ -59,15 +59,15 @@ mod system {
 
     use super::SERVICE;
 
-    /// Not looked for on the search path, where anybody could put another one.
+    /// An absolute path, because the search path could lead to another program.
     const PROGRAM: &str = "/usr/bin/secret-tool";
 
-    /// A keyring that is locked asks a person; longer nobody waits for them.
-    const PATIENCE: Duration = Duration::from_secs(10);
+    /// A locked keyring asks the person for a password; this is how long to wait for it.
+    const TIMEOUT: Duration = Duration::from_secs(10);
 
     fn run(words: &[&str], input: &str) -> io::Result<String> {
         if std::env::var_os("DBUS_SESSION_BUS_ADDRESS").is_none_or(|address| address.is_empty()) {
-            return Err(io::Error::other("there is no session bus, and so no keyring"));
+            return Err(io::Error::other("there is no session bus, so there is no keyring"));
         }
         let mut command = Command::new(PROGRAM);
         command.args(words).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
@@ -75,12 +75,12 @@ mod system {
         if let Some(mut stdin) = child.stdin.take() {
             stdin.write_all(input.as_bytes())?;
         }
-        let until = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + TIMEOUT;
         let status = loop {
             if let Some(status) = child.try_wait()? {
                 break status;
             }
-            if Instant::now() >= until {
+            if Instant::now() >= deadline {
                 let _ = child.kill();
                 let _ = child.wait();
                 return Err(io::Error::from(io::ErrorKind::TimedOut));
@@ -91,7 +91,7 @@ mod system {
         if let Some(mut stdout) = child.stdout.take() {
             stdout.read_to_string(&mut output)?;
         }
-        if status.success() { Ok(output) } else { Err(io::Error::other("the keyring does not have it, or does not take it")) }
+        if status.success() { Ok(output) } else { Err(io::Error::other("the keyring does not have the secret, or rejects it")) }
     }
 
     pub(super) fn read(name: &str) -> io::Result<String> {

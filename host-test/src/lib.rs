@@ -66,6 +66,8 @@ pub mod native;
 mod process;
 mod programs;
 mod runtime;
+#[doc(hidden)]
+pub mod temporary_file;
 
 pub use bindings::exports::tollgate::hooks::augment::{Answer, Augmented, Finding, Lookup, McpTool, Plan, Program, Request};
 pub use bindings::exports::tollgate::hooks::engine;
@@ -77,6 +79,8 @@ pub use bindings::tollgate::hooks::types::{Effect, Operation, PreHash, Ruling, V
 pub use builder::Builder;
 pub use call::ToolCall;
 pub use error::Error;
+#[doc(hidden)]
+pub use files::digest_of;
 pub use files::{create_state_folder, state_folder};
 pub use gate::Tollgate;
 pub use lookups::{CallMcpTool, Function, Lookups};

@@ -10,7 +10,7 @@ use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use confined::{World, holds, said};
+use confined::{World, said};
 use serde_json::{Value, json};
 
 /// A path that cannot be analysed, because it is computed at run time.
@@ -51,10 +51,7 @@ fn payload(world: &World, event: &str, tool: &str, call: &str, command: &str) ->
 
 #[test]
 fn gemini_runs_what_it_is_given() {
-    if !holds() {
-        return;
-    }
-    let world = World::new("'src/auth/**', docs/auth.md");
+    let Some(world) = World::if_confinable("'src/auth/**', docs/auth.md") else { return };
     let run = |command: &str| {
         let answer = hook(&world, "gemini", &payload(&world, "BeforeTool", "run_shell_command", "c", command));
         let given =
@@ -88,10 +85,7 @@ fn given(command: &str, folder_file: &str) -> String {
 
 #[test]
 fn claude_code_gives_its_commands_to_the_program() {
-    if !holds() {
-        return;
-    }
-    let world = World::new("'src/auth/**'");
+    let Some(world) = World::if_confinable("'src/auth/**'") else { return };
     let program = bin(&world).join("tollgate");
     let settings = json!({"env": {"CLAUDE_CODE_SHELL_PREFIX": program}}).to_string();
     world.write("ws/.claude/settings.json", &settings);

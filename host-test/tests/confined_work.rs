@@ -23,10 +23,7 @@ fn works(world: &World, command: &str) -> String {
 
 #[test]
 fn files_in_scope() {
-    if !holds() {
-        return;
-    }
-    let world = World::new("'src/auth/**', docs/auth.md");
+    let Some(world) = World::if_confinable("'src/auth/**', docs/auth.md") else { return };
     works(
         &world,
         "echo x > src/auth/new.ts && mkdir -p src/auth/a/b && mv src/auth/new.ts src/auth/a/b/ && cp -r src/auth/a src/auth/c && rm -rf src/auth/a",
@@ -45,10 +42,7 @@ fn files_in_scope() {
 
 #[test]
 fn git() {
-    if !holds() {
-        return;
-    }
-    let world = World::new("'src/auth/**'");
+    let Some(world) = World::if_confinable("'src/auth/**'") else { return };
     works(&world, "git status --short && git log --oneline && git diff && git show HEAD --stat");
     works(&world, "echo x > src/auth/new.ts");
     works(&world, "git add src/auth && git commit -qm 'second commit'");
@@ -64,10 +58,7 @@ fn git() {
 
 #[test]
 fn a_work_tree_elsewhere() {
-    if !holds() {
-        return;
-    }
-    let world = World::new("'src/auth/**'");
+    let Some(world) = World::if_confinable("'src/auth/**'") else { return };
     // The workspace becomes a work tree of a repository next to it.
     let repository = world.top.join("outside/repository");
     let run =
@@ -86,10 +77,7 @@ fn a_work_tree_elsewhere() {
 
 #[test]
 fn build_tools() {
-    if !holds() {
-        return;
-    }
-    let world = World::new("'src/**', Cargo.lock");
+    let Some(world) = World::if_confinable("'src/**', Cargo.lock") else { return };
     world.write("ws/Cargo.toml", "[package]\nname = \"tiny\"\nversion = \"0.1.0\"\nedition = \"2021\"\n[workspace]\n");
     world.write("ws/Cargo.lock", "version = 4\n\n[[package]]\nname = \"tiny\"\nversion = \"0.1.0\"\n");
     world.write("ws/src/main.rs", "fn main() { println!(\"{}\", 1 + 1); }\n#[test]\nfn adds() { assert_eq!(1 + 1, 2); }\n");
@@ -156,10 +144,7 @@ fn said_of(world: &World, words: &[&str]) -> (bool, String) {
 /// The command replaces the process: exit code, signals, streams and arguments are its own.
 #[test]
 fn nothing_stands_between() {
-    if !holds() {
-        return;
-    }
-    let world = World::new("'src/**'");
+    let Some(world) = World::if_confinable("'src/**'") else { return };
     let output = world.confined("exit 7").output().unwrap();
     assert_eq!(output.status.code(), Some(7));
     let output = world.confined("kill -TERM $$").output().unwrap();
@@ -184,11 +169,8 @@ fn nothing_stands_between() {
 
 #[test]
 fn faults() {
-    if !holds() {
-        return;
-    }
     // A scope that does not exist yet: its folder is created, and nothing else.
-    let world = World::new("'src/new/deep/**', 'gen/x.txt'");
+    let Some(world) = World::if_confinable("'src/new/deep/**', 'gen/x.txt'") else { return };
     // The first command creates the gate's own files.
     works(&world, "true");
     let before = world.elsewhere(&["ws/src/new", "ws/gen"]);
@@ -254,10 +236,7 @@ fn faults() {
 /// A folder of another user with the name of the session's temporary folder is not used.
 #[test]
 fn a_temporary_folder_that_is_not_ours() {
-    if !holds() {
-        return;
-    }
-    let world = World::new("'src/**'");
+    let Some(world) = World::if_confinable("'src/**'") else { return };
     let answer = dry_run(&world, &["ls"]);
     let folder = answer["env"]["TMPDIR"].as_str().unwrap();
     let _ = fs::remove_dir_all(folder);
@@ -276,19 +255,15 @@ fn dry_run(world: &World, words: &[&str]) -> Value {
 /// A call from start to end: checked, run, recorded, and changes next to the scope restored.
 #[test]
 fn siblings_are_put_back() {
-    if !holds() {
-        return;
-    }
-    let world = World::new("docs/auth.md");
-    let command =
-        "make -s -f /dev/null 2>/dev/null; echo new > docs/auth.md; echo stray > docs/other.md; echo stray > docs/new.md";
-    let call = json!({"session": "s", "call": "c", "tool": "bash", "args": {"command": command}});
-    let ask = |more: Value| {
-        let mut line = call.clone();
+    let Some(world) = World::if_confinable("docs/auth.md") else { return };
+    let ask = |command: &str, more: Value| {
+        let mut line = json!({"session": "s", "call": "c", "tool": "bash", "args": {"command": command}});
         line.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         world.ask(&line)
     };
-    let ruling = ask(json!({"op": "pre-tool", "confinable": true}));
+    let command =
+        "make -s -f /dev/null 2>/dev/null; echo new > docs/auth.md; echo stray > docs/other.md; echo stray > docs/new.md";
+    let ruling = ask(command, json!({"op": "pre-tool", "confinable": true}));
     // A visible path is refused; the same path in a program cannot be seen.
     assert_eq!(ruling["verdict"], "deny", "{ruling}");
     let command = "make -s -f stray.mk";
@@ -296,16 +271,10 @@ fn siblings_are_put_back() {
         "ws/stray.mk",
         "all:\n\techo new > docs/auth.md; echo stray > docs/other.md; echo stray > docs/new.md; echo stray > README.md || true\n",
     );
-    let call = json!({"session": "s", "call": "c", "tool": "bash", "args": {"command": command}});
-    let ask = |more: Value| {
-        let mut line = call.clone();
-        line.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-        world.ask(&line)
-    };
-    let ruling = ask(json!({"op": "pre-tool", "confinable": true}));
+    let ruling = ask(command, json!({"op": "pre-tool", "confinable": true}));
     assert_eq!((ruling["code"].as_str(), ruling["confined"].as_bool()), (Some("confined"), Some(true)), "{ruling}");
     let (_, text) = said(world.confined_words(&["--call", "c"], &["bash", "-c", command]).output().unwrap());
-    let settled = ask(json!({"op": "post-tool", "success": true, "output": text}));
+    let settled = ask(command, json!({"op": "post-tool", "success": true, "output": text}));
     assert!(settled["notice"].as_str().unwrap().contains("were restored"), "{settled}");
     assert!(settled["notice"].as_str().unwrap().contains("ran confined to the scope"), "{settled}");
     for id in settled["restore"].as_array().unwrap() {
@@ -332,10 +301,7 @@ fn siblings_are_put_back() {
 /// `confine` uses what the gate stored with its ruling, and removes it afterwards.
 #[test]
 fn a_ruling_is_not_asked_for_twice() {
-    if !holds() {
-        return;
-    }
-    let world = World::new("'src/auth/**'");
+    let Some(world) = World::if_confinable("'src/auth/**'") else { return };
     let call = |op: &str| json!({"op": op, "session": "s", "call": "c", "tool": "bash", "args": {"command": "make x"}, "confinable": true, "success": true});
     world.ask(&call("pre-tool"));
     let kept = tollgate::state_folder(&world.ws(), Some(&world.home()), None).unwrap().join("confined");

@@ -172,7 +172,7 @@ fn bad_manifests_are_reported_and_the_exit_code_says_so() {
         "`$.name` must be a text of one line",
         "`$.hooks` names `/etc/passwd`",
         "`$.settings[0].envVar` must be the name of a variable",
-        "4 extensions, 8 faults",
+        "4 extensions, 8 errors",
     ] {
         assert!(out.contains(said), "{said}: {out}");
     }

@@ -11,11 +11,11 @@ import { createTollgate } from '../dist/index.js';
 /** A busy machine may take this long to start a server. */
 const PATIENCE_MS = 60_000;
 
-const house = fileURLToPath(new URL('../..', import.meta.url));
-const servers = path.join(process.env.CARGO_TARGET_DIR ?? path.join(house, 'target'), 'mcp-servers');
+const repository = fileURLToPath(new URL('../..', import.meta.url));
+const servers = path.join(process.env.CARGO_TARGET_DIR ?? path.join(repository, 'target'), 'mcp-servers');
 const everything = path.join(servers, 'node_modules/@modelcontextprotocol/server-everything/dist/index.js');
 const rows = fs
-  .readFileSync(path.join(house, 'fixtures/mcp/lookups.jsonl'), 'utf8')
+  .readFileSync(path.join(repository, 'fixtures/mcp/lookups.jsonl'), 'utf8')
   .trim()
   .split('\n')
   .map((line) => JSON.parse(line));
@@ -173,7 +173,7 @@ for (const [name, load] of [
     const words = [name === 'import' ? '--input-type=module' : '--input-type=commonjs', '--eval', script];
     const begin = Date.now();
     const out = execFileSync(process.execPath, words, {
-      cwd: path.join(house, 'npm-wrapper'),
+      cwd: path.join(repository, 'npm-wrapper'),
       encoding: 'utf8',
       timeout: 30_000,
     });

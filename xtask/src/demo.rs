@@ -11,20 +11,7 @@ use serde_json::{Value, json};
 use crate::build;
 use crate::repository::{run, tollgate};
 
-const INTENTS: &str = "\
-active_intents:
-  - id: INT-001
-    name: Login hardening
-    description: Rate-limit and audit the login flow
-    status: IN_PROGRESS
-    owned_scope:
-      - src/auth/**
-      - docs/auth.md
-    constraints:
-      - keep the public API stable
-    acceptance_criteria:
-      - five failed logins lock the account
-";
+const INTENTS: &str = include_str!("demo.yaml");
 
 /// Builds, then runs a short session of an agent through the gate.
 pub(crate) fn demo() -> Result<()> {

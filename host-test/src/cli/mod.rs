@@ -2,6 +2,7 @@
 
 pub(crate) mod client;
 pub(crate) mod confirm;
+pub(crate) mod file_change;
 pub(crate) mod inspection;
 pub(crate) mod interrupt;
 pub(crate) mod output;
@@ -20,6 +21,9 @@ pub(crate) enum Outcome {
     /// The command checks something, and the answer is no.
     No,
 }
+
+/// What every command returns.
+pub(crate) type CommandResult = Result<Outcome, CommandError>;
 
 /// Why a command did not finish.
 #[derive(Debug)]

@@ -30,6 +30,16 @@ impl Output<'_> {
         let _ = writeln!(self.err, "tollgate: {}", escape_lines(text));
     }
 
+    /// Prints what a person is about to be asked about: on standard error if the result is JSON for a program.
+    pub(crate) fn preview(&mut self, lines: &[String], json: bool) -> io::Result<()> {
+        if json {
+            lines.iter().for_each(|line| drop(writeln!(self.err, "{line}")));
+            return Ok(());
+        }
+        lines.iter().try_for_each(|line| self.line(line))?;
+        self.out.flush()
+    }
+
     pub(crate) fn paint(&self, style: Style, text: &str) -> String {
         match style.code() {
             Some(code) if self.colour && !text.is_empty() => format!("\u{1b}[{code}m{text}\u{1b}[0m"),

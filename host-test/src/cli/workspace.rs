@@ -4,10 +4,10 @@ use std::io::{self, BufWriter, IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::Args;
+use clap::{Args, Subcommand};
 use tollgate::{Error, Tollgate};
 
-use super::{CommandError, Outcome, log, say};
+use super::{CommandError, CommandResult, Outcome, log, say};
 use crate::cli::output::{Output, colour};
 
 /// A folder with one of these is a workspace. `.git` is a file in additional work trees of a repository.
@@ -32,6 +32,15 @@ pub(crate) struct WorkspaceArgs {
     pub(crate) json: bool,
 }
 
+/// The options of a command that only has subcommands.
+#[derive(Args)]
+pub(crate) struct WithSubcommand<C: Subcommand> {
+    #[command(subcommand)]
+    pub(crate) command: C,
+    #[command(flatten)]
+    pub(crate) workspace: WorkspaceArgs,
+}
+
 /// An open gate and the canonical path of its workspace.
 pub(crate) struct OpenGate {
     pub(crate) gate: Tollgate,
@@ -40,7 +49,7 @@ pub(crate) struct OpenGate {
 
 impl WorkspaceArgs {
     /// Opens the gate, runs a command and returns the exit code.
-    pub(crate) fn run(&self, command: impl FnOnce(&mut OpenGate, &mut Output<'_>) -> Result<Outcome, CommandError>) -> ExitCode {
+    pub(crate) fn run(&self, command: impl FnOnce(&mut OpenGate, &mut Output<'_>) -> CommandResult) -> ExitCode {
         self.run_in(|| self.open(), command)
     }
 
@@ -48,7 +57,7 @@ impl WorkspaceArgs {
     pub(crate) fn run_in<T>(
         &self,
         open: impl FnOnce() -> Result<T, CommandError>,
-        command: impl FnOnce(&mut T, &mut Output<'_>) -> Result<Outcome, CommandError>,
+        command: impl FnOnce(&mut T, &mut Output<'_>) -> CommandResult,
     ) -> ExitCode {
         let mut out = BufWriter::new(io::stdout().lock());
         let mut err = io::stderr();

@@ -9,7 +9,7 @@ use tollgate::{Answer, Finding, Lookup, Lookups, McpTool, Plan, Program, Request
 use crate::cli::client::{Gate, ask, list, number, text, texts};
 use crate::cli::output::{Output, Style, escape, escape_lines};
 use crate::cli::workspace::{OpenGate, WorkspaceArgs};
-use crate::cli::{CommandError, Outcome};
+use crate::cli::{CommandError, CommandResult, Outcome};
 
 /// The options of `tollgate augment`.
 #[derive(Args)]
@@ -35,7 +35,7 @@ pub(crate) fn run(options: &Options) -> ExitCode {
     })
 }
 
-fn augment(gate: &mut dyn Gate, lookups: &Lookups, options: &Options, output: &mut Output<'_>) -> Result<Outcome, CommandError> {
+fn augment(gate: &mut dyn Gate, lookups: &Lookups, options: &Options, output: &mut Output<'_>) -> CommandResult {
     let args: Value = match serde_json::from_str(&options.args) {
         Ok(args @ Value::Object(_)) => args,
         Ok(_) => {

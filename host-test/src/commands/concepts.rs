@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::cli::client::{Gate, ask, flag, list, number, text};
 use crate::cli::output::{Cell, Output, Style, count};
 use crate::cli::workspace::WorkspaceArgs;
-use crate::cli::{CommandError, Outcome};
+use crate::cli::{CommandResult, Outcome};
 
 /// At most this many requests for a large folder; each takes less than half a second.
 const MAX_ROUNDS: usize = 1_000;
@@ -31,7 +31,7 @@ pub(crate) fn run(options: &Options) -> ExitCode {
     options.workspace.run(|opened, output| show(&mut opened.gate, options, output))
 }
 
-fn show(gate: &mut dyn Gate, options: &Options, output: &mut Output<'_>) -> Result<Outcome, CommandError> {
+fn show(gate: &mut dyn Gate, options: &Options, output: &mut Output<'_>) -> CommandResult {
     let question = json!({"op": "concepts", "query": options.query.as_deref().unwrap_or_default(), "limit": options.limit});
     let mut answer = ask(gate, &question)?;
     for _ in 0..MAX_ROUNDS {

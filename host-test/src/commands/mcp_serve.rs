@@ -34,7 +34,7 @@ pub(crate) struct Options {
 /// Serves until the input ends.
 pub(crate) fn run(options: &Options) -> ExitCode {
     let served = options.workspace.open().and_then(|mut opened| {
-        // Where the workspace is decides which of its extensions a person has approved.
+        // Approvals of extensions depend on the workspace's path.
         let machine = json!({"type": "machine", "workspace": opened.root.to_str(), "search_path": []});
         ask(&mut opened.gate, &json!({"op": "step", "now_ms": 0, "inputs": [machine]}))?;
         serve(Server::new(Box::new(opened.gate))?)
@@ -91,7 +91,7 @@ impl Server {
 }
 
 impl Server {
-    /// One question to the gate, or what is wrong with it.
+    /// Asks the gate, and converts an error for the protocol.
     fn ask(&self, question: &Value) -> Result<Value, ErrorData> {
         let mut gate = self.gate.lock().unwrap_or_else(PoisonError::into_inner);
         ask(gate.as_mut(), question).map_err(|stop| match stop {
@@ -101,7 +101,7 @@ impl Server {
     }
 }
 
-/// A skill in the words of the protocol.
+/// A skill as a prompt of the protocol.
 fn prompt(skill: &Value) -> Prompt {
     let argument = |parameter: &Value| {
         let argument = PromptArgument::new(text(parameter, "/name")).with_required(flag(parameter, "required"));
@@ -138,7 +138,7 @@ impl ServerHandler for Server {
         Ok(ListToolsResult::with_all_items(self.tools.clone()))
     }
 
-    /// The skills as they are now.
+    /// The skills at the time of the request.
     async fn list_prompts(
         &self,
         _request: Option<PaginatedRequestParams>,

@@ -1,4 +1,4 @@
-//! `tollgate skills`: prompts under names.
+//! `tollgate skills`: lists and shows named prompts.
 
 use std::io;
 use std::process::ExitCode;
@@ -9,37 +9,31 @@ use tollgate::hooks::{Hooks, Options as HookOptions};
 
 use crate::cli::client::{Gate, ask, flag, list, number, text};
 use crate::cli::output::{Cell, Output, Style, escape};
-use crate::cli::workspace::WorkspaceArgs;
-use crate::cli::{CommandError, Outcome};
+use crate::cli::workspace::WithSubcommand;
+use crate::cli::{CommandError, CommandResult, Outcome};
 
 /// The options of `tollgate skills`.
-#[derive(Args)]
-pub(crate) struct Options {
-    #[command(subcommand)]
-    command: Command,
-    #[command(flatten)]
-    workspace: WorkspaceArgs,
-}
+pub(crate) type Options = WithSubcommand<Command>;
 
 #[derive(Subcommand)]
-enum Command {
-    /// List the skills: their parameters, what they are for, where they stand; exits with 1 if one cannot be used
+pub(crate) enum Command {
+    /// List the skills with their parameters, purpose and file; exits with 1 if one is not valid
     List,
-    /// Print the prompt of a skill; with parameters, filled in
+    /// Print the prompt of a skill, with the parameters filled in if any are given
     Show(Show),
 }
 
 #[derive(Args)]
-struct Show {
+pub(crate) struct Show {
     /// The skill, as `tollgate skills list` shows it
     #[arg(value_name = "NAME")]
     name: String,
-    /// What to fill in, as NAME=VALUE
+    /// Parameters as NAME=VALUE
     #[arg(value_name = "NAME=VALUE")]
     parameters: Vec<String>,
 }
 
-/// Asks the gate and prints what it says.
+/// Asks the gate and prints its answer.
 pub(crate) fn run(options: &Options) -> ExitCode {
     let json = options.workspace.json;
     options.workspace.run(|opened, output| {
@@ -51,11 +45,11 @@ pub(crate) fn run(options: &Options) -> ExitCode {
     })
 }
 
-fn show_all(gate: &mut dyn Gate, json: bool, output: &mut Output<'_>) -> Result<Outcome, CommandError> {
+fn show_all(gate: &mut dyn Gate, json: bool, output: &mut Output<'_>) -> CommandResult {
     let answer = ask(gate, &json!({"op": "skills", "do": "list"}))?;
     let (skills, faults) = (list(&answer, "skills"), list(&answer, "faults"));
-    let capture = if json { output.json(&answer) } else { print(skills, faults, output) };
-    match capture.map_err(CommandError::from) {
+    let printed = if json { output.json(&answer) } else { print(skills, faults, output) };
+    match printed.map_err(CommandError::from) {
         Ok(()) | Err(CommandError::OutputClosed) => Ok(if faults.is_empty() { Outcome::Done } else { Outcome::No }),
         Err(stop) => Err(stop),
     }
@@ -63,8 +57,9 @@ fn show_all(gate: &mut dyn Gate, json: bool, output: &mut Output<'_>) -> Result<
 
 fn print(skills: &[Value], faults: &[Value], output: &mut Output<'_>) -> io::Result<()> {
     if skills.is_empty() && faults.is_empty() {
-        output
-            .note("there are no skills; extensions bring them, and agent programs keep them in folders such as `.claude/skills`");
+        output.note(
+            "there are no skills; extensions provide them, and agent programs store them in folders such as `.claude/skills`",
+        );
         return Ok(());
     }
     if !skills.is_empty() {
@@ -95,7 +90,7 @@ fn row(skill: &Value) -> Vec<Cell> {
     ]
 }
 
-fn show(gate: &mut dyn Gate, one: &Show, json: bool, output: &mut Output<'_>) -> Result<Outcome, CommandError> {
+fn show(gate: &mut dyn Gate, one: &Show, json: bool, output: &mut Output<'_>) -> CommandResult {
     let mut given = Map::new();
     for parameter in &one.parameters {
         let (name, value) = parameter
@@ -103,7 +98,7 @@ fn show(gate: &mut dyn Gate, one: &Show, json: bool, output: &mut Output<'_>) ->
             .ok_or_else(|| CommandError::Failed(format!("`{}` is not a parameter; write NAME=VALUE", escape(parameter))))?;
         given.insert(name.to_owned(), value.into());
     }
-    // Without parameters it is shown as it is written, with its places.
+    // Without parameters, the prompt is shown with its placeholders.
     let question = match given.is_empty() {
         true => json!({"op": "skills", "do": "show", "id": one.name}),
         false => json!({"op": "skills", "do": "invoke", "id": one.name, "args": given}),
@@ -112,7 +107,7 @@ fn show(gate: &mut dyn Gate, one: &Show, json: bool, output: &mut Output<'_>) ->
     if json {
         output.json(&answer)?;
     } else {
-        // A prompt has lines of its own.
+        // A prompt can have several lines, so they are escaped one by one.
         text(&answer, "/prompt").lines().try_for_each(|line| output.line(&escape(line)))?;
     }
     Ok(Outcome::Done)

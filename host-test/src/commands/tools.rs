@@ -3,44 +3,38 @@
 use std::io::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
-use std::{fs, io};
 
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
 use crate::cli::client::{Gate, ask, text, unexpected_answer};
 use crate::cli::confirm::{Confirmation, Person};
+use crate::cli::file_change::{self, Change};
 use crate::cli::output::{Output, Style, escape};
-use crate::cli::workspace::WorkspaceArgs;
-use crate::cli::{CommandError, Outcome};
+use crate::cli::workspace::WithSubcommand;
+use crate::cli::{CommandError, CommandResult, Outcome};
 
 /// The workspace's settings.
 const FILE: &str = ".tollgate/config.json";
 
 /// The options of `tollgate tools`.
-#[derive(Args)]
-pub(crate) struct Options {
-    #[command(subcommand)]
-    command: Command,
-    #[command(flatten)]
-    workspace: WorkspaceArgs,
-}
+pub(crate) type Options = WithSubcommand<Command>;
 
 #[derive(Subcommand)]
-enum Command {
+pub(crate) enum Command {
     /// Declare in .tollgate/config.json what a tool does, so that its calls can be checked
     Allow(Allow),
 }
 
 #[derive(Args)]
-struct Allow {
+pub(crate) struct Allow {
     /// The tool as a refusal names it, or a pattern for several: 'mcp__github__*'
     #[arg(value_name = "PATTERN")]
     pattern: String,
     /// What it does: read, write, delete, move, execute, shell or unknown
     #[arg(value_name = "KIND")]
     kind: String,
-    /// Confirm in advance; a terminal is required all the same
+    /// Confirm in advance; a terminal is still required
     #[arg(long, short)]
     yes: bool,
 }
@@ -69,9 +63,9 @@ fn allow(
     ask_person: impl FnOnce(&str) -> Confirmation,
     json: bool,
     output: &mut Output<'_>,
-) -> Result<Outcome, CommandError> {
+) -> CommandResult {
     let path = root.join(FILE);
-    let before = read(&path)?;
+    let before = file_change::read(&path).map_err(|fault| CommandError::Failed(format!("`{FILE}` cannot be read: {fault}")))?;
     let question = json!({"op": "allow-tool", "pattern": wanted.pattern, "kind": wanted.kind, "settings": before});
     let answer = ask(gate, &question)?;
     let after = answer.get("settings").and_then(Value::as_str).ok_or_else(|| unexpected_answer(&question))?;
@@ -85,7 +79,8 @@ fn allow(
     if let Some(outcome) = ask_person(&asked).refusal(output)? {
         return Ok(outcome);
     }
-    replace(&path, before.as_deref(), after)?;
+    let (named, after) = (path.display().to_string(), Some(after.to_owned()));
+    file_change::write_all(&[Change { path, named, shown: FILE.to_owned(), before, after, diff: Vec::new() }])?;
     if json {
         output.json(&answer)?;
     } else {
@@ -99,35 +94,10 @@ fn quoted(text: &str) -> String {
     Value::from(text).to_string()
 }
 
-/// The text of the settings, if the file exists.
-fn read(path: &Path) -> Result<Option<String>, CommandError> {
-    match fs::read_to_string(path) {
-        Ok(text) => Ok(Some(text)),
-        Err(fault) if fault.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(fault) => Err(CommandError::Failed(format!("`{FILE}` cannot be read: {fault}"))),
-    }
-}
-
-/// Replaces the settings if they have not changed since they were read.
-fn replace(path: &Path, before: Option<&str>, after: &str) -> Result<(), CommandError> {
-    let write = || -> io::Result<()> {
-        let folder = path.parent().unwrap_or(Path::new("."));
-        fs::create_dir_all(folder)?;
-        let mut draft = tempfile::Builder::new().prefix(".tollgate-").tempfile_in(folder)?;
-        draft.write_all(after.as_bytes())?;
-        if let Ok(facts) = fs::metadata(path) {
-            draft.as_file().set_permissions(facts.permissions())?;
-        }
-        draft.persist(path).map(drop).map_err(|fault| fault.error)
-    };
-    if read(path)?.as_deref() != before {
-        return Err(CommandError::Failed(format!("`{FILE}` has changed since it was shown; nothing was changed")));
-    }
-    write().map_err(|fault| CommandError::Failed(format!("`{FILE}` cannot be written: {fault}; nothing was changed")))
-}
-
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
     use crate::cli::client::tests::Script;
     use crate::cli::output::tests::capture;
@@ -164,15 +134,18 @@ mod tests {
     }
 
     #[test]
-    fn what_changed_meanwhile_stays() {
+    fn settings_that_changed_are_kept() {
         let temp = tempfile::tempdir().unwrap();
-        let path = temp.path().join("config.json");
-        fs::write(&path, "{}").unwrap();
-        for before in [None, Some("{ }")] {
-            let Err(CommandError::Failed(why)) = replace(&path, before, AFTER) else { panic!() };
-            assert!(why.contains("has changed"), "{why}");
-        }
-        assert_eq!(fs::read_to_string(&path).unwrap(), "{}");
+        let mut gate = Script::new([asked(None)]);
+        let change = |_: &str| {
+            fs::create_dir(temp.path().join(".tollgate")).unwrap();
+            fs::write(temp.path().join(FILE), "{}").unwrap();
+            Confirmation::Yes
+        };
+        let (came_to, _, _) = capture(|output| allow(&mut gate, temp.path(), &wanted(), change, false, output));
+        let Err(CommandError::Failed(why)) = came_to else { panic!() };
+        assert!(why.contains("has changed"), "{why}");
+        assert_eq!(fs::read_to_string(temp.path().join(FILE)).unwrap(), "{}");
     }
 
     #[test]

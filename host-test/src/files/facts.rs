@@ -2,8 +2,8 @@
 
 use cap_std::fs::Metadata;
 use sha2::{Digest as _, Sha256};
-use std::fmt::Write as _;
-use std::io::Read as _;
+use std::io::{self, Read};
+use tollgate_guest::digest::Digest;
 
 use super::walk::{FolderCache, Names, Stat, join_names};
 use super::{FileError, Files};
@@ -45,28 +45,23 @@ impl Files {
         facts
     }
 
-    /// The digest of a readable file, computed in pieces because the file may be larger than memory.
+    /// The digest of a readable file.
     pub(super) fn digest(&self, root: Root, real: &Names) -> Result<String, FileError> {
         let (dir, below) = self.readable(root, real)?;
-        let mut file = dir.open(join_names(below))?;
-        let mut hasher = Sha256::new();
-        let mut piece = vec![0; 64 << 10];
-        loop {
-            match file.read(&mut piece)? {
-                0 => break,
-                length => hasher.update(piece.get(..length).unwrap_or_default()),
-            }
-        }
-        Ok(digest_text(&hasher.finalize()))
+        Ok(digest_of(&mut dir.open(join_names(below))?)?.to_string())
     }
 }
 
-/// `sha256:` and hex digits.
-pub(crate) fn digest_text(digest: &[u8]) -> String {
-    digest.iter().fold("sha256:".to_owned(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+/// The digest of a file, computed in pieces because it may be larger than memory.
+pub fn digest_of(file: &mut impl Read) -> io::Result<Digest> {
+    let mut hasher = Sha256::new();
+    let mut piece = vec![0; 64 << 10];
+    loop {
+        match file.read(&mut piece)? {
+            0 => return Ok(Digest::from_bytes(hasher.finalize().into())),
+            length => hasher.update(piece.get(..length).unwrap_or_default()),
+        }
+    }
 }
 
 pub(super) fn kind(metadata: &Metadata) -> Kind {

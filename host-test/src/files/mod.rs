@@ -21,7 +21,8 @@ use cap_std::fs::Dir;
 
 use crate::bindings::tollgate::hooks::workspace::{Fault, Root};
 use crate::error::Error;
-pub(crate) use facts::digest_text;
+#[doc(hidden)]
+pub use facts::digest_of;
 pub(crate) use fault::FileError;
 pub(crate) use state::{State, folder as states_folder};
 use walk::Names;

@@ -18,18 +18,14 @@ use std::sync::Arc;
 
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
-use sha2::{Digest as _, Sha256};
+use tollgate_guest::digest::Digest;
 
-use super::facts::digest_text;
 use super::walk::Names;
 use super::writing::options;
 use crate::error::Error;
 
 /// The file with the path of the workspace, for people.
 const WORKSPACE: &str = "workspace";
-
-/// Length of a folder name in hex digits: half a digest, as elsewhere in the state.
-const DIGITS: usize = 32;
 
 /// The state folder of a workspace. It is created when something is first stored in it.
 pub(crate) struct State {
@@ -45,7 +41,7 @@ impl State {
         let workspace = Names::of_path(workspace).ok_or_else(not_text)?.absolute();
         // Windows reports the same folder with this prefix in some places and without it in others.
         let workspace = workspace.strip_prefix(r"\\?\").unwrap_or(&workspace).to_owned();
-        let digest: String = digest_text(&Sha256::digest(&workspace)).chars().skip("sha256:".len()).take(DIGITS).collect();
+        let digest = Digest::of(workspace.as_bytes()).short_hex();
         let path = resolve(folder)?.join(digest);
         Ok(Self { real: Names::of_path(&path).ok_or_else(not_text)?, path, workspace })
     }

@@ -1,15 +1,16 @@
 //! Writes the gate's own files.
 
 use std::io::Write as _;
+use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
-use cap_std::fs::{Dir, DirBuilder, File, OpenOptions};
+use cap_std::fs::{Dir, DirBuilder, OpenOptions};
 
 use super::walk::{Names, Stat, join_names};
 use super::{FileError, Files};
 use crate::bindings::tollgate::hooks::records::Expectation;
 use crate::bindings::tollgate::hooks::workspace::{Fault, Root};
+use crate::temporary_file::TemporaryFile;
 
 /// The gate may write below these folders of the workspace.
 const WRITABLE_IN_PROJECT: &[&str] = &[".orchestration", ".tollgate"];
@@ -69,17 +70,12 @@ impl Files {
                 }
             }
         }
-        let folder = self.folder(&target)?;
-        let (temporary, mut file) = create_temporary(&folder, &target)?;
-        let written = file.write_all(bytes).and_then(|()| match expected {
-            // A hard link fails if the name exists, so only one of several writers succeeds.
-            Expectation::Absent => folder.hard_link(&temporary, &folder, target.name),
-            _ => folder.rename(&temporary, &folder, target.name),
-        });
-        if written.is_err() || *expected == Expectation::Absent {
-            let _ = folder.remove_file(&temporary);
-        }
-        Ok(written?)
+        let name = Path::new(target.name);
+        let mut temporary = TemporaryFile::create(self.folder(&target)?, &options(target.private))?;
+        temporary.file().write_all(bytes)?;
+        // If the file must not exist, only one of several writers succeeds.
+        let placed = if *expected == Expectation::Absent { temporary.place_new(name) } else { temporary.replace(name) };
+        Ok(placed?)
     }
 
     /// Removes a file.
@@ -158,16 +154,4 @@ pub(super) fn options(private: bool) -> OpenOptions {
 #[cfg(not(unix))]
 pub(super) fn options(_private: bool) -> OpenOptions {
     OpenOptions::new()
-}
-
-/// Creates a file with a name that no other writer uses. Files left by killed processes are skipped.
-fn create_temporary(folder: &Dir, target: &WritablePath<'_>) -> std::io::Result<(String, File)> {
-    static COUNT: AtomicU64 = AtomicU64::new(0);
-    loop {
-        let name = format!(".{}.{}-{}.tmp", target.name, std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
-        match folder.open_with(&name, options(target.private).write(true).create_new(true)) {
-            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
-            opened => return Ok((name, opened?)),
-        }
-    }
 }

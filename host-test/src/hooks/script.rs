@@ -6,12 +6,12 @@ use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
-use sha2::{Digest as _, Sha256};
 use tempfile::TempDir;
+use tollgate_guest::digest::Digest;
 
 use crate::bindings::exports::tollgate::hooks::engine::{CheckedFile, CopiedArgument, ScriptCopy};
 use crate::bindings::tollgate::hooks::workspace::Root;
-use crate::files::{Files, digest_text};
+use crate::files::Files;
 
 /// More than can be approved.
 const MAX_BYTES: u64 = 64 << 20;
@@ -48,7 +48,7 @@ impl PrivateCopy {
             // A file that cannot be read is not the one that was approved either.
             let bytes = files.read(Root::Project, path, left).map_err(|_| CopyError::Changed(path.clone()))?;
             left = left.saturating_sub(bytes.len() as u64);
-            if digest_text(&Sha256::digest(&bytes)) != *digest {
+            if Digest::of(&bytes).to_string() != *digest {
                 return Err(CopyError::Changed(path.clone()));
             }
             write(folder.path(), path, &bytes)
@@ -145,7 +145,7 @@ mod tests {
     fn only_the_checked_bytes_are_copied() {
         let (temp, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let text = b"#!/bin/sh\n";
-        let digest = digest_text(&Sha256::digest(text));
+        let digest = Digest::of(text).to_string();
         fs::create_dir_all(temp.path().join("hooks/lib")).unwrap();
         fs::write(temp.path().join("hooks/a.sh"), text).unwrap();
         fs::write(temp.path().join("hooks/lib/b.sh"), text).unwrap();
@@ -176,7 +176,7 @@ mod tests {
         assert_eq!(fs::read_dir(&folder).unwrap().count(), 0);
 
         for (path, digest) in [("hooks/lib/b.sh", "sha256:00"), ("out.sh", &digest), ("../x", &digest), ("none.sh", &digest)] {
-            let made = PrivateCopy::make(&order(&[("hooks/a.sh", &digest_text(&Sha256::digest(text))), (path, digest)]), &files);
+            let made = PrivateCopy::make(&order(&[("hooks/a.sh", &Digest::of(text).to_string()), (path, digest)]), &files);
             assert!(matches!(made, Err(CopyError::Changed(changed)) if changed == path), "{path}");
             assert_eq!(fs::read_dir(&folder).unwrap().count(), 0, "nothing is left of {path}");
         }

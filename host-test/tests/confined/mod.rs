@@ -64,6 +64,11 @@ impl World {
         world
     }
 
+    /// The same, if this system can confine a command.
+    pub fn if_confinable(scope: &str) -> Option<Self> {
+        holds().then(|| Self::new(scope))
+    }
+
     /// Restores the content of the files.
     pub fn reset(&self) {
         let (world, scope) = (self, &self.scope);

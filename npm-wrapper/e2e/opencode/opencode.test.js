@@ -1,4 +1,4 @@
-// The plugin inside the real OpenCode. `cargo xtask test` runs this; a run takes ten seconds, so each plays many turns.
+// The plugin in the real OpenCode. `cargo xtask test` runs this. A run takes ten seconds, so each plays many turns.
 import assert from 'node:assert/strict';
 import * as fs from 'node:fs';
 import * as path from 'node:path';
@@ -107,10 +107,10 @@ describe('OpenCode', { concurrency: 2 }, () => {
     );
     assertTold(resultsIn(last), turns);
     assert.match(systemOf(last), /<active_intent>\nIntent: INT-001/);
-    // The command was given the note, as a comment, and did what it does without.
+    // The command was given the note as a comment, and did the same as without it.
     assert.match(output, /# Five attempts a minute per account\./);
     assert.equal(fs.readFileSync(at(workspace, 'src/auth/note.txt'), 'utf8'), 'as [[rate-limits]] says\n');
-    // What is written stays as it is; the model is told behind the result instead.
+    // The written file stays as it is; the model is told after the result instead.
     assert.equal(fs.readFileSync(at(workspace, 'src/auth/limits.ts'), 'utf8'), '// [[rate-limits]]\n');
     assert.deepEqual(
       requests.filter((request) => systemOf(request).includes(NOTE)),
@@ -276,7 +276,7 @@ describe('OpenCode', { concurrency: 2 }, () => {
 
   test('a hook written for Claude Code stops a call', async (t) => {
     const at = (root, name) => path.join(root, name);
-    // As it would stand in a repository whose people use Claude Code: it knows `tool_name` and `tool_input`, and nothing of OpenCode.
+    // A hook from a repository that uses Claude Code: it reads `tool_name` and `tool_input` and knows nothing about OpenCode.
     const guard = [
       '#!/usr/bin/env node',
       "const { tool_name, tool_input } = JSON.parse(require('node:fs').readFileSync(0, 'utf8'));",

@@ -13,7 +13,7 @@ use spdx::{Expression, LicenseReq, ParseMode};
 use crate::{cargo, root};
 
 /// All crates with a lock file of their own.
-const MANIFESTS: &[&str] = &["Cargo.toml", "fuzz/Cargo.toml", "guest/oracle/Cargo.toml"];
+const MANIFESTS: &[&str] = &["Cargo.toml", "guest/oracle/Cargo.toml"];
 
 /// npm packages without a licence in `package.json`, and the licence that their `LICENSE` and `README.md` state.
 const NPM_LICENCES: &[(&str, &str)] = &[("node_modules/@bytecodealliance/componentize-js", "Apache-2.0 WITH LLVM-exception")];

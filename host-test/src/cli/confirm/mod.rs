@@ -11,13 +11,16 @@ mod terminal;
 use std::path::Path;
 
 use serde_json::{Value, json};
-use sha2::{Digest as _, Sha256};
+use tollgate_guest::digest::Digest;
 
 use super::{CommandError, Outcome};
 use crate::cli::client::{Gate, ask, flag, text};
 use crate::cli::output::Output;
 use account::Account;
 use terminal::Terminal;
+
+/// The file with the approvals of hooks and extensions, as ledger entries name it.
+pub(crate) const APPROVALS: &str = "~/.tollgate/trusted-hooks.json";
 
 /// The answer to a request for confirmation.
 pub(crate) enum Confirmation {
@@ -85,13 +88,13 @@ impl Person {
         }
     }
 
-    /// Asks for something that nobody may see, and does not show what is typed.
+    /// Asks for a secret without showing what is typed.
     pub(crate) fn ask_secret(&self, question: &str) -> Result<String, CommandError> {
         if self.terminal.is_none() {
             return Err(CommandError::Failed("nothing was changed: there is no terminal to ask for a secret on".to_owned()));
         }
-        let said = rpassword::prompt_password(format!("{question}: "));
-        said.map_err(|why| CommandError::Failed(format!("nothing was changed: the terminal cannot be read: {why}")))
+        let secret = rpassword::prompt_password(format!("{question}: "));
+        secret.map_err(|why| CommandError::Failed(format!("nothing was changed: the terminal cannot be read: {why}")))
     }
 
     /// Records the command and what it changed in the ledger.
@@ -130,9 +133,7 @@ pub(crate) fn report_ancestry(gate: &mut dyn Gate) -> Result<(), CommandError> {
 pub(crate) fn own_program() -> Value {
     let read = || -> std::io::Result<Value> {
         let bytes = std::fs::read(std::env::current_exe()?)?;
-        let hex: String = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
-        let digest = format!("sha256:{hex}");
-        Ok(json!({"size": bytes.len(), "digest": digest}))
+        Ok(json!({"size": bytes.len(), "digest": Digest::of(&bytes).to_string()}))
     };
     read().unwrap_or_default()
 }

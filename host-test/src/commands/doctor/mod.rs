@@ -18,7 +18,7 @@ use crate::cli::client::{ask, flag, list, number, text, texts};
 use crate::cli::inspection::{self, path_text};
 use crate::cli::output::{Cell, Output, Style, count, escape};
 use crate::cli::workspace::{Folders, WorkspaceArgs};
-use crate::cli::{CommandError, Outcome};
+use crate::cli::{CommandError, CommandResult, Outcome};
 use trial_folder::TrialFolder;
 
 /// The options of `tollgate doctor`.
@@ -33,7 +33,7 @@ pub(crate) fn run(options: &Options) -> ExitCode {
     options.workspace.run_in(|| options.workspace.folders(), |folders, output| examine(folders, options.workspace.json, output))
 }
 
-fn examine(folders: &Folders, json: bool, output: &mut Output<'_>) -> Result<Outcome, CommandError> {
+fn examine(folders: &Folders, json: bool, output: &mut Output<'_>) -> CommandResult {
     // Warnings of the gate are part of the result.
     let quiet = |_: Level, _: &str, _: &str| {};
     let mut gate = folders.gate().log(quiet).open().map_err(CommandError::failed)?;

@@ -1,37 +1,28 @@
-//! `tollgate extensions approve` and `revoke`: a person's word.
+//! `tollgate extensions approve` and `revoke`.
 
 use std::path::Path;
 
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::shown;
+use super::preview;
 use crate::cli::client::{Gate, ask, flag, text};
-use crate::cli::confirm::{Confirmation, Person};
+use crate::cli::confirm::{APPROVALS, Confirmation, Person};
 use crate::cli::output::{Output, escape};
-use crate::cli::{CommandError, Outcome};
+use crate::cli::{CommandError, CommandResult, Outcome};
 
 /// The options of `tollgate extensions approve` and `revoke`.
 #[derive(Args)]
-pub(super) struct Options {
+pub(crate) struct Options {
     /// The extension, as `tollgate extensions list` shows it
     #[arg(value_name = "NAME")]
     name: String,
-    /// Say yes beforehand; it takes a terminal even so
+    /// Confirm in advance; a terminal is still required
     #[arg(long, short)]
     yes: bool,
 }
 
-/// Where approvals are kept, for the ledger.
-const APPROVALS: &str = "~/.tollgate/trusted-hooks.json";
-
-pub(super) fn run(
-    gate: &mut dyn Gate,
-    root: &Path,
-    options: &Options,
-    json: bool,
-    output: &mut Output<'_>,
-) -> Result<Outcome, CommandError> {
+pub(super) fn run(gate: &mut dyn Gate, root: &Path, options: &Options, json: bool, output: &mut Output<'_>) -> CommandResult {
     let person = Person::require(gate, root, &["extensions", "approve", &options.name], options.yes)?;
     let (outcome, changed) = approve(gate, &options.name, |question| person.ask(question), json, output)?;
     if !changed.is_empty() {
@@ -40,16 +31,10 @@ pub(super) fn run(
     Ok(outcome)
 }
 
-pub(super) fn run_revoke(
-    gate: &mut dyn Gate,
-    root: &Path,
-    options: &Options,
-    json: bool,
-    output: &mut Output<'_>,
-) -> Result<Outcome, CommandError> {
+pub(super) fn revoke(gate: &mut dyn Gate, root: &Path, options: &Options, json: bool, output: &mut Output<'_>) -> CommandResult {
     let name = escape(&options.name);
     let person = Person::require(gate, root, &["extensions", "revoke", &options.name], options.yes)?;
-    if let Some(outcome) = person.ask(&format!("take back the approval of {name}?")).refusal(output)? {
+    if let Some(outcome) = person.ask(&format!("withdraw the approval of {name}?")).refusal(output)? {
         return Ok(outcome);
     }
     let answer = ask(gate, &json!({"op": "extensions", "do": "revoke", "id": options.name}))?;
@@ -57,11 +42,12 @@ pub(super) fn run_revoke(
         output.json(&answer)?;
     }
     if !flag(&answer, "revoked") {
-        output.note(&format!("`{name}` was not approved in this workspace; `tollgate extensions list` shows which are"));
+        output
+            .note(&format!("`{name}` is not approved in this workspace; `tollgate extensions list` shows which extensions are"));
         return Ok(Outcome::No);
     }
     if !json {
-        output.line(&format!("nothing that {name} brings counts any more"))?;
+        output.line(&format!("{name} is no longer approved and provides nothing"))?;
     }
     person.record(gate, &[APPROVALS.to_owned()])?;
     Ok(Outcome::Done)
@@ -75,20 +61,15 @@ fn approve(
     output: &mut Output<'_>,
 ) -> Result<(Outcome, Vec<String>), CommandError> {
     let extension = ask(gate, &json!({"op": "extensions", "do": "show", "id": name}))?;
-    let lines = shown::lines(&extension, output);
-    if json {
-        lines.iter().for_each(|line| drop(writeln!(output.err, "{line}")));
-    } else {
-        lines.iter().try_for_each(|line| output.line(line))?;
-        output.out.flush()?;
-    }
-    let question = format!("let everything that {} brings count, as it is now?", escape(name));
-    // What cannot be approved is not asked about: the gate says why.
-    let can_be = extension.get("digest").is_some();
-    if can_be && let Some(outcome) = ask_person(&question).refusal(output)? {
+    let preview = preview::render(&extension, output);
+    output.preview(&preview, json)?;
+    let question = format!("approve everything that {} provides, as it is now?", escape(name));
+    // If it cannot be approved, no question is asked: the gate gives the reason.
+    let can_be_approved = extension.get("digest").is_some();
+    if can_be_approved && let Some(outcome) = ask_person(&question).refusal(output)? {
         return Ok((outcome, Vec::new()));
     }
-    // Only what was shown is approved, whatever it has become meanwhile.
+    // Approves only what was shown, even if the files have changed since.
     let digest = extension.get("digest").unwrap_or(&Value::Null);
     let answer = ask(gate, &json!({"op": "extensions", "do": "approve", "id": name, "digest": digest}))?;
     if json {
@@ -123,13 +104,13 @@ mod tests {
             let question = json!({"op": "extensions", "do": "approve", "id": "x", "digest": "sha256:1"});
             (question, json!({"id": "x", "digest": "sha256:1", "state": "active"}))
         };
-        for (word, exchanges, expected) in [
+        for (answer, exchanges, expected) in [
             (Confirmation::Yes, vec![shown(), approved()], Ok(Outcome::Done)),
             (Confirmation::No, vec![shown()], Ok(Outcome::No)),
             (Confirmation::NoTerminal, vec![shown()], Err("--yes")),
         ] {
             let mut gate = Script::new(exchanges);
-            let (came_to, out, _) = capture(|output| approve(&mut gate, "x", |_| word, false, output));
+            let (came_to, out, _) = capture(|output| approve(&mut gate, "x", |_| answer, false, output));
             gate.end();
             let expected_lines = "\
 x 1 (workspace extension, .tollgate/extensions/x): unapproved

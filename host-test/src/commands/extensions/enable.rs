@@ -8,18 +8,18 @@ use serde_json::json;
 use crate::cli::client::{Gate, ask, text};
 use crate::cli::confirm::Person;
 use crate::cli::output::{Output, escape};
-use crate::cli::{CommandError, Outcome};
+use crate::cli::{CommandResult, Outcome};
 
 /// The options of `tollgate extensions enable` and `disable`.
 #[derive(Args)]
-pub(super) struct Options {
+pub(crate) struct Options {
     /// The extension, as `tollgate extensions list` shows it
     #[arg(value_name = "NAME")]
     name: String,
-    /// Say it in the workspace's .tollgate/config.json, for everybody who works here, instead of in your own
+    /// Change the workspace's .tollgate/config.json, for everybody who works here, instead of your own
     #[arg(long)]
     shared: bool,
-    /// Say yes beforehand; it takes a terminal even so
+    /// Confirm in advance; a terminal is still required
     #[arg(long, short)]
     yes: bool,
 }
@@ -31,10 +31,10 @@ pub(super) fn run(
     is_on: bool,
     json: bool,
     output: &mut Output<'_>,
-) -> Result<Outcome, CommandError> {
+) -> CommandResult {
     let (what, name) = (if is_on { "enable" } else { "disable" }, escape(&options.name));
     let person = Person::require(gate, root, &["extensions", what, &options.name], options.yes)?;
-    // Only what exists is asked about.
+    // Fails if there is no such extension, before the person is asked.
     ask(gate, &json!({"op": "extensions", "do": "show", "id": options.name}))?;
     if let Some(outcome) = person.ask(&format!("{what} {name}?")).refusal(output)? {
         return Ok(outcome);

@@ -6,35 +6,31 @@ use serde_json::{Value, json};
 
 use crate::cli::client::{Gate, ask, list, number, text};
 use crate::cli::output::{Cell, Output, Style, escape};
-use crate::cli::{CommandError, Outcome};
+use crate::cli::{CommandError, CommandResult, Outcome};
 
-pub(super) fn show(gate: &mut dyn Gate, json: bool, output: &mut Output<'_>) -> Result<Outcome, CommandError> {
+pub(super) fn show(gate: &mut dyn Gate, json: bool, output: &mut Output<'_>) -> CommandResult {
     let answer = ask(gate, &json!({"op": "extensions", "do": "list"}))?;
     let (extensions, faults) = (list(&answer, "extensions"), list(&answer, "faults"));
-    let capture = if json { output.json(&answer) } else { print(extensions, faults, output) };
-    outcome(capture, faults)
+    let printed = if json { output.json(&answer) } else { print(extensions, faults, output) };
+    outcome(printed, faults)
 }
 
-pub(super) fn check(
-    gate: &mut dyn Gate,
-    folder: Option<&str>,
-    json: bool,
-    output: &mut Output<'_>,
-) -> Result<Outcome, CommandError> {
+pub(super) fn check(gate: &mut dyn Gate, folder: Option<&str>, json: bool, output: &mut Output<'_>) -> CommandResult {
     let answer = ask(gate, &json!({"op": "extensions", "do": "check", "path": folder}))?;
     let faults = list(&answer, "faults");
-    let capture = if json { output.json(&answer) } else { print_faults(faults, output) };
-    if capture.is_ok() && !json {
+    let printed = if json { output.json(&answer) } else { print_faults(faults, output) };
+    if printed.is_ok() && !json {
         let checked = number(&answer, "checked");
         let of = if checked == 1 { "1 extension".to_owned() } else { format!("{checked} extensions") };
-        output.line(&format!("{of}, {} faults", faults.len()))?;
+        let errors = if faults.len() == 1 { "1 error".to_owned() } else { format!("{} errors", faults.len()) };
+        output.line(&format!("{of}, {errors}"))?;
     }
-    outcome(capture, faults)
+    outcome(printed, faults)
 }
 
-/// An answer holds, read or not.
-fn outcome(capture: io::Result<()>, faults: &[Value]) -> Result<Outcome, CommandError> {
-    match capture.map_err(CommandError::from) {
+/// The exit status follows from the answer, even if nobody reads the output.
+fn outcome(printed: io::Result<()>, faults: &[Value]) -> CommandResult {
+    match printed.map_err(CommandError::from) {
         Ok(()) | Err(CommandError::OutputClosed) => Ok(if faults.is_empty() { Outcome::Done } else { Outcome::No }),
         Err(stop) => Err(stop),
     }
@@ -42,8 +38,7 @@ fn outcome(capture: io::Result<()>, faults: &[Value]) -> Result<Outcome, Command
 
 fn print(extensions: &[Value], faults: &[Value], output: &mut Output<'_>) -> io::Result<()> {
     if extensions.is_empty() && faults.is_empty() {
-        output
-            .note("there are no extensions; `.tollgate/extensions/` is where they are looked for, here and in your home folder");
+        output.note("there are no extensions in `.tollgate/extensions/`, here or in your home folder");
         return Ok(());
     }
     if !extensions.is_empty() {
@@ -81,13 +76,13 @@ fn row(extension: &Value) -> Vec<Cell> {
         Cell::new(text(extension, "/name")),
         Cell::new(text(extension, "/version")),
         Cell::styled(state, style),
-        Cell::new(brings(extension)),
+        Cell::new(count_contents(extension)),
         Cell::new(text(extension, "/folder")),
     ]
 }
 
-/// How much of everything an extension brings.
-fn brings(extension: &Value) -> String {
+/// The number of hooks, servers, skills, settings and components.
+fn count_contents(extension: &Value) -> String {
     let kinds =
         [("hooks", "hook"), ("servers", "server"), ("skills", "skill"), ("settings", "setting"), ("components", "component")];
     let counted = kinds.iter().filter_map(|(name, one)| match list(extension, name).len() {
@@ -105,7 +100,7 @@ mod tests {
     use crate::cli::output::tests::capture;
 
     #[test]
-    fn extensions_are_a_table_and_faults_stand_below() {
+    fn extensions_are_listed_with_errors_below() {
         let extensions = json!([
             {"name": "a", "version": "1.0.0", "state": "active", "folder": "~/.tollgate/extensions/a", "hooks": ["a:h"], "servers": [], "skills": ["x", "y"]},
             {"name": "b\u{1b}", "version": "2", "state": "disabled", "why": "it is not enabled", "folder": ".tollgate/extensions/b"},

@@ -1,10 +1,10 @@
-//! `tollgate extensions`: folders that bring hooks, MCP servers, settings and skills.
+//! `tollgate extensions`: folders that provide hooks, MCP servers, settings and skills.
 
 mod approve;
 mod enable;
 mod list;
+mod preview;
 mod set;
-mod shown;
 
 use std::process::ExitCode;
 
@@ -12,68 +12,62 @@ use clap::{Args, Subcommand};
 use serde_json::json;
 use tollgate::hooks::{Hooks, Options as HookOptions};
 
+use crate::cli::Outcome;
 use crate::cli::client::{ask, text};
 use crate::cli::confirm::Person;
 use crate::cli::output::escape;
-use crate::cli::workspace::WorkspaceArgs;
-use crate::cli::{CommandError, Outcome};
+use crate::cli::workspace::WithSubcommand;
 
 /// The options of `tollgate extensions`.
-#[derive(Args)]
-pub(crate) struct Options {
-    #[command(subcommand)]
-    command: Command,
-    #[command(flatten)]
-    workspace: WorkspaceArgs,
-}
+pub(crate) type Options = WithSubcommand<Command>;
 
 #[derive(Subcommand)]
-enum Command {
-    /// List the extensions: whose they are, how they stand, what they bring; exits with 1 if one cannot be used
+pub(crate) enum Command {
+    /// List the extensions with their state and contents; exits with 1 if a manifest is not valid
     List,
-    /// Show one extension: everything that it brings, in words, and what is set for it
+    /// Show one extension: everything that it provides, and its settings
     Show(One),
-    /// Let what an extension brings count
+    /// Enable an extension
     Enable(enable::Options),
-    /// Let nothing of an extension count
+    /// Disable an extension
     Disable(enable::Options),
-    /// Let an extension of the workspace count, once you have seen everything that it brings and agreed
+    /// Approve an extension of the workspace after reviewing everything that it provides
     Approve(approve::Options),
-    /// Take an approval back
+    /// Withdraw an approval
     Revoke(approve::Options),
-    /// Set something for an extension; a secret is asked for, and not shown
+    /// Set a value for an extension; asks for a secret without showing it
     Set(set::Options),
-    /// Check manifests; exits with 1 if one cannot be used
+    /// Validate manifests; exits with 1 if one is not valid
     Check(Check),
-    /// Make a new extension to begin with
+    /// Create a new extension
     New(New),
 }
 
 #[derive(Args)]
-struct One {
+pub(crate) struct One {
     /// The extension, as `tollgate extensions list` shows it
     #[arg(value_name = "NAME")]
     name: String,
 }
 
 #[derive(Args)]
-struct Check {
-    /// The folder of an extension in the workspace [default: all that are found]
+pub(crate) struct Check {
+    /// The folder of an extension in the workspace [default: all extensions]
     #[arg(value_name = "FOLDER")]
     folder: Option<String>,
 }
 
 #[derive(Args)]
-struct New {
-    /// What to call it
+pub(crate) struct New {
+    /// The name of the new extension
     #[arg(value_name = "NAME")]
     name: String,
-    /// Put it into your own ~/.tollgate/extensions instead of the workspace's
+    /// Create it in your own ~/.tollgate/extensions instead of the workspace's
     #[arg(long)]
     user: bool,
 }
 
-/// Asks the gate, has changes made, and prints what it says.
+/// Asks the gate, applies changes, and prints its answer.
 pub(crate) fn run(options: &Options) -> ExitCode {
     let json = options.workspace.json;
     options.workspace.run(|opened, output| {
@@ -87,14 +81,14 @@ pub(crate) fn run(options: &Options) -> ExitCode {
                 if json {
                     output.json(&extension)?;
                 } else {
-                    shown::lines(&extension, output).iter().try_for_each(|line| output.line(line))?;
+                    preview::render(&extension, output).iter().try_for_each(|line| output.line(line))?;
                 }
                 Ok(Outcome::Done)
             }
             Command::Enable(options) => enable::run(&mut gate, &root, options, true, json, output),
             Command::Disable(options) => enable::run(&mut gate, &root, options, false, json, output),
             Command::Approve(options) => approve::run(&mut gate, &root, options, json, output),
-            Command::Revoke(options) => approve::run_revoke(&mut gate, &root, options, json, output),
+            Command::Revoke(options) => approve::revoke(&mut gate, &root, options, json, output),
             Command::Set(options) => set::run(&mut gate, &root, options, json, output),
             Command::New(new) => {
                 let person = Person::require(&mut gate, &root, &["extensions", "new", &new.name], true)?;
@@ -103,10 +97,10 @@ pub(crate) fn run(options: &Options) -> ExitCode {
                 if json {
                     output.json(&answer)?;
                 } else {
-                    output.line(&format!("{} is there; `tollgate extensions list` shows how it stands", escape(&folder)))?;
+                    output.line(&format!("created {}; `tollgate extensions list` shows its state", escape(&folder)))?;
                 }
                 person.record(&mut gate, &[folder])?;
-                Ok::<_, CommandError>(Outcome::Done)
+                Ok(Outcome::Done)
             }
         }
     })

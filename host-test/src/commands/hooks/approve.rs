@@ -7,13 +7,13 @@ use serde_json::{Value, json};
 
 use super::preview;
 use crate::cli::client::{Gate, ask, flag, text};
-use crate::cli::confirm::{Confirmation, Person};
+use crate::cli::confirm::{APPROVALS, Confirmation, Person};
 use crate::cli::output::{Output, escape};
-use crate::cli::{CommandError, Outcome};
+use crate::cli::{CommandError, CommandResult, Outcome};
 
 /// The options of `tollgate hooks approve` and `revoke`.
 #[derive(Args)]
-pub(super) struct Options {
+pub(crate) struct Options {
     /// The hook id, as shown by `tollgate hooks list`
     #[arg(value_name = "ID")]
     id: String,
@@ -22,7 +22,7 @@ pub(super) struct Options {
     yes: bool,
 }
 
-pub(super) fn show(gate: &mut dyn Gate, id: &str, json: bool, output: &mut Output<'_>) -> Result<Outcome, CommandError> {
+pub(super) fn show(gate: &mut dyn Gate, id: &str, json: bool, output: &mut Output<'_>) -> CommandResult {
     let hook = ask(gate, &json!({"op": "hooks", "do": "show", "id": id}))?;
     if json {
         output.json(&hook)?;
@@ -32,16 +32,7 @@ pub(super) fn show(gate: &mut dyn Gate, id: &str, json: bool, output: &mut Outpu
     Ok(Outcome::Done)
 }
 
-/// Where approvals are stored, as the ledger records it.
-const APPROVALS: &str = "~/.tollgate/trusted-hooks.json";
-
-pub(super) fn run(
-    gate: &mut dyn Gate,
-    root: &Path,
-    options: &Options,
-    json: bool,
-    output: &mut Output<'_>,
-) -> Result<Outcome, CommandError> {
+pub(super) fn run(gate: &mut dyn Gate, root: &Path, options: &Options, json: bool, output: &mut Output<'_>) -> CommandResult {
     let person = Person::require(gate, root, &["hooks", "approve", &options.id], options.yes)?;
     let (outcome, changed) = approve(gate, &options.id, |question| person.ask(question), json, output)?;
     if !changed.is_empty() {
@@ -53,15 +44,15 @@ pub(super) fn run(
 pub(super) fn run_revoke(
     gate: &mut dyn Gate,
     root: &Path,
-    options: &Options,
+    wanted: &Options,
     json: bool,
     output: &mut Output<'_>,
-) -> Result<Outcome, CommandError> {
-    let person = Person::require(gate, root, &["hooks", "revoke", &options.id], options.yes)?;
-    if let Some(outcome) = person.ask(&format!("revoke the approval of {}?", escape(&options.id))).refusal(output)? {
+) -> CommandResult {
+    let person = Person::require(gate, root, &["hooks", "revoke", &wanted.id], wanted.yes)?;
+    if let Some(outcome) = person.ask(&format!("revoke the approval of {}?", escape(&wanted.id))).refusal(output)? {
         return Ok(outcome);
     }
-    let outcome = revoke(gate, &options.id, json, output)?;
+    let outcome = revoke(gate, &wanted.id, json, output)?;
     if outcome == Outcome::Done {
         person.record(gate, &[APPROVALS.to_owned()])?;
     }
@@ -76,13 +67,8 @@ pub(super) fn approve(
     output: &mut Output<'_>,
 ) -> Result<(Outcome, Vec<String>), CommandError> {
     let hook = ask(gate, &json!({"op": "hooks", "do": "show", "id": id}))?;
-    let shown = preview::render(&hook, output);
-    if json {
-        shown.iter().for_each(|line| drop(writeln!(output.err, "{line}")));
-    } else {
-        shown.iter().try_for_each(|line| output.line(line))?;
-        output.out.flush()?;
-    }
+    let preview = preview::render(&hook, output);
+    output.preview(&preview, json)?;
     if text(&hook, "/trust") != "approved"
         && let Some(outcome) = ask_person(&format!("let {} run?", escape(id))).refusal(output)?
     {
@@ -99,7 +85,7 @@ pub(super) fn approve(
     Ok((Outcome::Done, vec![APPROVALS.to_owned(), text(&answer, "/digest").to_owned()]))
 }
 
-fn revoke(gate: &mut dyn Gate, id: &str, json: bool, output: &mut Output<'_>) -> Result<Outcome, CommandError> {
+fn revoke(gate: &mut dyn Gate, id: &str, json: bool, output: &mut Output<'_>) -> CommandResult {
     let answer = ask(gate, &json!({"op": "hooks", "do": "revoke", "id": id}))?;
     if json {
         output.json(&answer)?;

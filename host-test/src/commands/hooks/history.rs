@@ -6,11 +6,11 @@ use serde_json::json;
 use super::record::row;
 use crate::cli::client::{Gate, ask, list};
 use crate::cli::output::Output;
-use crate::cli::{CommandError, Outcome};
+use crate::cli::{CommandResult, Outcome};
 
 /// The options of `tollgate hooks history`.
 #[derive(Args)]
-pub(super) struct Options {
+pub(crate) struct Options {
     /// Only runs of this hook
     #[arg(value_name = "ID")]
     id: Option<String>,
@@ -19,7 +19,7 @@ pub(super) struct Options {
     limit: u64,
 }
 
-pub(super) fn show(gate: &mut dyn Gate, options: &Options, json: bool, output: &mut Output<'_>) -> Result<Outcome, CommandError> {
+pub(super) fn show(gate: &mut dyn Gate, options: &Options, json: bool, output: &mut Output<'_>) -> CommandResult {
     let mut question = json!({"op": "hooks", "do": "history", "limit": options.limit});
     if let (Some(id), Some(question)) = (&options.id, question.as_object_mut()) {
         question.insert("id".to_owned(), id.as_str().into());

@@ -1,4 +1,4 @@
-//! `tollgate hooks import`: the hooks that somebody has for Claude Code, for every other program too.
+//! `tollgate hooks import`: makes hooks written for Claude Code run in every other program too.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ use super::approve;
 use crate::cli::client::{Gate, ask, list, number, text};
 use crate::cli::confirm::Person;
 use crate::cli::output::{Output, Style, escape};
-use crate::cli::{CommandError, Outcome};
+use crate::cli::{CommandError, CommandResult, Outcome};
 
 /// The options of `tollgate hooks import`.
 #[derive(Args)]
@@ -17,24 +17,18 @@ pub(super) struct Options {
     /// A file of hooks in Claude Code's format, such as a plugin's hooks/hooks.json [default: the settings that Claude Code reads]
     #[arg(value_name = "FILE")]
     file: Option<PathBuf>,
-    /// Take them over, and let those of the workspace run; it takes a terminal
+    /// Import the hooks, and approve those of the workspace; a terminal is required
     #[arg(long, short)]
     yes: bool,
 }
 
-/// A larger file is a mistake.
+/// A larger file is not read.
 const MAX_BYTES: u64 = 4 << 20;
 
-pub(super) fn run(
-    gate: &mut dyn Gate,
-    root: &Path,
-    options: &Options,
-    json: bool,
-    output: &mut Output<'_>,
-) -> Result<Outcome, CommandError> {
+pub(super) fn run(gate: &mut dyn Gate, root: &Path, options: &Options, json: bool, output: &mut Output<'_>) -> CommandResult {
     let mut question = json!({"op": "hooks", "do": "import"});
     if let (Some(file), Some(fields)) = (&options.file, question.as_object_mut()) {
-        fields.extend(named(file, root)?);
+        fields.extend(file_fields(file, root)?);
     }
     let found = ask(gate, &question)?;
     let taken = list(&found, "taken");
@@ -45,12 +39,12 @@ pub(super) fn run(
         if json {
             output.json(&found)?;
         } else if !taken.is_empty() {
-            output.note("nothing was changed; `--yes` takes them over");
+            output.note("nothing was changed; run it again with `--yes` to import them");
         }
         return Ok(if taken.is_empty() && !list(&found, "left_out").is_empty() { Outcome::No } else { Outcome::Done });
     }
     let person = Person::require(gate, root, &["hooks", "import"], true)?;
-    // Only what was shown is taken over, whatever the files have become meanwhile.
+    // Imports only what was shown, even if the files have changed since.
     if let Some(fields) = question.as_object_mut() {
         fields.insert("take".to_owned(), true.into());
         fields.insert("digest".to_owned(), found.get("digest").cloned().unwrap_or_default());
@@ -59,7 +53,7 @@ pub(super) fn run(
     let mut changed: Vec<String> = Vec::new();
     for taken in list(&done, "taken") {
         let file = text(taken, "/file").to_owned();
-        // Those of the user need no approval.
+        // The user's own hooks need no approval.
         if !file.starts_with('~') {
             let (_, approved) = approve::approve(gate, text(taken, "/hook/id"), |question| person.ask(question), json, output)?;
             changed.extend(approved);
@@ -74,21 +68,21 @@ pub(super) fn run(
     Ok(Outcome::Done)
 }
 
-/// How the gate is told of a file: by its path in the workspace, else by its path and what is in it.
-fn named(file: &Path, root: &Path) -> Result<serde_json::Map<String, Value>, CommandError> {
-    let cannot = |why: &dyn std::fmt::Display| CommandError::Failed(format!("`{}` cannot be read: {why}", file.display()));
-    let real = file.canonicalize().map_err(|why| cannot(&why))?;
+/// Identifies a file to the gate: by its path if it is in the workspace, otherwise by its path and contents.
+fn file_fields(file: &Path, root: &Path) -> Result<serde_json::Map<String, Value>, CommandError> {
+    let unreadable = |why: &dyn std::fmt::Display| CommandError::Failed(format!("`{}` cannot be read: {why}", file.display()));
+    let real = file.canonicalize().map_err(|why| unreadable(&why))?;
     let mut fields = serde_json::Map::new();
     if let Some(inside) = real.strip_prefix(root).ok().and_then(Path::to_str) {
         fields.insert("path".to_owned(), inside.replace('\\', "/").into());
         return Ok(fields);
     }
-    let size = std::fs::metadata(&real).map_err(|why| cannot(&why))?.len();
+    let size = std::fs::metadata(&real).map_err(|why| unreadable(&why))?.len();
     if size > MAX_BYTES {
-        return Err(cannot(&"it is too large"));
+        return Err(unreadable(&"it is too large"));
     }
-    let text = std::fs::read_to_string(&real).map_err(|why| cannot(&why))?;
-    let path = real.to_str().ok_or_else(|| cannot(&"its path is not UTF-8"))?;
+    let text = std::fs::read_to_string(&real).map_err(|why| unreadable(&why))?;
+    let path = real.to_str().ok_or_else(|| unreadable(&"its path is not UTF-8"))?;
     fields.insert("path".to_owned(), path.into());
     fields.insert("text".to_owned(), text.into());
     Ok(fields)
@@ -117,12 +111,12 @@ fn print(found: &Value, json: bool, output: &mut Output<'_>) -> Result<(), Comma
     }
     for left in list(found, "left_out") {
         let place = format!("{} {}", escape(text(left, "/file")), escape(text(left, "/path")));
-        lines.push(format!("{}  {place}: {}", output.paint(Style::Yellow, "left out"), escape(text(left, "/why"))));
+        lines.push(format!("{}  {place}: {}", output.paint(Style::Yellow, "skipped"), escape(text(left, "/why"))));
     }
     match number(found, "known") {
-        0 if lines.is_empty() => output.note("there are no hooks for Claude Code that could be taken over"),
+        0 if lines.is_empty() => output.note("there are no hooks for Claude Code to import"),
         0 => {}
-        known => output.note(&format!("{known} that are declared already")),
+        known => output.note(&format!("{known} already declared")),
     }
     for line in lines {
         if json { drop(writeln!(output.err, "{line}")) } else { output.line(&line)? }

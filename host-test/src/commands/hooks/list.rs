@@ -6,9 +6,9 @@ use serde_json::{Value, json};
 
 use crate::cli::client::{Gate, ask, flag, list, number, text};
 use crate::cli::output::{Cell, Output, Style, escape};
-use crate::cli::{CommandError, Outcome};
+use crate::cli::{CommandError, CommandResult, Outcome};
 
-pub(super) fn show(gate: &mut dyn Gate, json: bool, output: &mut Output<'_>) -> Result<Outcome, CommandError> {
+pub(super) fn show(gate: &mut dyn Gate, json: bool, output: &mut Output<'_>) -> CommandResult {
     let answer = ask(gate, &json!({"op": "hooks", "do": "list"}))?;
     let (hooks, faults) = (list(&answer, "hooks"), list(&answer, "faults"));
     let printed = if json { output.json(&answer) } else { print(hooks, faults, output) };

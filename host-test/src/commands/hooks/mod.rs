@@ -13,19 +13,13 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 use tollgate::hooks::{Hooks, Options as HookOptions};
 
-use crate::cli::workspace::WorkspaceArgs;
+use crate::cli::workspace::WithSubcommand;
 
 /// The options of `tollgate hooks`.
-#[derive(Args)]
-pub(crate) struct Options {
-    #[command(subcommand)]
-    command: Command,
-    #[command(flatten)]
-    workspace: WorkspaceArgs,
-}
+pub(crate) type Options = WithSubcommand<Command>;
 
 #[derive(Subcommand)]
-enum Command {
+pub(crate) enum Command {
     /// List the hooks with their triggers, commands and approvals; exits with 1 if a declaration is invalid
     List,
     /// Show one hook: what it would run, and what has changed since it was approved
@@ -34,7 +28,7 @@ enum Command {
     Approve(approve::Options),
     /// Revoke an approval
     Revoke(approve::Options),
-    /// Take over the hooks that you have for Claude Code, once you have seen them and agreed
+    /// Import hooks written for Claude Code after reviewing them
     Import(import::Options),
     /// Run a hook now, whatever its trigger; exits with 1 if it does not succeed
     Run(run::Options),
@@ -43,7 +37,7 @@ enum Command {
 }
 
 #[derive(Args)]
-struct HookId {
+pub(crate) struct HookId {
     /// The hook id, as shown by `tollgate hooks list`
     #[arg(value_name = "ID")]
     id: String,

@@ -8,11 +8,11 @@ use super::record::line;
 use crate::cli::client::{Gate, ask, text};
 use crate::cli::interrupt::on_interrupt;
 use crate::cli::output::{Output, escape_lines};
-use crate::cli::{CommandError, Outcome};
+use crate::cli::{CommandError, CommandResult, Outcome};
 
 /// The options of `tollgate hooks run`.
 #[derive(Args)]
-pub(super) struct Options {
+pub(crate) struct Options {
     /// The hook id, as shown by `tollgate hooks list`
     #[arg(value_name = "ID")]
     id: String,
@@ -26,7 +26,7 @@ pub(super) fn shut_down_on_interrupt(remote: Remote) {
     on_interrupt(move |_| remote.shutdown(false));
 }
 
-pub(super) fn run(gate: &mut dyn Gate, options: &Options, json: bool, output: &mut Output<'_>) -> Result<Outcome, CommandError> {
+pub(super) fn run(gate: &mut dyn Gate, options: &Options, json: bool, output: &mut Output<'_>) -> CommandResult {
     let mut question = json!({"op": "hooks", "do": "run", "id": options.id});
     if let (Some(data), Some(question)) = (&options.data, question.as_object_mut()) {
         question.insert("data".to_owned(), object(data)?);

@@ -2,7 +2,6 @@
 //!
 //! The gate plans the changes; this command reads files, asks for confirmation and writes files.
 
-mod change;
 mod receipts;
 
 use std::process::ExitCode;
@@ -14,11 +13,11 @@ use tollgate::confine::Capability;
 
 use crate::cli::client::{Gate, ask, list, text, texts, unexpected_answer};
 use crate::cli::confirm::{self, Person};
+use crate::cli::file_change::{self, Change};
 use crate::cli::inspection::{self, on_path, path_text};
 use crate::cli::output::{Output, Style, escape};
 use crate::cli::workspace::{Folders, WorkspaceArgs};
-use crate::cli::{CommandError, Outcome, log};
-use change::Change;
+use crate::cli::{CommandError, CommandResult, Outcome, log};
 use receipts::Receipts;
 
 const LEDGER: &str = ".orchestration/agent_trace.jsonl";
@@ -63,7 +62,7 @@ fn open(folders: &Folders) -> Result<Tollgate, CommandError> {
     folders.gate().log(log).open().map_err(CommandError::failed)
 }
 
-fn init(folders: &Folders, options: &Options, output: &mut Output<'_>) -> Result<Outcome, CommandError> {
+fn init(folders: &Folders, options: &Options, output: &mut Output<'_>) -> CommandResult {
     let mut gate = open(folders)?;
     let person = Person::require(&mut gate, &folders.root, &["init"], options.yes)?;
     let receipts = Receipts::read(folders)?;
@@ -81,7 +80,7 @@ fn init(folders: &Folders, options: &Options, output: &mut Output<'_>) -> Result
     if command != "tollgate" {
         output.note("`tollgate` is not on the search path, or another program has that name, so the hooks use the full path of this program");
     }
-    let outcome = |done: Result<Outcome, CommandError>| match problems.as_slice() {
+    let outcome = |done: CommandResult| match problems.as_slice() {
         [] => done,
         problems => done.and_then(|_| Err(CommandError::Failed(format!("not everything was set up: {}", problems.join("; "))))),
     };
@@ -198,7 +197,7 @@ fn tell(options: &Options, output: &mut Output<'_>, plan: &Value, last: &str) ->
     Ok(())
 }
 
-fn undo(folders: &Folders, options: &Options, output: &mut Output<'_>) -> Result<Outcome, CommandError> {
+fn undo(folders: &Folders, options: &Options, output: &mut Output<'_>) -> CommandResult {
     let mut gate = open(folders)?;
     let person = Person::require(&mut gate, &folders.root, &["init", "--undo"], options.yes)?;
     let receipts = Receipts::read(folders)?;
@@ -223,7 +222,7 @@ fn undo(folders: &Folders, options: &Options, output: &mut Output<'_>) -> Result
     }
     let changed = list(&undo, "steps").iter().filter_map(|step| step.get("change")).filter(|change| !change.is_null());
     let changes: Option<Vec<Change>> = changed.map(Change::read).collect();
-    change::write_all(&changes.ok_or_else(|| unexpected_answer(&question))?)?;
+    file_change::write_all(&changes.ok_or_else(|| unexpected_answer(&question))?)?;
     let shown: Vec<String> = list(&undo, "steps").iter().map(|step| text(step, "/shown").to_owned()).collect();
     person.record(&mut gate, &shown)?;
     // It must not keep files open in folders that are removed.

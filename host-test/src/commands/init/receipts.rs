@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::PathBuf;
 
-use super::change::{self, Change};
 use crate::cli::CommandError;
+use crate::cli::file_change::{self, Change};
 use crate::cli::workspace::Folders;
 
 const FILE: &str = "init.json";
@@ -22,8 +22,8 @@ impl Receipts {
     pub(super) fn read(folders: &Folders) -> Result<Self, CommandError> {
         let state = folders.state_folder()?;
         let file = state.join(FILE);
-        let own =
-            change::read(&file).map_err(|why| CommandError::Failed(format!("`{}` cannot be read: {why}", file.display())))?;
+        let own = file_change::read(&file)
+            .map_err(|why| CommandError::Failed(format!("`{}` cannot be read: {why}", file.display())))?;
         let siblings = state.parent().and_then(|all| fs::read_dir(all).ok()).into_iter().flatten();
         let others = siblings.filter_map(|entry| Some(entry.ok()?.path())).filter(|folder| *folder != state);
         let others = others.filter_map(|folder| fs::read_to_string(folder.join(FILE)).ok()).collect();
@@ -41,7 +41,7 @@ impl Receipts {
         let own = Change { path: self.file.clone(), shown: named.clone(), named, before, after, diff: Vec::new() };
         // The receipt is written first: a change that it lists but that was not made is easy to recognize.
         let all: Vec<Change> = [own].into_iter().chain(changes.iter().cloned()).collect();
-        change::write_all(&all)
+        file_change::write_all(&all)
     }
 
     /// Removes the receipt of this workspace.

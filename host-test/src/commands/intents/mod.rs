@@ -6,28 +6,22 @@ mod sessions;
 use std::io;
 use std::process::ExitCode;
 
-use clap::{Args, Subcommand};
+use clap::Subcommand;
 use serde_json::{Value, json};
 
 use crate::cli::client::{Gate, ask, flag, list, text, texts};
 use crate::cli::output::{Cell, Output, Style, count, escape};
-use crate::cli::workspace::WorkspaceArgs;
-use crate::cli::{CommandError, Outcome};
+use crate::cli::workspace::WithSubcommand;
+use crate::cli::{CommandError, CommandResult, Outcome};
 
 /// The intents file of a workspace.
 const FILE: &str = ".orchestration/active_intents.yaml";
 
 /// The options of `tollgate intents`.
-#[derive(Args)]
-pub(crate) struct Options {
-    #[command(subcommand)]
-    command: Command,
-    #[command(flatten)]
-    workspace: WorkspaceArgs,
-}
+pub(crate) type Options = WithSubcommand<Command>;
 
 #[derive(Subcommand)]
-enum Command {
+pub(crate) enum Command {
     /// List the intents with their status, name and scope
     List,
     /// Check .orchestration/active_intents.yaml; exits with 1 if it has an error
@@ -52,7 +46,7 @@ pub(crate) fn run(options: &Options) -> ExitCode {
     })
 }
 
-fn show(gate: &mut dyn Gate, json: bool, output: &mut Output<'_>) -> Result<Outcome, CommandError> {
+fn show(gate: &mut dyn Gate, json: bool, output: &mut Output<'_>) -> CommandResult {
     let answer = ask(gate, &json!({"op": "list-intents"}))?;
     let (errors, _) = severities(&answer);
     let intents = list(&answer, "intents");
@@ -90,7 +84,7 @@ fn table(intents: &[Value], output: &mut Output<'_>) -> io::Result<()> {
     output.rows(&rows).iter().try_for_each(|row| output.line(row))
 }
 
-fn check(gate: &mut dyn Gate, json: bool, output: &mut Output<'_>) -> Result<Outcome, CommandError> {
+fn check(gate: &mut dyn Gate, json: bool, output: &mut Output<'_>) -> CommandResult {
     let answer = ask(gate, &json!({"op": "list-intents"}))?;
     let (errors, _) = severities(&answer);
     let printed = if json { output.json(&answer) } else { diagnostics(&answer, output) };
@@ -131,7 +125,7 @@ mod tests {
     use crate::cli::client::tests::Script;
     use crate::cli::output::tests::capture;
 
-    type Run = fn(&mut dyn Gate, bool, &mut Output<'_>) -> Result<Outcome, CommandError>;
+    type Run = fn(&mut dyn Gate, bool, &mut Output<'_>) -> CommandResult;
 
     /// Runs a command on an answer and returns exit code, standard output and standard error.
     fn made(run: Run, json: bool, answer: &Value) -> (u8, String, String) {

@@ -8,11 +8,11 @@ use serde_json::json;
 use crate::cli::client::{Gate, ask, text};
 use crate::cli::confirm::{Confirmation, Person};
 use crate::cli::output::{Output, escape};
-use crate::cli::{CommandError, Outcome};
+use crate::cli::{CommandError, CommandResult, Outcome};
 
 /// The options of `tollgate intents select`.
 #[derive(Args)]
-pub(super) struct Options {
+pub(crate) struct Options {
     /// The intent id, as shown by `tollgate intents list`
     #[arg(value_name = "ID", required_unless_present = "none")]
     intent: Option<String>,
@@ -27,13 +27,7 @@ pub(super) struct Options {
     yes: bool,
 }
 
-pub(super) fn run(
-    gate: &mut dyn Gate,
-    root: &Path,
-    wanted: &Options,
-    json: bool,
-    output: &mut Output<'_>,
-) -> Result<Outcome, CommandError> {
+pub(super) fn run(gate: &mut dyn Gate, root: &Path, wanted: &Options, json: bool, output: &mut Output<'_>) -> CommandResult {
     let intent = wanted.intent.as_deref().unwrap_or("--none");
     let mut words = vec!["intents", "select", intent];
     if let Some(session) = &wanted.session {

@@ -4,10 +4,10 @@ use serde_json::{Value, json};
 
 use crate::cli::client::{Gate, ask, list, text};
 use crate::cli::output::{Cell, Output, Style, escape};
-use crate::cli::{CommandError, Outcome};
+use crate::cli::{CommandResult, Outcome};
 
 /// Lists the sessions, the most recently active first.
-pub(super) fn show(gate: &mut dyn Gate, json: bool, output: &mut Output<'_>) -> Result<Outcome, CommandError> {
+pub(super) fn show(gate: &mut dyn Gate, json: bool, output: &mut Output<'_>) -> CommandResult {
     let answer = ask(gate, &json!({"op": "list-sessions"}))?;
     if json {
         output.json(&answer)?;

@@ -7,13 +7,13 @@ use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 use clap::Args;
 use serde_json::{Value, json};
+use tollgate::temporary_file::rename_new;
 
-use super::rename::rename_no_replace;
 use crate::cli::client::{Gate, ask, ask_until_done, number, text, texts, unexpected_answer};
 use crate::cli::confirm::Person;
 use crate::cli::output::{Output, count, escape};
 use crate::cli::workspace::OpenGate;
-use crate::cli::{CommandError, Outcome};
+use crate::cli::{CommandError, CommandResult, Outcome};
 
 /// Ledgers are only moved within this folder.
 const OWN: &str = ".orchestration";
@@ -26,12 +26,7 @@ pub(super) struct Options {
     yes: bool,
 }
 
-pub(super) fn run(
-    opened: &mut OpenGate,
-    options: &Options,
-    json: bool,
-    output: &mut Output<'_>,
-) -> Result<Outcome, CommandError> {
+pub(super) fn run(opened: &mut OpenGate, options: &Options, json: bool, output: &mut Output<'_>) -> CommandResult {
     let person = Person::require(&mut opened.gate, &opened.root, &["trace", "archive"], options.yes)?;
     if let Some(outcome) = person.ask("archive the ledger and start a new one?").refusal(output)? {
         return Ok(outcome);
@@ -99,7 +94,7 @@ fn move_aside(root: &Path, from: &str, to: &str) -> Result<(), CommandError> {
     if let Some(folder) = Path::new(to).parent() {
         dir.create_dir_all(folder).map_err(fault)?;
     }
-    rename_no_replace((&dir, Path::new(from)), (&dir, Path::new(to))).map_err(fault)
+    rename_new((&dir, Path::new(from)), (&dir, Path::new(to))).map_err(fault)
 }
 
 #[cfg(test)]

@@ -1,17 +1,19 @@
 //! `tollgate trace export`: writes the ledger for other tools, one JSON record per line.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
+use cap_std::fs::Permissions;
 use clap::{Args, ValueEnum};
 use serde_json::{Map, Value};
+use tollgate::temporary_file::TemporaryFile;
 
 use super::filters::Filters;
 use crate::cli::client::{Gate, ask, list, unexpected_answer};
 use crate::cli::output::{Output, count};
 use crate::cli::workspace::OpenGate;
-use crate::cli::{CommandError, Outcome};
+use crate::cli::{CommandError, CommandResult, Outcome};
 
 /// The options of `tollgate trace export`.
 #[derive(Args)]
@@ -39,7 +41,7 @@ impl Format {
     }
 }
 
-pub(super) fn run(opened: &mut OpenGate, options: &Options, output: &mut Output<'_>) -> Result<Outcome, CommandError> {
+pub(super) fn run(opened: &mut OpenGate, options: &Options, output: &mut Output<'_>) -> CommandResult {
     let here = std::env::current_dir().unwrap_or_else(|_| opened.root.clone());
     let mut question = options.filters.question("export", &opened.root, &here)?;
     question.insert("format".to_owned(), options.format.name().into());
@@ -78,27 +80,25 @@ fn to_file(path: &Path, fill: impl FnOnce(&mut dyn Write) -> Result<u64, Command
     // A link is followed, and a device or pipe is written to rather than replaced.
     let target = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let standing = fs::metadata(&target).ok();
-    let draft = standing.as_ref().is_none_or(fs::Metadata::is_file).then(|| beside(&target));
-    let mut out = BufWriter::new(match &draft {
-        Some(draft) => File::create_new(draft).map_err(fault)?,
-        None => File::options().write(true).open(&target).map_err(fault)?,
-    });
-    let filled = fill(&mut out).and_then(|records| out.flush().map(|()| records).map_err(fault));
-    let Some(draft) = draft else { return filled };
-    let moved = filled.and_then(|records| {
-        if let Some(standing) = standing {
-            out.get_ref().set_permissions(standing.permissions()).map_err(fault)?;
-        }
-        fs::rename(&draft, &target).map(|()| records).map_err(fault)
-    });
-    if moved.is_err() {
-        let _ = fs::remove_file(&draft);
+    if standing.as_ref().is_some_and(|standing| !standing.is_file()) {
+        return fill_buffered(&mut fs::File::options().write(true).open(&target).map_err(fault)?, fill, fault);
     }
-    moved
+    let mut temporary = TemporaryFile::create_for(&target).map_err(fault)?;
+    let records = fill_buffered(temporary.file(), fill, fault)?;
+    if let Some(standing) = standing {
+        temporary.file().set_permissions(Permissions::from_std(standing.permissions())).map_err(fault)?;
+    }
+    temporary.replace(Path::new(target.file_name().unwrap_or_default())).map(|()| records).map_err(fault)
 }
 
-fn beside(target: &Path) -> PathBuf {
-    target.with_file_name(format!(".tollgate-{}.tmp", std::process::id()))
+fn fill_buffered(
+    file: &mut impl Write,
+    fill: impl FnOnce(&mut dyn Write) -> Result<u64, CommandError>,
+    fault: impl Fn(io::Error) -> CommandError,
+) -> Result<u64, CommandError> {
+    let mut out = BufWriter::new(file);
+    let records = fill(&mut out)?;
+    out.flush().map(|()| records).map_err(fault)
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use super::{entry, filters};
 use crate::cli::client::{Gate, flag, list, number, text, texts};
 use crate::cli::output::Output;
 use crate::cli::workspace::OpenGate;
-use crate::cli::{CommandError, Outcome};
+use crate::cli::{CommandError, CommandResult, Outcome};
 
 /// The default number of entries.
 const DEFAULT_LIMIT: usize = 20;
@@ -34,12 +34,7 @@ pub(super) struct Options {
     limit: Option<usize>,
 }
 
-pub(super) fn run(
-    opened: &mut OpenGate,
-    options: &Options,
-    json: bool,
-    output: &mut Output<'_>,
-) -> Result<Outcome, CommandError> {
+pub(super) fn run(opened: &mut OpenGate, options: &Options, json: bool, output: &mut Output<'_>) -> CommandResult {
     let here = std::env::current_dir().unwrap_or_else(|_| opened.root.clone());
     show(&mut opened.gate, options, (&opened.root, &here), json, output)
 }
@@ -50,7 +45,7 @@ fn show(
     (root, here): (&Path, &Path),
     json: bool,
     output: &mut Output<'_>,
-) -> Result<Outcome, CommandError> {
+) -> CommandResult {
     let question = options.filters.question("trace", root, here)?;
     let answer = latest(gate, question, options.limit.unwrap_or(DEFAULT_LIMIT))?;
     if json {

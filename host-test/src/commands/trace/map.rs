@@ -4,9 +4,9 @@ use serde_json::json;
 
 use crate::cli::client::{Gate, ask_until_done, number, text};
 use crate::cli::output::{Output, count, escape};
-use crate::cli::{CommandError, Outcome};
+use crate::cli::{CommandResult, Outcome};
 
-pub(super) fn run(gate: &mut dyn Gate, json: bool, output: &mut Output<'_>) -> Result<Outcome, CommandError> {
+pub(super) fn run(gate: &mut dyn Gate, json: bool, output: &mut Output<'_>) -> CommandResult {
     let answer = ask_until_done(gate, &json!({"op": "map"}))?;
     if json {
         output.json(&answer)?;

@@ -7,7 +7,6 @@ mod filters;
 mod list;
 mod map;
 mod pages;
-mod rename;
 mod restore;
 mod revert;
 mod verify;

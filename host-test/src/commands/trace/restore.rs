@@ -2,16 +2,13 @@
 //!
 //! The gate can only write its own folders, so the command does this after a person has confirmed.
 
-use std::fmt::Write as _;
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Write as _};
 use std::path::{Component, Path};
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, File, Metadata, OpenOptions, Permissions};
-use sha2::{Digest as _, Sha256};
-
-use super::rename::rename_no_replace;
+use tollgate::digest_of;
+use tollgate::temporary_file::TemporaryFile;
 
 /// A change to a file.
 #[derive(Debug)]
@@ -65,19 +62,11 @@ pub(super) fn apply(workspace: &Path, path: &str, now: Option<&str>, change: &Ch
         Change::Remove => folder.remove_file(name).map_err(fault),
         Change::Restore { bytes, executable } => {
             let standing = folder.symlink_metadata(name).ok();
-            let (create_temporary, file) = create_temporary(&folder, *executable).map_err(&fault)?;
-            let written = fill(file, bytes, standing.as_ref()).map_err(&fault);
-            let renamed = written.and_then(|()| check()).and_then(|()| {
-                match now {
-                    Some(_) => folder.rename(&create_temporary, &folder, name),
-                    None => rename_no_replace((&folder, create_temporary.as_ref()), (&folder, name)),
-                }
-                .map_err(&fault)
-            });
-            if renamed.is_err() {
-                let _ = folder.remove_file(&create_temporary);
-            }
-            renamed
+            let mut temporary =
+                TemporaryFile::create(folder.try_clone().map_err(&fault)?, &options(*executable)).map_err(&fault)?;
+            fill(temporary.file(), bytes, standing.as_ref()).map_err(&fault)?;
+            check()?;
+            if now.is_some() { temporary.replace(name) } else { temporary.place_new(name) }.map_err(fault)
         }
     }
 }
@@ -106,27 +95,15 @@ fn check_unchanged(folder: &Dir, name: &Path, path: &str, now: Option<&str>) -> 
         (Err(why), _) => Err(fault(why)),
         (Ok(found), _) if !found.is_file() => Err(RestoreError::NotAFile(path.to_owned())),
         (Ok(_), None) => changed("exists again".to_owned()),
-        (Ok(_), Some(now)) => match digest_of(&mut folder.open(name).map_err(&fault)?).map_err(&fault)? {
+        (Ok(_), Some(now)) => match digest_of(&mut folder.open(name).map_err(&fault)?).map_err(&fault)?.to_string() {
             is if is == now => Ok(()),
             is => changed(format!("is {is}")),
         },
     }
 }
 
-/// Creates a temporary file in the same folder, with a name that no other writer uses.
-fn create_temporary(folder: &Dir, executable: bool) -> io::Result<(String, File)> {
-    static COUNT: AtomicU64 = AtomicU64::new(0);
-    loop {
-        let name = format!(".tollgate-{}-{}.tmp", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
-        match folder.open_with(&name, options(executable).write(true).create_new(true)) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            opened => return Ok((name, opened?)),
-        }
-    }
-}
-
 /// Writes the content and keeps the mode of the replaced file.
-fn fill(mut file: File, bytes: &[u8], standing: Option<&Metadata>) -> io::Result<()> {
+fn fill(file: &mut File, bytes: &[u8], standing: Option<&Metadata>) -> io::Result<()> {
     file.write_all(bytes)?;
     if let Some(standing) = standing {
         file.set_permissions(permission_bits(standing.permissions()))?;
@@ -166,33 +143,13 @@ pub(super) fn read(workspace: &Path, path: &str) -> Option<Vec<u8>> {
     dir.read(path).ok()
 }
 
-/// `sha256:` and hex digits.
-pub(super) fn digest(bytes: &[u8]) -> String {
-    digest_text(&Sha256::digest(bytes))
-}
-
-fn digest_of(file: &mut File) -> io::Result<String> {
-    let mut hasher = Sha256::new();
-    let mut piece = vec![0; 64 << 10];
-    loop {
-        match file.read(&mut piece)? {
-            0 => return Ok(digest_text(&hasher.finalize())),
-            length => hasher.update(piece.get(..length).unwrap_or_default()),
-        }
-    }
-}
-
-fn digest_text(digest: &[u8]) -> String {
-    digest.iter().fold("sha256:".to_owned(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
-}
-
 #[cfg(test)]
 mod tests {
-    use super::*;
     use std::fs;
+
+    use tollgate_guest::digest::Digest;
+
+    use super::*;
 
     const NEW: Change<'_> = Change::Restore { bytes: b"new", executable: false };
 
@@ -219,7 +176,7 @@ mod tests {
             if let Some(standing) = standing {
                 fs::write(&file, standing).unwrap();
             }
-            let now = now.map(|now| digest(now.as_bytes()));
+            let now = now.map(|now| Digest::of(now.as_bytes()).to_string());
             let result = apply(temp.path(), "a", now.as_deref(), &change);
             let left = fs::read_to_string(&file).ok();
             match (result, expected) {
@@ -273,7 +230,7 @@ mod tests {
         symlink("b", root.join("to-b")).unwrap();
         symlink("gone", root.join("dangling")).unwrap();
         symlink("inside", root.join("in")).unwrap();
-        let old = digest(b"old");
+        let old = Digest::of(b"old").to_string();
         for change in [NEW, Change::Remove] {
             let fault = apply(&root, "out/a", Some(&old), &change).unwrap_err();
             assert!(matches!(fault, RestoreError::OutsideWorkspace(_)), "{fault}");
@@ -301,7 +258,7 @@ mod tests {
             fs::write(temp.path().join("fresh"), "old").unwrap();
             fs::rename(temp.path().join("fresh"), temp.path().join("a")).unwrap();
             fs::set_permissions(temp.path().join("a"), fs::Permissions::from_mode(before)).unwrap();
-            apply(temp.path(), "a", Some(&digest(b"old")), &NEW).unwrap();
+            apply(temp.path(), "a", Some(&Digest::of(b"old").to_string()), &NEW).unwrap();
             assert_eq!(mode("a"), after);
         }
         apply(temp.path(), "program", None, &Change::Restore { bytes: b"", executable: true }).unwrap();

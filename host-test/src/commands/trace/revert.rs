@@ -4,6 +4,7 @@ use std::path::Path;
 
 use clap::Args;
 use serde_json::{Value, json};
+use tollgate_guest::digest::Digest;
 
 use super::entry::short_id;
 use super::list::full_id;
@@ -13,7 +14,7 @@ use crate::cli::client::{Gate, ask, list, text, unexpected_answer};
 use crate::cli::confirm::{Confirmation, Person};
 use crate::cli::output::{Output, Style, escape};
 use crate::cli::workspace::OpenGate;
-use crate::cli::{CommandError, Outcome};
+use crate::cli::{CommandError, CommandResult, Outcome};
 
 /// The options of `tollgate trace revert`.
 #[derive(Args)]
@@ -29,12 +30,7 @@ pub(super) struct Options {
     restoring: bool,
 }
 
-pub(super) fn run(
-    opened: &mut OpenGate,
-    options: &Options,
-    json: bool,
-    output: &mut Output<'_>,
-) -> Result<Outcome, CommandError> {
+pub(super) fn run(opened: &mut OpenGate, options: &Options, json: bool, output: &mut Output<'_>) -> CommandResult {
     let state = opened.gate.state_folder().map(Path::to_owned).unwrap_or_default();
     if options.restoring {
         let consent = Consent { of_gate: true, ask: |_: &str| Confirmation::Yes, sign: |_: &mut Value, _: &str| {} };
@@ -64,7 +60,7 @@ fn revert(
     consent: Consent<impl FnOnce(&str) -> Confirmation, impl FnOnce(&mut Value, &str)>,
     json: bool,
     output: &mut Output<'_>,
-) -> Result<Outcome, CommandError> {
+) -> CommandResult {
     let id = full_id(gate, entry)?;
     let mut question = json!({"op": "revert", "entry": id, "step": "plan"});
     if let Some(fields) = question.as_object_mut().filter(|_| consent.of_gate) {
@@ -124,7 +120,7 @@ fn previous_version(plan: &Value, root: &Path, state: &Path, path: &str) -> Resu
     };
     let image = plan.get("image").and_then(Value::as_str);
     if let Some(image) = image
-        && let Some(bytes) = restore::read(state, image).filter(|bytes| restore::digest(bytes) == want)
+        && let Some(bytes) = restore::read(state, image).filter(|bytes| Digest::of(bytes).to_string() == want)
     {
         let executable = versions::executable_in_head(root, path);
         return Ok(Version { bytes, executable, from: format!("the gate's own copy, {image}") });
@@ -153,7 +149,7 @@ fn lines(plan: &Value, version: Option<&Version>, output: &Output<'_>) -> Vec<St
     match version {
         None => line("then", "no file"),
         Some(version) => {
-            line("then", &restore::digest(&version.bytes));
+            line("then", &Digest::of(&version.bytes).to_string());
             line("source", &escape(&version.from));
         }
     }
@@ -207,7 +203,7 @@ mod tests {
     }
 
     fn plan(action: &str, now: Option<&str>, want: Option<&str>, image: Option<&str>) -> Value {
-        let hash = |content: Option<&str>| content.map(|content| restore::digest(content.as_bytes()));
+        let hash = |content: Option<&str>| content.map(|content| Digest::of(content.as_bytes()).to_string());
         json!({"path": "a", "action": action, "now": hash(now), "want": hash(want), "image": image, "entry": entry(ID, "a")})
     }
 
@@ -263,8 +259,8 @@ mod tests {
         let expected = format!(
             "entry 11111111: write at 2026-11-16T09:30:00.000Z in session s1, for INT-1\n  file    a\n  now     {}\n  then    {}\n  \
              source  the gate's own copy, {IMAGE}\n",
-            restore::digest(b"agent's"),
-            restore::digest(b"copied")
+            Digest::of(b"agent's"),
+            Digest::of(b"copied")
         );
         assert_eq!((out, err.as_str()), (expected, "tollgate: nothing was changed\n"));
         assert_eq!(fs::read_to_string(temp.path().join("a")).unwrap(), "agent's");

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::cli::client::{Gate, ask_until_done, flag, list, number, text, texts};
 use crate::cli::output::{Output, Style, count, escape};
-use crate::cli::{CommandError, Outcome};
+use crate::cli::{CommandError, CommandResult, Outcome};
 
 /// At most this many faults are shown.
 const MAX_FAULTS: usize = 20;
@@ -29,7 +29,7 @@ fn digest(given: &str) -> Result<String, String> {
     Err("expected `sha256:` and 64 hex digits, as printed by `tollgate trace verify`".to_owned())
 }
 
-pub(super) fn run(gate: &mut dyn Gate, options: &Options, json: bool, output: &mut Output<'_>) -> Result<Outcome, CommandError> {
+pub(super) fn run(gate: &mut dyn Gate, options: &Options, json: bool, output: &mut Output<'_>) -> CommandResult {
     let mut question = json!({"op": "verify"});
     if let (Some(question), Some(expect)) = (question.as_object_mut(), &options.expect) {
         question.insert("expect".to_owned(), expect.as_str().into());

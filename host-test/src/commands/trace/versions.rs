@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use super::restore::digest;
+use tollgate_guest::digest::Digest;
 
 /// At most this many commits of a file are searched.
 const MAX_COMMITS: &str = "50";
@@ -32,7 +32,7 @@ pub(super) fn find_by_digest(workspace: &Path, path: &str, want: &str) -> Result
     let mut matching = |blob: Option<Blob>, from: String| {
         let blob = blob.filter(|blob| seen.insert(blob.id.clone()))?;
         let bytes = content(workspace, &blob).ok()?;
-        (digest(&bytes) == want).then_some(Version { bytes, executable: blob.executable, from })
+        (Digest::of(&bytes).to_string() == want).then_some(Version { bytes, executable: blob.executable, from })
     };
     let in_head = in_tree(workspace, "HEAD", path).unwrap_or_else(|said| {
         why = Some(said);
@@ -152,11 +152,11 @@ pub(super) mod tests {
         for (content, from) in
             [("three", "git HEAD"), ("staged", "the git index"), ("two", "git commit "), ("one", "git commit ")]
         {
-            let version = find_by_digest(&root.join("sub"), path, &digest(content.as_bytes())).unwrap();
+            let version = find_by_digest(&root.join("sub"), path, &Digest::of(content.as_bytes()).to_string()).unwrap();
             assert_eq!(version.bytes, content.as_bytes());
             assert!(version.from.starts_with(from), "{content}: {}", version.from);
         }
-        assert_eq!(find_by_digest(&root.join("sub"), path, &digest(b"unsaved")), Err(None));
+        assert_eq!(find_by_digest(&root.join("sub"), path, &Digest::of(b"unsaved").to_string()), Err(None));
         assert_eq!(head_version(&root.join("sub"), path).unwrap().bytes, b"three");
         assert_eq!(head_version(&root.join("sub"), "none"), Err(None));
     }
@@ -169,7 +169,7 @@ pub(super) mod tests {
         commit(root, "a", "gone");
         git_in(root, &["rm", "-q", "a"]);
         git_in(root, &["commit", "-qm", "x"]);
-        assert_eq!(find_by_digest(root, "a", &digest(b"gone")).unwrap().bytes, b"gone");
+        assert_eq!(find_by_digest(root, "a", &Digest::of(b"gone").to_string()).unwrap().bytes, b"gone");
     }
 
     #[test]
@@ -186,7 +186,7 @@ pub(super) mod tests {
         git_in(root, &["commit", "-qm", "x"]);
         assert!(head_version(root, "run").unwrap().executable && executable_in_head(root, "run"));
         assert_eq!(head_version(root, "link"), Err(None));
-        assert_eq!(find_by_digest(root, "link", &digest(b"run")), Err(None));
+        assert_eq!(find_by_digest(root, "link", &Digest::of(b"run").to_string()), Err(None));
     }
 
     #[test]
@@ -230,8 +230,8 @@ pub(super) mod tests {
         ] {
             git_in(root, &["config", name, value]);
         }
-        assert_eq!(find_by_digest(root, "a", &digest(b"one")).unwrap().bytes, b"one");
-        assert_eq!(find_by_digest(root, "a", &digest(b"two")), Err(None));
+        assert_eq!(find_by_digest(root, "a", &Digest::of(b"one").to_string()).unwrap().bytes, b"one");
+        assert_eq!(find_by_digest(root, "a", &Digest::of(b"two").to_string()), Err(None));
         assert_eq!(fs::read_to_string(&sprung).unwrap_or_default(), "");
     }
 }

@@ -19,7 +19,7 @@ use crate::cli::client::text;
 use crate::cli::interrupt::on_interrupt;
 use crate::cli::output::{Output, escape};
 use crate::cli::workspace::{OpenGate, WorkspaceArgs};
-use crate::cli::{CommandError, Outcome};
+use crate::cli::{CommandError, CommandResult, Outcome};
 use listening::{Listening, Triggers};
 
 /// How often the hook declarations are checked for changes.
@@ -62,7 +62,7 @@ pub(crate) fn run(options: &Options) -> ExitCode {
     options.workspace.run(|opened, output| watch(opened, &options.workspace, output))
 }
 
-fn watch(opened: &mut OpenGate, place: &WorkspaceArgs, output: &mut Output<'_>) -> Result<Outcome, CommandError> {
+fn watch(opened: &mut OpenGate, place: &WorkspaceArgs, output: &mut Output<'_>) -> CommandResult {
     let OpenGate { gate, root } = opened;
     let (pending, triggers) = (PendingOutput::default(), Triggers::default());
     // The listeners need a handle to the hooks, and the hooks need the listeners.

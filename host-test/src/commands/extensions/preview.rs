@@ -1,15 +1,15 @@
-//! An extension as a person sees it before agreeing.
+//! Describes an extension to a person, for example before approval.
 
 use serde_json::Value;
 
 use crate::cli::client::{flag, list, number, text, texts};
 use crate::cli::output::{Output, Style, escape};
 
-/// So many files are named; `--json` names all.
+/// The maximum number of files listed; `--json` lists all.
 const MAX_FILES: usize = 20;
 
-/// The extension, everything that it brings, what is set for it and its files, in lines.
-pub(super) fn lines(extension: &Value, output: &Output<'_>) -> Vec<String> {
+/// The lines that describe an extension: everything that it provides, its settings and its files.
+pub(super) fn render(extension: &Value, output: &Output<'_>) -> Vec<String> {
     let name = output.paint(Style::Bold, &escape(text(extension, "/name")));
     let (version, source, folder) = (text(extension, "/version"), text(extension, "/source"), text(extension, "/folder"));
     let mut shown = vec![format!(
@@ -51,7 +51,7 @@ pub(super) fn lines(extension: &Value, output: &Output<'_>) -> Vec<String> {
         row("file", &file.join(" "));
     }
     if files.len() > MAX_FILES {
-        row("file", &format!("… {} more; `--json` names all", files.len() - MAX_FILES));
+        row("file", &format!("… {} more; `--json` lists all", files.len() - MAX_FILES));
     }
     row("digest", text(extension, "/digest"));
     row("problem", text(extension, "/problem"));
@@ -63,7 +63,7 @@ pub(super) fn lines(extension: &Value, output: &Output<'_>) -> Vec<String> {
     shown
 }
 
-/// What is not as it was when somebody approved the extension.
+/// What has changed since the extension was approved.
 fn differences(extension: &Value, output: &Output<'_>) -> Vec<String> {
     let nothing = Value::Null;
     let (before, now) = (extension.get("before").unwrap_or(&nothing), extension.get("shows").unwrap_or(&nothing));

@@ -1,33 +1,35 @@
 //! Changes to settings files, applied all or not at all.
 
 use std::fs::{self, OpenOptions};
-use std::io;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
+use cap_std::fs::Permissions;
 use serde_json::Value;
+use tollgate::temporary_file::TemporaryFile;
 
 use crate::cli::CommandError;
 use crate::cli::client::texts;
 
 /// A change to a file.
 #[derive(Debug, Clone)]
-pub(super) struct Change {
-    pub(super) path: PathBuf,
+pub(crate) struct Change {
+    pub(crate) path: PathBuf,
     /// The path, as the gate spells it.
-    pub(super) named: String,
+    pub(crate) named: String,
     /// The path, as shown to people.
-    pub(super) shown: String,
+    pub(crate) shown: String,
     /// The current content; `None` if the file does not exist.
-    pub(super) before: Option<String>,
+    pub(crate) before: Option<String>,
     /// The new content; `None` if the file is removed.
-    pub(super) after: Option<String>,
+    pub(crate) after: Option<String>,
     /// The difference, as lines.
-    pub(super) diff: Vec<String>,
+    pub(crate) diff: Vec<String>,
 }
 
 impl Change {
     /// Reads a change from the gate's answer; `None` if it is invalid.
-    pub(super) fn read(change: &Value) -> Option<Self> {
+    pub(crate) fn read(change: &Value) -> Option<Self> {
         let text = |name: &str| change.get(name)?.as_str().map(str::to_owned);
         let named = text("path")?;
         let diff = texts(change, "diff").into_iter().map(str::to_owned).collect();
@@ -36,7 +38,7 @@ impl Change {
     }
 
     /// Why the file cannot be written, if so.
-    pub(super) fn write_error(&self) -> Option<String> {
+    pub(crate) fn write_error(&self) -> Option<String> {
         let tried = match self.path.ancestors().skip(1).find(|folder| folder.symlink_metadata().is_ok()) {
             Some(folder) => tempfile::Builder::new().prefix(".tollgate-").tempfile_in(folder).map(drop),
             None => Ok(()),
@@ -48,7 +50,7 @@ impl Change {
 }
 
 /// The content of a file, if it exists.
-pub(super) fn read(path: &Path) -> io::Result<Option<String>> {
+pub(crate) fn read(path: &Path) -> io::Result<Option<String>> {
     match fs::read_to_string(path) {
         Ok(text) => Ok(Some(text)),
         Err(fault) if fault.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -57,13 +59,10 @@ pub(super) fn read(path: &Path) -> io::Result<Option<String>> {
 }
 
 /// Applies all changes or none: everything that can fail is tried before the first file changes.
-pub(super) fn write_all(changes: &[Change]) -> Result<(), CommandError> {
+pub(crate) fn write_all(changes: &[Change]) -> Result<(), CommandError> {
     let mut made = Vec::new();
-    let prepared = changes.iter().try_for_each(|change| prepare(change, &mut made));
-    prepared.and_then(|()| replace_all(changes)).map_err(|(path, fault)| {
-        for change in changes {
-            let _ = fs::remove_file(beside(&change.path));
-        }
+    let prepared: Result<Vec<_>, Failed> = changes.iter().map(|change| prepare(change, &mut made)).collect();
+    prepared.and_then(|prepared| replace_all(changes, prepared)).map_err(|(path, fault)| {
         made.iter().rev().for_each(|folder| drop(fs::remove_dir(folder)));
         CommandError::Failed(format!("`{}` cannot be written: {fault}; nothing was changed", path.display()))
     })
@@ -71,13 +70,13 @@ pub(super) fn write_all(changes: &[Change]) -> Result<(), CommandError> {
 
 type Failed = (PathBuf, io::Error);
 
-/// Writes the new content to a temporary file in the same folder.
-fn prepare(change: &Change, made: &mut Vec<PathBuf>) -> Result<(), Failed> {
+/// Writes the new content to a temporary file in the same folder; `None` if the file is removed.
+fn prepare(change: &Change, made: &mut Vec<PathBuf>) -> Result<Option<TemporaryFile>, Failed> {
     let failed = |fault| (change.path.clone(), fault);
     if read(&change.path).map_err(failed)? != change.before {
         return Err(failed(io::Error::other("it has changed since it was shown")));
     }
-    let Some(after) = &change.after else { return Ok(()) };
+    let Some(after) = &change.after else { return Ok(None) };
     let parent = change.path.parent().unwrap_or(Path::new("."));
     for folder in parent.ancestors().collect::<Vec<_>>().into_iter().rev().filter(|folder| !folder.as_os_str().is_empty()) {
         match fs::create_dir(folder) {
@@ -86,20 +85,20 @@ fn prepare(change: &Change, made: &mut Vec<PathBuf>) -> Result<(), Failed> {
             Err(fault) => return Err(failed(fault)),
         }
     }
-    let new = beside(&change.path);
-    fs::write(&new, after).map_err(failed)?;
+    let mut new = TemporaryFile::create_for(&change.path).map_err(failed)?;
+    new.file().write_all(after.as_bytes()).map_err(failed)?;
     if change.before.is_some() {
         OpenOptions::new().append(true).open(&change.path).map_err(failed)?;
-        let facts = fs::metadata(&change.path).map_err(failed)?;
-        fs::set_permissions(&new, facts.permissions()).map_err(failed)?;
+        let permissions = fs::metadata(&change.path).map_err(failed)?.permissions();
+        new.file().set_permissions(Permissions::from_std(permissions)).map_err(failed)?;
     }
-    Ok(())
+    Ok(Some(new))
 }
 
-fn replace_all(changes: &[Change]) -> Result<(), Failed> {
-    for (done, change) in changes.iter().enumerate() {
-        let result = match change.after {
-            Some(_) => fs::rename(beside(&change.path), &change.path),
+fn replace_all(changes: &[Change], prepared: Vec<Option<TemporaryFile>>) -> Result<(), Failed> {
+    for (done, (change, new)) in changes.iter().zip(prepared).enumerate() {
+        let result = match new {
+            Some(new) => new.replace(Path::new(change.path.file_name().unwrap_or_default())),
             None => fs::remove_file(&change.path),
         };
         if let Err(fault) = result {
@@ -113,11 +112,6 @@ fn replace_all(changes: &[Change]) -> Result<(), Failed> {
         }
     }
     Ok(())
-}
-
-fn beside(path: &Path) -> PathBuf {
-    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    path.with_file_name(format!("{name}.tollgate-new"))
 }
 
 #[cfg(test)]
