@@ -190,7 +190,7 @@ fn shown(registered: &Registered, examined: &Result<(Fingerprint, Option<Trust>)
     if let Some(why) = disabled {
         fields.push(("disabled_reason", why.as_str().into()));
     }
-    for key in ["pattern", "prompt", "command", "args", "shell", "component", "files"] {
+    for key in ["pattern", "format", "matcher", "prompt", "command", "args", "shell", "component", "files"] {
         if let Some(written) = hook.written.get(key) {
             fields.push((key, written.clone()));
         }
