@@ -11,7 +11,7 @@ use tollgate_guest::engine::{Input, Machine, Order, RunEnding};
 use tollgate_guest::exchange::{Exchanges, Progress, Reply};
 use tollgate_guest::gate::Gate;
 use tollgate_guest::operations::perform;
-use tollgate_guest::ports::memory::Memory;
+use tollgate_guest::ports::memory::{Memory, STATE};
 
 const UNREAD: &str = "python3 src/auth/make.py";
 
@@ -84,6 +84,35 @@ fn each_program_is_given_the_command_that_confines() {
         let answer = Place::new(false).answer(program, &payload);
         assert_eq!(answer.pointer(pointer), None, "{program}: {answer}");
     }
+}
+
+#[test]
+fn a_shell_that_goes_on_is_not_used_for_commands_that_run_as_they_are() {
+    // Read to the end, and the kernel cannot express it: it runs as it is.
+    let command = "cd docs && echo x > ../README.md";
+    let place = || {
+        let mut place = Place::new(true);
+        let scope = "[{id: I, name: Login, status: IN_PROGRESS, owned_scope: ['src/auth/**', README.md]}]";
+        place.world.write(".orchestration/active_intents.yaml", scope);
+        place.gate.select("s", "I").unwrap();
+        place
+    };
+    let copilot = json!({"sessionId": "s", "cwd": "/workspace", "toolName": "bash", "toolUseId": "c", "toolArgs": {"command": command}});
+    let mut kept = place();
+    let answer = kept.answer("copilot", &copilot);
+    let given = answer.pointer("/modifiedArgs/command").and_then(Value::as_str).unwrap_or_default();
+    assert_eq!(given, format!("/opt/bin/tollgate confine --session s --call c -- bash -c '{command}'"));
+    let kept_answer = kept.world.content(&format!("{STATE}/{}", Key::of_call("s", "c").path())).unwrap();
+    assert!(String::from_utf8(kept_answer).unwrap().contains(r#""run":"plain""#));
+    // Other programs have a new shell for every command.
+    for (program, event, tool) in [("gemini", "BeforeTool", "run_shell_command"), ("codex", "PreToolUse", "Bash")] {
+        let reply = place().respond(program, &payload(event, tool, "c", command));
+        assert!(reply.refused.is_none() && !reply.text.contains("tollgate confine"), "{program}: {}", reply.text);
+    }
+    // Where nothing confines, there is nothing to run it.
+    let mut without = place();
+    without.world.write_home(".tollgate/config.json", r#"{"confine": "off"}"#);
+    assert_eq!(without.answer("copilot", &copilot).pointer("/modifiedArgs"), None);
 }
 
 #[test]

@@ -14,7 +14,7 @@ use serde_json::Value;
 use super::answer::{Answer, Run};
 use crate::digest::Digest;
 use crate::json;
-use crate::ports::{Expectation, FileFault, Ports, Timestamp};
+use crate::ports::{Expectation, FileFault, FileKind, Ports, Timestamp};
 use crate::state;
 
 /// Where they stand in the state.
@@ -95,6 +95,11 @@ pub fn prepare(key: &Key, words: Vec<Option<String>>, answer: &Answer, now: Time
     let widened = answer.grants.list.iter().filter(|grant| grant.widened).map(|grant| grant.path.clone()).collect();
     let prepared = Prepared { at: now.0, words, widened, answer: answer.json() };
     state::replace(key.path(), json::line(&prepared).as_bytes(), Expectation::Anything, ports)
+}
+
+/// Whether it is kept what a host will be told about a command.
+pub fn is_prepared(key: &Key, ports: &Ports) -> bool {
+    ports.workspace.inspect(&[state::question(key.path())]).first().is_some_and(|facts| facts.kind == FileKind::File)
 }
 
 /// Marks that a command runs, and how.

@@ -226,6 +226,43 @@ fn what_is_outside() {
     assert!(!all.list.iter().any(|grant| grant.path.starts_with(HOME)));
 }
 
+/// An index of git, version 2, with these names.
+fn git_index(names: &[&str]) -> Vec<u8> {
+    let mut bytes = b"DIRC".to_vec();
+    bytes.extend(2_u32.to_be_bytes());
+    bytes.extend(u32::try_from(names.len()).unwrap().to_be_bytes());
+    for name in names {
+        let start = bytes.len();
+        bytes.extend([0; 62]);
+        bytes.extend(name.as_bytes());
+        let length = (bytes.len() - start + 8) & !7;
+        bytes.resize(start + length, 0);
+    }
+    bytes
+}
+
+#[test]
+fn a_folder_is_not_opened_by_naming_it_in_gitignore() {
+    let world = workspace();
+    world.write(".gitignore", "/src\n/src/billing\ndist/\nlogs/\ntarget/\n");
+    for path in ["dist/out.js", "logs/a.log", "target/x", "src/billing/pay.ts"] {
+        world.write(path, "x");
+    }
+    let opened = |index: Vec<u8>| {
+        world.write(".git/index", index);
+        let all = all(&world, &[".gitignore"], "make", Capability::Trees, &json!({}));
+        let trees = all.list.iter().filter(|grant| grant.why.contains("git ignores it"));
+        let mut trees: Vec<String> = trees.map(|grant| grant.path.clone()).collect();
+        trees.sort_unstable();
+        trees
+    };
+    assert_eq!(opened(git_index(&["README.md", "src/billing/pay.ts"])), ["dist", "logs", "target"]);
+    // What is tracked there is somebody's work, whatever the folder is called.
+    assert_eq!(opened(git_index(&["dist/out.js", "src/billing/pay.ts"])), ["logs", "target"]);
+    // Where nobody can tell, what tools are known to fill counts.
+    assert_eq!(opened(b"DIRC is not an index".to_vec()), ["dist", "target"]);
+}
+
 #[test]
 fn an_agents_own_folder_in_the_cache_is_kept() {
     let world = workspace();

@@ -294,9 +294,11 @@ impl Exchange {
         };
         let rewrites = directions.args.is_some() && (self.speech.rewrites)(&self.event);
         let known = directions.added.or(directions.text);
-        let is_confined = self.ruling.as_ref().is_some_and(|ruling| ruling.confined);
+        let needs_own_shell = || self.tool_call().is_some_and(|call| gate.needs_own_shell(&call));
+        let is_wrapped =
+            moment == EventKind::BeforeTool && (self.ruling.as_ref().is_some_and(|ruling| ruling.confined) || needs_own_shell());
         match moment {
-            EventKind::BeforeTool if is_confined && self.wraps(gate) => self.confine(gate, directions.args.filter(|_| rewrites)),
+            EventKind::BeforeTool if is_wrapped && self.wraps(gate) => self.confine(gate, directions.args.filter(|_| rewrites)),
             EventKind::BeforeTool if rewrites => HookAnswer::Allow { args: directions.args, told: self.fit(gate) },
             EventKind::BeforeTool => {
                 // Where the program takes nothing now, it is told after the tool ran.

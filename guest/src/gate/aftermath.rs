@@ -19,7 +19,7 @@ impl Gate {
     }
 
     fn evidence_key(&self, call: &ToolCall) -> Key {
-        evidence_key(call, call::shell_command(call, &self.config.last()).as_ref()).0
+        evidence_key(call, call::shell_command(call, &self.config.last()).as_ref())
     }
 
     /// Forgets that a call ran confined.

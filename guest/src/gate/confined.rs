@@ -20,7 +20,7 @@ use crate::intents::scope::Scope;
 use crate::json::document::Document;
 use crate::ports::{Expectation, Ports, Root};
 use crate::programs::wiring::{Holds, SettingsPlace};
-use crate::programs::{self, AgentProgram};
+use crate::programs::{self, AgentProgram, Wiring};
 use crate::ruling::{Code, Ruling};
 use crate::state;
 use serde_json::Value;
@@ -36,7 +36,7 @@ pub(super) struct Hold<'a> {
     words: Vec<String>,
     /// What whoever runs the command finds by what it may change.
     key: Key,
-    /// Whether whoever runs the command is asked about every command, and does not know the call.
+    /// Whether every command goes through the program that confines, also one that runs as it is.
     runs_all: bool,
     /// The grants, computed on demand.
     grants: OnceCell<Grants>,
@@ -136,17 +136,19 @@ impl<'a> Hold<'a> {
     }
 }
 
-/// What stands for a call in the evidence, and whether it is the command: where its program gives commands to a program of the settings,
-/// the command alone is known there.
-pub(super) fn evidence_key(call: &ToolCall, command: Option<&ShellCommand>) -> (Key, bool) {
-    let has_prefix =
-        call.host.as_deref().and_then(programs::named).and_then(|program| program.wiring.as_ref()?.shell_prefix.as_ref());
-    match (has_prefix, command) {
-        (Some(_), Some(ShellCommand::Text { command, .. })) => {
-            (Key::of_call(&call.session, &evidence::key_of_command(command)), true)
-        }
-        _ => (Key::of_call(&call.session, &call.call), false),
+/// What stands for a call in the evidence: where its program gives commands to a program of the settings, the command alone is known
+/// there.
+pub(super) fn evidence_key(call: &ToolCall, command: Option<&ShellCommand>) -> Key {
+    let has_prefix = wiring_of(call).is_some_and(|wiring| wiring.shell_prefix.is_some());
+    match command {
+        Some(ShellCommand::Text { command, .. }) if has_prefix => Key::of_call(&call.session, &evidence::key_of_command(command)),
+        _ => Key::of_call(&call.session, &call.call),
     }
+}
+
+/// How the program of a call is wired.
+fn wiring_of(call: &ToolCall) -> Option<&'static Wiring> {
+    call.host.as_deref().and_then(programs::named)?.wiring.as_ref()
 }
 
 /// A command that a host is about to run.
@@ -180,7 +182,8 @@ impl Gate {
         if settings.mode == Mode::Off {
             return None;
         }
-        let (key, runs_all) = evidence_key(call, Some(&command));
+        let key = evidence_key(call, Some(&command));
+        let runs_all = wiring_of(call).is_some_and(|wiring| wiring.shell_prefix.is_some() || wiring.keeps_shell);
         let words = match command {
             ShellCommand::Text { command, .. } => vec!["-c".to_owned(), command],
             ShellCommand::Words(words) => words,
@@ -201,6 +204,14 @@ impl Gate {
             let (intent, grants) = (intent.cloned(), Grants::default());
             self.keep_answer(hold, &Answer { run: Run::Plain, mode, network, intent, grants, say: None });
         }
+    }
+
+    /// Whether a command that does not run confined goes through the program that confines all the same, so that it runs in a shell of
+    /// its own: in one that goes on after the call, the next command would be in another folder than the gate takes it to be.
+    pub(crate) fn needs_own_shell(&self, call: &ToolCall) -> bool {
+        let keeps_shell = wiring_of(call).is_some_and(|wiring| wiring.keeps_shell);
+        let key = || evidence_key(call, call::shell_command(call, &self.config.last()).as_ref());
+        keeps_shell && evidence::is_prepared(&key(), &self.ports)
     }
 
     fn keep_answer(&self, hold: &Hold<'_>, answer: &Answer) {

@@ -7,7 +7,7 @@
 //! are 90 lines here. An index that is not understood only means that files are copied which git has as well. Tests read
 //! indexes that git itself has written.
 
-use crate::ports::{Ports, Root};
+use crate::ports::{FileFault, Ports, Root};
 
 const PATH: &str = ".git/index";
 
@@ -39,6 +39,22 @@ impl GitIndex {
     pub fn has(&self, path: &str, size: u64) -> bool {
         let at = self.0.binary_search_by(|(name, _)| name.as_slice().cmp(path.as_bytes()));
         at.ok().and_then(|at| self.0.get(at)).is_some_and(|(_, known)| u64::from(*known) == size)
+    }
+
+    /// Reads it; none where there is one that cannot be understood.
+    pub fn read_whole(ports: &Ports) -> Option<Self> {
+        match ports.workspace.read(Root::Project, PATH, MAX_BYTES) {
+            Ok(bytes) => Self::parse(&bytes),
+            Err(FileFault::Missing) => Some(Self::default()),
+            Err(_) => None,
+        }
+    }
+
+    /// Whether any file in a folder stands in it.
+    pub fn has_below(&self, folder: &str) -> bool {
+        let below = format!("{folder}/");
+        let at = self.0.partition_point(|(name, _)| name.as_slice() < below.as_bytes());
+        self.0.get(at).is_some_and(|(name, _)| name.starts_with(below.as_bytes()))
     }
 
     fn parse(bytes: &[u8]) -> Option<Self> {
@@ -126,6 +142,9 @@ mod tests {
                 assert!(!index.has(path, text.len() as u64 + 1));
             }
             assert!(!index.has("src", 0));
+            for (folder, expected) in [("src", true), ("src/d", true), ("src/d/file0.txt", false), ("sr", false), ("later", false)] {
+                assert_eq!(index.has_below(folder), expected, "{folder}");
+            }
             // Cut anywhere, it is no index, and nothing panics.
             for length in (0..bytes.len()).step_by(97) {
                 let _ = GitIndex::parse(&bytes[..length]);

@@ -75,6 +75,7 @@ pub(super) static PROGRAM: AgentProgram = AgentProgram {
             file: SettingsPlace::Workspace(".claude/settings.local.json"),
         }),
         sandboxes: false,
+        keeps_shell: false,
         servers: Some(SettingsPlace::Workspace(".mcp.json")),
         note: None,
         canary: Canary::Command { payload: canary, denial: hook_specific::DENIAL, shell: Some(SHELL_CANARY) },

@@ -57,6 +57,7 @@ pub(super) static PROGRAM: AgentProgram = AgentProgram {
         trust: None,
         shell_prefix: None,
         sandboxes: false,
+        keeps_shell: false,
         servers: Some(SettingsPlace::Workspace(".cursor/mcp.json")),
         note: None,
         canary: Canary::Command { payload: canary, denial: ("/permission", "deny"), shell: None },

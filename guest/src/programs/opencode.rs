@@ -100,6 +100,7 @@ pub(super) static PROGRAM: AgentProgram = AgentProgram {
         trust: None,
         shell_prefix: None,
         sandboxes: false,
+        keeps_shell: false,
         servers: None,
         note: Some("it finds the plugin in the npm package `tollgate`: run `npm install --prefix .opencode tollgate`"),
         canary: Canary::Script(SCRIPT),

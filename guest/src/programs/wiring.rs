@@ -34,6 +34,8 @@ pub struct Wiring {
     /// Whether it runs commands in a sandbox of its own, in which the gate's state is closed: then nobody can tell that a command ran
     /// confined.
     pub sandboxes: bool,
+    /// Whether its shell goes on after a call, so that the next command finds the folder and the variables that this one set.
+    pub keeps_shell: bool,
     /// Where its MCP servers are listed.
     pub servers: Option<SettingsPlace>,
     /// What a person has to do besides.

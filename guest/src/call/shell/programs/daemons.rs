@@ -32,6 +32,9 @@ const ELSEWHERE: &[(&str, &[&str])] = &[
             "k3d",
             "act",
             "devcontainer",
+            "virsh",
+            "distrobox-host-exec",
+            "host-spawn",
         ],
     ),
     (
@@ -60,6 +63,10 @@ const ELSEWHERE: &[(&str, &[&str])] = &[
             "screen",
             "zellij",
             "byobu",
+            "tmate",
+            "tmuxp",
+            "tmuxinator",
+            "overmind",
             "dtach",
             "abduco",
             "gnome-terminal",
@@ -72,6 +79,12 @@ const ELSEWHERE: &[(&str, &[&str])] = &[
         ],
     ),
     ("a service on the message bus", &["dbus-send", "dbus-launch", "gdbus", "busctl", "qdbus", "gio", "gapplication"]),
+    (
+        "whoever has the keyboard's focus, or the window manager,",
+        &["xdotool", "xte", "ydotool", "wtype", "dotool", "i3-msg", "swaymsg", "hyprctl", "bspc", "awesome-client"],
+    ),
+    // Servers that change files, or run programs, for whoever asks.
+    ("a server that may run already", &["sccache", "watchman", "eslint_d", "prettierd", "spring", "bloop", "ng", "grenchman"]),
     (
         "a program that is open already",
         &["emacsclient", "code", "code-insiders", "cursor", "subl", "idea", "gvim", "nvr", "open", "xdg-open", "start"],
@@ -160,6 +173,14 @@ pub(super) fn note(reader: &mut ShellReader<'_>, call: &Invocation<'_>) {
     }
     if let Some((who, _)) = ELSEWHERE.iter().find(|(_, names)| names.contains(&name)) {
         return reader.unconfinable(Elsewhere(format!("`{name}` hands its work to {who} out of the kernel's reach")));
+    }
+    // The Windows Subsystem for Linux has them run by Windows, which reaches all files.
+    if name.to_ascii_lowercase().ends_with(".exe") {
+        return reader.unconfinable(Elsewhere(format!("`{name}` is run by Windows out of the kernel's reach")));
+    }
+    let is_remote = |arg: &Arg| arg.text().is_some_and(|text| text == "--server" || text.starts_with("--remote") || text == "--servername");
+    if matches!(name, "vim" | "nvim" | "vi") && call.args.iter().any(is_remote) {
+        return reader.unconfinable(Elsewhere(format!("`{name}` has its work done by an editor that is open already")));
     }
     if let Some((_, without)) = BUILD_DAEMONS.iter().find(|(daemon, _)| *daemon == name) {
         let is_without = !without.is_empty() && call.args.iter().any(|arg| arg.is(without));
