@@ -97,7 +97,8 @@ fn a_shell_that_goes_on_is_not_used_for_commands_that_run_as_they_are() {
         place.gate.select("s", "I").unwrap();
         place
     };
-    let copilot = json!({"sessionId": "s", "cwd": "/workspace", "toolName": "bash", "toolUseId": "c", "toolArgs": {"command": command}});
+    let copilot =
+        json!({"sessionId": "s", "cwd": "/workspace", "toolName": "bash", "toolUseId": "c", "toolArgs": {"command": command}});
     let mut kept = place();
     let answer = kept.answer("copilot", &copilot);
     let given = answer.pointer("/modifiedArgs/command").and_then(Value::as_str).unwrap_or_default();

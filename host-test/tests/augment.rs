@@ -87,7 +87,7 @@ fn maenifold_is_asked_where_the_notes_know_nothing() {
         "{out}"
     );
     assert!(!out.contains("## [[slow]]") && !out.contains("## [[bad]]") && !out.contains("## [[nothing]]"), "{out}");
-    assert!(err.contains("[[slow]]: maenifold was too late") && err.contains("failed: exit status: 3: no such graph"), "{err}");
+    assert!(err.contains("[[slow]]: maenifold took too long") && err.contains("failed: exit status: 3: no such graph"), "{err}");
 }
 
 #[test]

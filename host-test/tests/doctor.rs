@@ -65,10 +65,15 @@ impl Place {
         let folder = Path::new(env!("CARGO_BIN_EXE_tollgate")).parent().unwrap().display().to_string();
         let node = std::env::var("PATH").unwrap_or_default();
         let node = std::env::split_paths(&node).find(|folder| folder.join("node").exists());
-        // A folder with only Node and the shell, so that no host of this machine is found.
+        // A folder with only Node and the shells, so that no host of this machine is found.
         let tools = self.0.path().join("tools");
         let _ = fs::create_dir(&tools);
-        for (name, from) in [("node", node), ("sh", Some(PathBuf::from("/bin"))), ("sleep", Some(PathBuf::from("/bin")))] {
+        for (name, from) in [
+            ("node", node),
+            ("sh", Some(PathBuf::from("/bin"))),
+            ("bash", Some(PathBuf::from("/bin"))),
+            ("sleep", Some(PathBuf::from("/bin"))),
+        ] {
             if let Some(from) = from {
                 let _ = std::os::unix::fs::symlink(from.join(name), tools.join(name));
             }
@@ -127,7 +132,7 @@ fn hooks_that_work_are_live_and_leave_nothing_behind() {
     let (code, out, _) = place.run(&["doctor"]);
     assert_eq!(code, 0);
     assert!(
-        out.starts_with("HOST         STATE  TOOLS       SETTINGS\nClaude Code  live   every tool  .claude/settings.json\n"),
+        out.starts_with("HOST         STATE  TOOLS       COMMANDS    SETTINGS\nClaude Code  live   every tool  confined    .claude/settings.json\n"),
         "{out}"
     );
     assert!(out.contains("workspace: governed, 1 open intent\n"), "{out}");
@@ -149,7 +154,7 @@ fn a_hook_that_is_only_written_down_is_silent() {
             "\"tollgate hook claude-code\"",
             "\"echo {}; true tollgate hook claude-code\"",
             "installed, but silent",
-            "no denial: {}",
+            "is not a denial: {}",
         ),
         (
             "it fails",

@@ -118,7 +118,7 @@ fn a_secret_is_asked_for_and_kept_where_only_the_user_can_read_it() {
     at_terminal(&place, &["extensions", "enable", "house-rules"], "y\n");
     let (code, _, err) = at_terminal(&place, &["extensions", "set", "house-rules", "token", "in-plain-sight"], "");
     assert_eq!(code, 2);
-    assert!(err.contains("is a secret, and everybody on this machine sees the words of a command"), "{err}");
+    assert!(err.contains("is a secret, and every user of this machine can see a command's arguments"), "{err}");
     let (code, out, err) = at_terminal(&place, &["extensions", "set", "house-rules", "token"], "correct horse battery\n");
     assert_eq!(code, 0, "{out}{err}");
     assert!(!format!("{out}{err}").contains("correct horse"), "what is typed is not shown: {out}{err}");

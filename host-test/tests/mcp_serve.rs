@@ -105,7 +105,7 @@ fn every_tool_answers_from_the_gate() {
                 "select_active_intent",
                 json!({"intent_id": 1}),
                 true,
-                "`intent_id` of `select_active_intent` cannot be 1; give a text",
+                "`intent_id` of `select_active_intent` cannot be 1; give a non-empty string",
             ),
             ("select_active_intent", json!({"goal": "INT-001"}), true, "has no argument `goal`; it takes: `intent_id`"),
             ("list_intents", json!({}), false, r#""name": "Billing""#),

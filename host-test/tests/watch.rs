@@ -171,7 +171,7 @@ fn a_hook_that_changes_the_file_it_is_about_comes_to_an_end() {
 #[test]
 fn declarations_that_change_count_at_once() {
     let place = Place::new(&[]);
-    let watch = Watch::start(&place, "no hook waits");
+    let watch = Watch::start(&place, "no hook has a trigger");
     place.declare(&[sh("late", "onDidSaveTextDocument", "true")]);
     watch.notes_with("for onDidSaveTextDocument");
     place.write("src/a", "1");
@@ -184,7 +184,7 @@ fn declarations_that_change_count_at_once() {
     }
     assert_eq!(watch.ended(), ended("late", "skipped", "src/a"));
     place.declare(&[]);
-    watch.notes_with("no hook waits");
+    watch.notes_with("no hook has a trigger");
     watch.end();
 }
 
@@ -204,7 +204,7 @@ fn ctrl_c_waits_and_a_second_one_does_not() {
     place.write("src/a", "1");
     place.wait_for("started");
     watch.interrupt();
-    watch.notes_with("waiting for what is running");
+    watch.notes_with("waiting for running hooks");
     place.write("go", "");
     assert_eq!(watch.child.wait().unwrap().code(), Some(0));
     assert_eq!(place.read("finished").as_deref(), Some("done\n"));
@@ -215,7 +215,7 @@ fn ctrl_c_waits_and_a_second_one_does_not() {
     place.write("src/a", "2");
     let pid = place.wait_for("started");
     watch.interrupt();
-    watch.notes_with("waiting for what is running");
+    watch.notes_with("waiting for running hooks");
     watch.interrupt();
     assert_eq!(watch.child.wait().unwrap().code(), Some(0));
     gone(&pid);

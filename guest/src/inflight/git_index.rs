@@ -142,7 +142,9 @@ mod tests {
                 assert!(!index.has(path, text.len() as u64 + 1));
             }
             assert!(!index.has("src", 0));
-            for (folder, expected) in [("src", true), ("src/d", true), ("src/d/file0.txt", false), ("sr", false), ("later", false)] {
+            for (folder, expected) in
+                [("src", true), ("src/d", true), ("src/d/file0.txt", false), ("sr", false), ("later", false)]
+            {
                 assert_eq!(index.has_below(folder), expected, "{folder}");
             }
             // Cut anywhere, it is no index, and nothing panics.

@@ -66,7 +66,7 @@ impl Confinement {
 pub struct Confiner {
     /// The absolute path of the native program, where it is there and the system can confine commands.
     pub program: Option<String>,
-    /// Why no snapshot could be taken.
+    /// Why there is none.
     pub why: Option<String>,
 }
 

@@ -1,6 +1,5 @@
 //! `tollgate tools`: declares what tools do that the gate does not know.
 
-use std::io::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
 

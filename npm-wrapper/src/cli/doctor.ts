@@ -57,7 +57,7 @@ export function main(args: string[]): Promise<number> {
       if (words.length > 0) throw new CommandError(`invalid arguments\n${USAGE}`);
       return examine(opened, (given as { home?: string }).home);
     },
-    true,
+    { here: true, quiet: true },
   );
 }
 

@@ -71,7 +71,7 @@ export function main(args: string[]): Promise<number> {
         throw new CommandError('--undo takes neither --host nor --scope');
       return undo(opened, values);
     },
-    true,
+    { here: true },
   );
 }
 

@@ -16,16 +16,20 @@ interface Skill {
 
 export function main(args: string[]): Promise<number> {
   return onGate(args, {}, USAGE, (opened, [command, ...words]) => {
-    // Approvals depend on the workspace's path, which the gate learns from the hooks.
-    opened.gate.hooks.greet();
     if (command === 'list' && words.length === 0) return list(opened);
     if (command === 'show' && words[0] !== undefined) return show(opened, words[0], words.slice(1));
     throw new CommandError(`invalid arguments\n${USAGE}`);
   });
 }
 
+function askAboutSkills(gate: OpenGate['gate'], question: Parameters<typeof ask>[1]): ReturnType<typeof ask> {
+  // Approvals depend on the workspace's path, which the gate learns from the hooks.
+  gate.hooks.greet();
+  return ask(gate, question);
+}
+
 function list({ gate, json, output }: OpenGate): boolean {
-  const answer = ask(gate, { op: 'skills', do: 'list' });
+  const answer = askAboutSkills(gate, { op: 'skills', do: 'list' });
   const { skills, faults } = answer as unknown as {
     skills: Skill[];
     faults: { file: string; line: number; message: string }[];
@@ -56,7 +60,7 @@ function show({ gate, json, output }: OpenGate, id: string, parameters: string[]
   }
   // Without parameters, the prompt is shown with its placeholders.
   const question = parameters.length === 0 ? { op: 'skills', do: 'show', id } : { op: 'skills', do: 'invoke', id, args: given };
-  const answer = ask(gate, question);
+  const answer = askAboutSkills(gate, question);
   if (json) output.line(JSON.stringify(answer));
   else for (const line of String(answer.prompt).replace(/\n$/, '').split('\n')) output.line(escape(line));
   return true;

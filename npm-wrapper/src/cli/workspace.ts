@@ -44,16 +44,21 @@ const OPTIONS = {
   help: { type: 'boolean', short: 'h' },
 } as const;
 
-/**
- * Runs a command with the gate of its workspace. The exit code is 0 for success, 1 if the answer is no, 2 for failure. With
- * `here`, the current folder is used if there is no workspace yet.
- */
+/** How a command opens its gate. */
+interface Opening {
+  /** Use the current folder if there is no workspace yet. */
+  here?: boolean;
+  /** Print no warnings of the gate, because they are part of the command's result. */
+  quiet?: boolean;
+}
+
+/** Runs a command with the gate of its workspace. The exit code is 0 for success, 1 if the answer is no, 2 for failure. */
 export async function onGate<Options extends NonNullable<ParseArgsConfig['options']>>(
   args: string[],
   options: Options,
   usage: string,
   command: (opened: OpenGate, words: string[], values: Partial<Record<keyof Options, string>>) => boolean | Promise<boolean>,
-  here = false,
+  opening: Opening = {},
 ): Promise<number> {
   let json = false;
   try {
@@ -63,7 +68,7 @@ export async function onGate<Options extends NonNullable<ParseArgsConfig['option
       return 0;
     }
     json = values.json === true;
-    const opened = open(values, json, here);
+    const opened = open(values, json, opening);
     const done = await command(opened, positionals, values as Partial<Record<keyof Options, string>>);
     await opened.gate.close();
     return done ? 0 : 1;
@@ -84,12 +89,16 @@ function parsed(args: string[], options: NonNullable<ParseArgsConfig['options']>
   }
 }
 
-function open(values: Record<string, string | boolean | undefined>, json: boolean, here: boolean): OpenGate {
+function open(
+  values: Record<string, string | boolean | undefined>,
+  json: boolean,
+  { here = false, quiet = false }: Opening,
+): OpenGate {
   const named = (name: string) => (typeof values[name] === 'string' ? values[name] : undefined);
   const [home, state] = [named('home'), named('state')];
   const workspace = named('workspace') ?? nearest(process.cwd(), home ?? os.homedir(), here);
   const log = (level: string, message: string) => {
-    if (level === 'warn' || level === 'error') say(`${level}: ${message}`);
+    if (!quiet && (level === 'warn' || level === 'error')) say(`${level}: ${message}`);
   };
   try {
     const reopen = () => createTollgate({ workspace, home, state, log });

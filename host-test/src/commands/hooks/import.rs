@@ -13,7 +13,7 @@ use crate::cli::{CommandError, CommandResult, Outcome};
 
 /// The options of `tollgate hooks import`.
 #[derive(Args)]
-pub(super) struct Options {
+pub(crate) struct Options {
     /// A file of hooks in Claude Code's format, such as a plugin's hooks/hooks.json [default: the settings that Claude Code reads]
     #[arg(value_name = "FILE")]
     file: Option<PathBuf>,

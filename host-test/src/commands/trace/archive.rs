@@ -167,7 +167,7 @@ mod tests {
             (FROM, ".orchestration/../x", "below .orchestration/"),
             (FROM, "/tmp/x", "below .orchestration/"),
             (".orchestration/none", ".orchestration/x", "No such file"),
-            (".orchestration/archive", ".orchestration/x", "no regular file"),
+            (".orchestration/archive", ".orchestration/x", "not a regular file"),
         ] {
             let Err(CommandError::Failed(said)) = move_aside(folder.path(), from, to) else { panic!("{from} {to}") };
             assert!(said.contains(why), "{said}");

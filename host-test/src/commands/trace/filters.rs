@@ -13,8 +13,7 @@ pub(super) struct Filters {
     /// Only changes made for this intent
     #[arg(long, value_name = "ID")]
     intent: Option<String>,
-    /// Only changes to this file, folder or glob, such as 'src/**', relative to the workspace; with ./ relative to the current
-    /// folder
+    /// Only changes to this file, folder or glob ('src/**') of the workspace, or of the current folder with ./
     #[arg(long, value_name = "PATH-OR-GLOB")]
     pub(super) file: Option<String>,
     /// Only changes of this session

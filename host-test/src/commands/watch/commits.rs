@@ -114,7 +114,7 @@ mod tests {
     fn only_what_is_new_and_whole_is_told() {
         let temp = tempfile::tempdir().unwrap();
         let (root, log) = (temp.path(), temp.path().join("repo/logs/HEAD"));
-        assert!(Commits::open(root).err().unwrap().contains("is no Git repository"));
+        assert!(Commits::open(root).err().unwrap().contains("is not a Git repository"));
         std::fs::create_dir_all(log.parent().unwrap()).unwrap();
         std::fs::write(root.join(".git"), "gitdir: repo\n").unwrap();
         let (old, new) = ("0 1 A <a> 1 +0\tcommit: old\n", "1 2 A <a> 2 +0\tcommit: new\n");

@@ -178,7 +178,8 @@ pub(super) fn note(reader: &mut ShellReader<'_>, call: &Invocation<'_>) {
     if name.to_ascii_lowercase().ends_with(".exe") {
         return reader.unconfinable(Elsewhere(format!("`{name}` is run by Windows out of the kernel's reach")));
     }
-    let is_remote = |arg: &Arg| arg.text().is_some_and(|text| text == "--server" || text.starts_with("--remote") || text == "--servername");
+    let is_remote =
+        |arg: &Arg| arg.text().is_some_and(|text| text == "--server" || text.starts_with("--remote") || text == "--servername");
     if matches!(name, "vim" | "nvim" | "vi") && call.args.iter().any(is_remote) {
         return reader.unconfinable(Elsewhere(format!("`{name}` has its work done by an editor that is open already")));
     }
