@@ -78,8 +78,10 @@ fn each_program_is_given_the_command_that_confines() {
         ("codex", payload("PreToolUse", "Bash", "c", UNREAD), "/hookSpecificOutput/updatedInput/command"),
         ("copilot", copilot, "/modifiedArgs/command"),
     ] {
+        // Copilot asks a person about every path outside of the workspace, so the name alone stands there.
+        let expected = if program == "copilot" { wrapped.trim_start_matches("/opt/bin/") } else { wrapped.as_str() };
         let answer = Place::new(true).answer(program, &payload);
-        assert_eq!(answer.pointer(pointer).and_then(Value::as_str), Some(wrapped.as_str()), "{program}: {answer}");
+        assert_eq!(answer.pointer(pointer).and_then(Value::as_str), Some(expected), "{program}: {answer}");
         // Where the host cannot, nothing is different.
         let answer = Place::new(false).answer(program, &payload);
         assert_eq!(answer.pointer(pointer), None, "{program}: {answer}");
@@ -102,7 +104,7 @@ fn a_shell_that_goes_on_is_not_used_for_commands_that_run_as_they_are() {
     let mut kept = place();
     let answer = kept.answer("copilot", &copilot);
     let given = answer.pointer("/modifiedArgs/command").and_then(Value::as_str).unwrap_or_default();
-    assert_eq!(given, format!("/opt/bin/tollgate confine --session s --call c -- bash -c '{command}'"));
+    assert_eq!(given, format!("tollgate confine --session s --call c -- bash -c '{command}'"));
     let kept_answer = kept.world.content(&format!("{STATE}/{}", Key::of_call("s", "c").path())).unwrap();
     assert!(String::from_utf8(kept_answer).unwrap().contains(r#""run":"plain""#));
     // Other programs have a new shell for every command.

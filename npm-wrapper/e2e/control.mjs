@@ -136,5 +136,5 @@ function assertPersonMay({ workspace, tollgate, person }, { id, session_id, file
   assert.deepEqual(given, ['init', 'hooks approve', 'intents select', 'trace revert']);
   person('trace', 'archive');
   assert.equal(fs.readdirSync(path.join(workspace, '.orchestration/archive')).length, 1);
-  assert.match(person('init', '--undo', '--yes'), /taken back/);
+  assert.match(person('init', '--undo', '--yes'), /undone; the ledger is kept/);
 }

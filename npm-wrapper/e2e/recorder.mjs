@@ -17,7 +17,8 @@ const EVENTS = [
 ];
 const ALWAYS = ['session_start', 'before_agent', 'before_tool', 'after_tool', 'after_agent'];
 
-const SCRIPT = 'cat >> "$HOME/recorded.jsonl"; echo >> "$HOME/recorded.jsonl"\n';
+// Events of calls that run at the same time arrive at the same time, so one after the other writes its line.
+const SCRIPT = 'exec 9>> "$HOME/recorded.jsonl"; flock 9; cat >&9; echo >&9\n';
 
 /** The files of a home folder in which the script is declared for every event. */
 export const RECORDER = {

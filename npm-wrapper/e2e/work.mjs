@@ -21,7 +21,7 @@ const FILES_AFTER = {
   // The kernel stopped these two and allowed the third.
   'src/billing/hidden.ts': null,
   'src/billing/made.ts': null,
-  'src/auth/copy.ts': 'ONE\ntwo\n',
+  'src/auth/copy.ts': 'ONE\nTWO\n',
 };
 
 /** A session of two prompts in which the model does some work, with the help of a sub-agent. */

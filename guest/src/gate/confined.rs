@@ -250,7 +250,12 @@ impl Gate {
 
     /// The arguments of a call whose command runs confined; none where there is nothing that could run it so.
     pub(crate) fn confined_args(&self, call: &ToolCall) -> Option<Value> {
-        let wrapping = Wrapping { program: self.confiner()?, shell: wrapping::SHELL, session: &call.session, call: &call.call };
+        let path = self.confiner()?;
+        let program = match wiring_of(call) {
+            Some(wiring) if wiring.checks_paths => self.confiner.name(&self.ports).unwrap_or(path),
+            _ => path,
+        };
+        let wrapping = Wrapping { program, shell: wrapping::SHELL, session: &call.session, call: &call.call };
         call::with_command(call, &self.config.last(), |command| match command {
             ShellCommand::Text { command, shell } => {
                 Wrapping { shell: shell.as_deref().unwrap_or(wrapping::SHELL), ..wrapping }.text(&command).into()
@@ -266,6 +271,11 @@ impl Gate {
             None => Default::default(),
         };
         Confinement::new(&user, &config.confine)
+    }
+
+    /// Whether the user has turned confinement off.
+    pub(crate) fn is_confinement_off(&mut self) -> bool {
+        self.confinement(&Config::default()).mode == Mode::Off
     }
 
     /// What a command may change that a host is about to run.

@@ -87,7 +87,7 @@ pub(super) fn answer(gate: &mut Gate, op: &str, fields: Map<String, Value>) -> R
         "examine" => {
             let folder = asked.trial_folder()?;
             let outcomes: Vec<TrialOutcome> = asked.take("outcomes")?.unwrap_or_default();
-            let confiner = asked.confiner()?;
+            let confiner = asked.confiner(gate)?;
             let trials = Trials { folder: &folder, layout: &layout, seen: &seen, confiner: &confiner };
             let examined = examine(&layout, &seen);
             let kernel = kernel_trial(&confiner, &folder).filter(|trial| outcomes.iter().all(|outcome| outcome.id != trial.id));
@@ -103,7 +103,7 @@ pub(super) fn answer(gate: &mut Gate, op: &str, fields: Map<String, Value>) -> R
             let folder = asked.trial_folder()?;
             let outcomes: Vec<TrialOutcome> = asked.take("outcomes")?.unwrap_or_default();
             let digest = asked.text("digest")?.unwrap_or_default();
-            let confiner = asked.confiner()?;
+            let confiner = asked.confiner(gate)?;
             let trials = Trials { folder: &folder, layout: &layout, seen: &seen, confiner: &confiner };
             let findings: Vec<_> =
                 examine(&layout, &seen).into_iter().map(|examined| examined.judge(&trials, &outcomes, &digest)).collect();
@@ -142,8 +142,12 @@ impl WiringRequest<'_> {
         self.text("trial_folder")?.ok_or_else(|| self.invalid("trial_folder", "the path of an empty folder"))
     }
 
-    fn confiner(&mut self) -> Result<Confiner, OperationFault> {
-        Ok(Confiner { program: self.text("confiner")?, why: self.text("why")? })
+    fn confiner(&mut self, gate: &mut Gate) -> Result<Confiner, OperationFault> {
+        let told = Confiner { program: self.text("confiner")?, why: self.text("why")? };
+        if gate.is_confinement_off() {
+            return Ok(Confiner { program: None, why: Some("`confine` is `off` in `~/.tollgate/config.json`".to_owned()) });
+        }
+        Ok(told)
     }
 
     /// Takes a field out; none where it is missing or null.

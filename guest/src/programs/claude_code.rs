@@ -76,6 +76,7 @@ pub(super) static PROGRAM: AgentProgram = AgentProgram {
         }),
         sandboxes: false,
         keeps_shell: false,
+        checks_paths: false,
         servers: Some(SettingsPlace::Workspace(".mcp.json")),
         note: None,
         canary: Canary::Command { payload: canary, denial: hook_specific::DENIAL, shell: Some(SHELL_CANARY) },

@@ -61,6 +61,7 @@ pub(super) static PROGRAM: AgentProgram = AgentProgram {
         shell_prefix: None,
         sandboxes: true,
         keeps_shell: false,
+        checks_paths: false,
         servers: None,
         note: Some(
             "it runs hooks only once you trust them: open `/hooks` in Codex and trust those of Tollgate; \

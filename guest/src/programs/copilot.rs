@@ -63,6 +63,7 @@ pub(super) static PROGRAM: AgentProgram = AgentProgram {
         shell_prefix: None,
         sandboxes: false,
         keeps_shell: true,
+        checks_paths: true,
         servers: None,
         note: Some("for Tollgate's tools, add the MCP server `tollgate mcp-serve` with `/mcp add`"),
         canary: Canary::Command { payload: canary, denial: ("/permissionDecision", "deny"), shell: Some(SHELL_CANARY) },

@@ -58,6 +58,7 @@ pub(super) static PROGRAM: AgentProgram = AgentProgram {
         shell_prefix: None,
         sandboxes: false,
         keeps_shell: false,
+        checks_paths: false,
         servers: Some(SettingsPlace::Workspace(".cursor/mcp.json")),
         note: None,
         canary: Canary::Command { payload: canary, denial: ("/permission", "deny"), shell: None },

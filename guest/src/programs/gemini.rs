@@ -66,6 +66,7 @@ pub(super) static PROGRAM: AgentProgram = AgentProgram {
         shell_prefix: None,
         sandboxes: false,
         keeps_shell: false,
+        checks_paths: false,
         servers: Some(SettingsPlace::Workspace(".gemini/settings.json")),
         note: None,
         canary: Canary::Command { payload: canary, denial: ("/decision", "deny"), shell: Some(SHELL_CANARY) },

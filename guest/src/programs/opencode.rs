@@ -101,6 +101,7 @@ pub(super) static PROGRAM: AgentProgram = AgentProgram {
         shell_prefix: None,
         sandboxes: false,
         keeps_shell: false,
+        checks_paths: false,
         servers: None,
         note: Some("it finds the plugin in the npm package `tollgate`: run `npm install --prefix .opencode tollgate`"),
         canary: Canary::Script(SCRIPT),

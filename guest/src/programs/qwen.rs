@@ -64,6 +64,7 @@ pub(super) static PROGRAM: AgentProgram = AgentProgram {
         shell_prefix: None,
         sandboxes: false,
         keeps_shell: false,
+        checks_paths: false,
         servers: Some(SettingsPlace::Workspace(".qwen/settings.json")),
         note: None,
         canary: Canary::Command { payload: canary, denial: hook_specific::DENIAL, shell: None },

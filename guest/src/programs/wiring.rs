@@ -36,6 +36,8 @@ pub struct Wiring {
     pub sandboxes: bool,
     /// Whether its shell goes on after a call, so that the next command finds the folder and the variables that this one set.
     pub keeps_shell: bool,
+    /// Whether it asks a person about every path in a command that lies outside of the workspace.
+    pub checks_paths: bool,
     /// Where its MCP servers are listed.
     pub servers: Option<SettingsPlace>,
     /// What a person has to do besides.

@@ -38,7 +38,7 @@ function work(root) {
     [['Edit', { file_path: at('src/auth/login.ts'), old_string: 'two', new_string: 'TWO' }, /updated successfully/]],
     [[...bash('echo half > src/auth/half.txt; exit 3'), /^Exit code 3/]],
     [[...save('src/auth/limits.ts', '// [[rate-limits]]\n'), /^File created successfully/]],
-    [[...bash(WORKING), /^ONE\ntwo/]],
+    [[...bash(WORKING), /^ONE\nTWO/]],
     [[...bash('sh build.sh'), STOPPED]],
     [['Agent', { ...HELPER, prompt: 'SUBTASK: as [[rate-limits]] says' }, /The sub-agent is done\./]],
     'All done.',

@@ -41,7 +41,7 @@ const WORK = [
   [[...patch('*** Update File: src/auth/login.ts', '@@', ' one', '-two', '+TWO'), /^Exit code: 0\n/]],
   [[...shell('echo half > src/auth/half.txt; exit 3'), /exited with code 3/]],
   [[...patch('*** Add File: src/auth/limits.ts', '+// [[rate-limits]]'), /^Exit code: 0\n/]],
-  [[...shell(WORKING), /\nONE\ntwo\n/]],
+  [[...shell(WORKING), /\nONE\nTWO\n/]],
   [[...shell('sh build.sh'), STOPPED]],
   [['get_goal', {}, /"goal":null/]],
   [['multi_agent_v1/spawn_agent', { message: 'SUBTASK' }, /"agent_id"/]],

@@ -36,7 +36,7 @@ function work(root) {
     [['edit', { path: path.join(root, 'src/auth/login.ts'), old_str: 'two', new_str: 'TWO' }, /updated with changes/]],
     [[...shell('echo half > src/auth/half.txt; exit 3'), /completed with exit code 3/]],
     [[...save('src/auth/limits.ts', '// [[rate-limits]]\n'), /^Created file [^]*Five attempts a minute/]],
-    [[...shell(WORKING), /ONE\ntwo/]],
+    [[...shell(WORKING), /ONE\nTWO/]],
     [[...shell('sh build.sh'), STOPPED]],
     'All done.',
     [[...save('src/auth/late.ts', 'late\n'), /^Created file/]],

@@ -52,7 +52,7 @@ function work(root) {
     [['replace', { file_path: at('src/auth/login.ts'), ...edit }, /^Successfully modified/]],
     [[...shell('echo half > src/auth/half.txt; exit 3'), /Exit Code: 3/]],
     [[...save(at('src/auth/limits.ts'), '// [[rate-limits]]\n'), /^Successfully created [^]*Five attempts a minute/]],
-    [[...shell(WORKING), /ONE\ntwo/]],
+    [[...shell(WORKING), /ONE\nTWO/]],
     [[...shell('sh build.sh'), STOPPED]],
     [['update_topic', { title: 'Login', summary: 'Hardening', strategic_intent: 'None' }, /^Current topic: "Login"/]],
     [
