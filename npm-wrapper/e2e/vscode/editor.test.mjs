@@ -149,7 +149,7 @@ test('what is wrong with the intents is marked at its line, and the mark goes wh
   await bench.page.waitForSelector('.squiggly-error');
   await bench.command('Problems: Focus on Problems View');
   const said = await bench.sees(PROBLEM, 'is not a status');
-  assert.match(said, new RegExp(`\\[Ln ${faulty}, Col 5\\]`));
+  assert.match(said, new RegExp(`\\[Ln ${faulty}, Col 13\\]`));
   // The last good version is in force.
   await bench.sees(STATUS, 'INT-001');
   await bench.shot('4-diagnostics');
